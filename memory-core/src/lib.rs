@@ -120,5 +120,5 @@ pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline,
 pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};
-pub use view::{Shown, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
+pub use view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
 pub use visible::{is_hidden, lines, one_line};

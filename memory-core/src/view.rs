@@ -1,6 +1,6 @@
 //! A record of what a model was shown, sufficient to write it out again byte for byte.
 
-use crate::{Hash, NodeId, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
+use crate::{ConversationId, Hash, NodeId, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
 
 /// Domains of hashes, distinct from those of leaves (0) and inner nodes (1) of the tree.
 const TEXT: u8 = 2;
@@ -53,6 +53,8 @@ pub struct ViewDraft {
     pub history: Vec<ShownRun>,
     /// What was shown beside the history: standing lines, then what was recalled for the question, each in order.
     pub recalled: Vec<ShownRun>,
+    /// What was shown of other conversations, in order; empty where the view is of one conversation alone.
+    pub elsewhere: Vec<ShownElsewhere>,
     /// The question as it was asked.
     pub question: String,
     /// The salt of this view's hashes, used for no other view.
@@ -76,6 +78,7 @@ impl ViewDraft {
             longest_result: None,
             history: Vec::new(),
             recalled: Vec::new(),
+            elsewhere: Vec::new(),
             question: String::new(),
             salt,
             hash,
@@ -89,7 +92,43 @@ impl ViewDraft {
         into longest_result: Option<u32>,
         history: Vec<ShownRun>,
         recalled: Vec<ShownRun>,
+        elsewhere: Vec<ShownElsewhere>,
         into question: String,
+    }
+}
+
+/// What a view shows of another conversation.
+///
+/// Title and times stand in its heading. They are recorded because both change later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownElsewhere {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Its title then, as it was shown; `None` if it had none.
+    pub title: Option<String>,
+    /// When its first and its last message were said; a time may be unknown.
+    pub times: [Timestamp; 2],
+    /// Its messages, in order.
+    pub runs: Vec<ShownRun>,
+}
+
+impl ShownElsewhere {
+    /// Messages of a conversation without a title and known times.
+    #[must_use]
+    pub fn new(conversation: ConversationId, runs: Vec<ShownRun>) -> Self {
+        Self { conversation, title: None, times: [Timestamp::default(); 2], runs }
+    }
+
+    crate::setters! {
+        into title: Option<String>,
+        const times: [Timestamp; 2],
+    }
+
+    /// How many messages are shown.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.runs.iter().map(|run| run.shown.pieces()).fold(0, u64::saturating_add)
     }
 }
 
@@ -163,7 +202,8 @@ pub fn run_check<'a>(salt: &Salt, texts: impl IntoIterator<Item = &'a str>) -> [
 }
 
 /// Checks that a view may be recorded in a conversation of `nodes` messages: its history represents each message up to
-/// then exactly once, in order, and it names nothing that does not exist.
+/// then exactly once, in order, and it names nothing of its conversation that does not exist. What it names of others is
+/// checked when it is shown again, since they may be lost before the view is.
 ///
 /// # Errors
 /// A description of the fault.
@@ -208,6 +248,12 @@ pub fn check_view(
             other => return Err(format!("a view cannot recall {other:?}")),
         }
     }
+    for other in &draft.elsewhere {
+        let of_messages = other.runs.iter().all(|run| matches!(run.shown, Shown::Messages(_)));
+        if !of_messages || other.runs.is_empty() {
+            return Err(format!("a view shows no messages of `{}`", other.conversation));
+        }
+    }
     Ok(())
 }
 
@@ -240,6 +286,7 @@ mod tests {
             longest_result: None,
             history: history.into_iter().map(run).collect(),
             recalled: recalled.into_iter().map(run).collect(),
+            elsewhere: Vec::new(),
             question: "why?".into(),
             salt: [7; 16],
             hash: text_hash(&[7; 16], "text"),
@@ -269,7 +316,16 @@ mod tests {
         for bad in [summaries(1, 1), Shown::Lost(nodes(1, 1)), Shown::Messages(nodes(9, 13)), excerpt(13)] {
             assert!(check(good.clone(), vec![bad]).is_err(), "{bad:?}");
         }
-        assert!(check_view(&view(good, vec![]), 8, span_of).is_err(), "of more messages than there are");
+        assert!(check_view(&view(good.clone(), vec![]), 8, span_of).is_err(), "of more messages than there are");
+        let beside = |runs: Vec<Shown>| {
+            let trip = ConversationId::new("trip").unwrap();
+            let other = ShownElsewhere::new(trip, runs.into_iter().map(run).collect());
+            check_view(&view(good.clone(), vec![]).elsewhere(vec![other]), 12, span_of)
+        };
+        assert_eq!(beside(vec![Shown::Messages(nodes(70, 80))]), Ok(()), "another conversation may be longer");
+        for bad in [vec![], vec![summaries(1, 1)], vec![Shown::Lost(nodes(1, 1))], vec![excerpt(1)]] {
+            assert!(beside(bad.clone()).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

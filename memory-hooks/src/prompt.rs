@@ -38,7 +38,8 @@ pub enum Reduction {
 /// What a model is shown for a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// The history first, in order; then standing lines, in order; then what was recalled, in order; then the question.
+    /// The history first, in order; then standing lines, in order; then what was recalled, in order; then what was
+    /// recalled from other conversations, by conversation and in order; then the question.
     pub pieces: Vec<Piece>,
     /// Tokens of [`Self::text`].
     pub tokens: u32,
@@ -132,10 +133,11 @@ impl Prompt {
         self.tokens_of(PromptPart::Standing)
     }
 
-    /// Runs of nodes that are shown word for word, in the history or recalled.
+    /// Runs of nodes of the conversation itself that are shown word for word, in the history or recalled.
     #[must_use]
     pub fn verbatim(&self) -> Vec<NodeRange> {
-        let verbatim = |piece: &&Piece| matches!(piece.kind, PieceKind::Message | PieceKind::Recalled);
+        let is_verbatim = |kind| matches!(kind, PieceKind::Message | PieceKind::Recalled);
+        let verbatim = |piece: &&Piece| is_verbatim(piece.kind) && piece.conversation.is_none();
         NodeRange::merge(self.pieces.iter().filter(verbatim).filter_map(|piece| piece.nodes).collect())
     }
 }

@@ -5,9 +5,9 @@ mod testing;
 mod v1;
 mod v2;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use memory_core::{Level, Node, NodeRange, Summary, SummaryId, Timestamp};
+use memory_core::{ConversationId, Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
 use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor, snapshot_cache::Snapshot};
@@ -56,6 +56,10 @@ impl Layout {
 }
 
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";
+/// It begins like the lead of recalled words, too.
+pub(crate) const ELSEWHERE_LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for \
+                                         word. \"Message A3\" is message 3 of conversation A. The same name there may be \
+                                         another person:";
 /// It begins like the lead of recalled words, with which no line of the conversation's text may begin.
 pub(crate) const STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
@@ -63,10 +67,28 @@ pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
 pub(crate) const FENCE_CLOSE: &str = "---End Previous Context---";
 pub(crate) const QUESTION: &str = "Current question: ";
 
+/// Another conversation than the prompt's own, as its heading states it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Elsewhere {
+    pub(crate) conversation: ConversationId,
+    /// Its title as it is shown: on one line, of bounded length.
+    pub(crate) title: Option<String>,
+    /// When its first and its last message were said; a time may be unknown.
+    pub(crate) times: [Timestamp; 2],
+}
+
+impl Elsewhere {
+    pub(crate) fn new(conversation: ConversationId, title: Option<&str>, times: [Timestamp; 2]) -> Self {
+        Self { conversation, title: title.and_then(v2::title), times }
+    }
+}
+
 /// A piece of a prompt before rendering.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) kind: PieceKind,
+    /// Where it was recalled from, if that is another conversation.
+    pub(crate) elsewhere: Option<Arc<Elsewhere>>,
     pub(crate) nodes: NodeRange,
     pub(crate) source: Option<SourceClass>,
     pub(crate) reason: String,
@@ -90,12 +112,23 @@ impl Part {
     /// A message word for word.
     pub(crate) fn message(kind: PieceKind, node: Node, reason: String) -> Self {
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
-        Self { kind, nodes, source, reason, body: Body::Message(Box::new(node)) }
+        Self { kind, elsewhere: None, nodes, source, reason, body: Body::Message(Box::new(node)) }
+    }
+
+    /// A message recalled from another conversation.
+    pub(crate) fn elsewhere(from: &Arc<Elsewhere>, node: Node, reason: String) -> Self {
+        Self { elsewhere: Some(Arc::clone(from)), ..Self::message(PieceKind::Recalled, node, reason) }
+    }
+
+    /// The conversation that it was recalled from, if that is another one.
+    pub(crate) fn conversation(&self) -> Option<&ConversationId> {
+        self.elsewhere.as_ref().map(|elsewhere| &elsewhere.conversation)
     }
 
     /// A line in place of messages that cannot be read.
     pub(crate) fn lost(nodes: NodeRange, reason: &str) -> Self {
-        Self { kind: PieceKind::Lost, nodes, source: None, reason: reason.to_owned(), body: Body::Lost }
+        let reason = reason.to_owned();
+        Self { kind: PieceKind::Lost, elsewhere: None, nodes, source: None, reason, body: Body::Lost }
     }
 
     /// A byte range of a message's text as a standing line; `None` where the text has no such part.
@@ -103,7 +136,7 @@ impl Part {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
         let body = Body::Excerpt { node: Box::new(node), bytes, text };
-        Some(Self { kind: PieceKind::Standing, nodes, source, reason, body })
+        Some(Self { kind: PieceKind::Standing, elsewhere: None, nodes, source, reason, body })
     }
 
     fn summary(&self) -> Option<SummaryId> {
@@ -147,6 +180,7 @@ impl Part {
     fn piece(&self, text: String, count: &dyn Fn(&str) -> u32) -> Piece {
         Piece {
             kind: self.kind,
+            conversation: self.conversation().cloned(),
             nodes: Some(self.nodes),
             summary: self.summary(),
             excerpt: self.excerpt(),
@@ -176,7 +210,14 @@ pub(crate) fn summary_part(
     let [from, to] = [known().min(), known().max()].map(Option::unwrap_or_default);
     let source = outlines().map(SourceClass::of_outline).min();
     let kind = PieceKind::Summary(summary.body.level);
-    Part { kind, nodes: span, source, reason, body: Body::Summary { summary: Box::new(summary), from, to } }
+    let body = Body::Summary { summary: Box::new(summary), from, to };
+    Part { kind, elsewhere: None, nodes: span, source, reason, body }
+}
+
+/// The present where the caller gave none: when the last of the shown conversations was spoken in last.
+pub(crate) fn present(own: Timestamp, parts: &[Part]) -> Timestamp {
+    let others = parts.iter().filter_map(|part| part.elsewhere.as_ref()).flat_map(|from| from.times);
+    others.fold(own, Timestamp::max)
 }
 
 /// What follows the history and the recalled words.
@@ -210,6 +251,11 @@ pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
 /// The lines around recalled words, to count their cost.
 pub(crate) fn recall_frame() -> String {
     format!("{RECALL_LEAD}\n{FENCE_OPEN}\n{FENCE_CLOSE}\n")
+}
+
+/// The lines around words recalled from other conversations, to count their cost.
+pub(crate) fn elsewhere_frame() -> String {
+    format!("\n{ELSEWHERE_LEAD}\n{FENCE_OPEN}\n{FENCE_CLOSE}\n")
 }
 
 /// Text of the conversation as data, in the newest layout.

@@ -86,6 +86,15 @@ pub enum Difference {
     Text(Shown),
     /// The question differs, or how the pieces are joined.
     Question,
+    /// A difference in what was shown of another conversation.
+    Elsewhere {
+        /// The other conversation.
+        conversation: ConversationId,
+        /// The difference.
+        difference: Box<Difference>,
+    },
+    /// The conversation is not found: another owner's, or gone.
+    NotFound,
     /// The conversation has too few messages for the view, or the record is invalid.
     Conversation {
         /// Messages now.
@@ -109,9 +118,21 @@ impl ViewError {
     }
 }
 
+impl Difference {
+    /// The difference in what was shown of another conversation, if one is given.
+    pub(crate) fn of(self, elsewhere: Option<&ConversationId>) -> Self {
+        match elsewhere {
+            Some(id) => Self::Elsewhere { conversation: id.clone(), difference: Box::new(self) },
+            None => self,
+        }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Elsewhere { conversation, difference } => write!(f, "of `{conversation}`: {difference}"),
+            Self::NotFound => f.write_str("the conversation is not found"),
             Self::Lost { nodes, why } => write!(f, "messages {nodes} are gone: {why}"),
             Self::LostSummary(id) => write!(f, "summary {id} is gone"),
             Self::Text(Shown::Messages(nodes)) => write!(f, "messages {nodes} say something else"),

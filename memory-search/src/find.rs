@@ -208,7 +208,7 @@ async fn runs(source: &dyn Source, request: &FindRequest) -> Result<Vec<(Convers
         })?;
         return Ok(vec![(state.id.clone(), run)]);
     }
-    let seen = seen_before(source, &states).await?;
+    let seen = seen_before(source, &states, None).await?;
     let own = states.into_iter().zip(seen).filter_map(|(state, seen)| {
         let run = NodeRange::new(NodeId::new(seen + 1)?, NodeId::new(state.nodes)?)?;
         Some((state.id, run))

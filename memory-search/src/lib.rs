@@ -62,7 +62,7 @@ mod worth;
 pub use excerpt::{Excerpted, excerpt};
 pub use explain::Explanation;
 pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
-pub use pack::{Characters, Lengths, PackRequest, Packed, TooLarge, pack, reach};
+pub use pack::{Characters, Lengths, PackRequest, PackSource, Packed, Place, TooLarge, pack, reach};
 pub use pairs::Pairs;
 pub use rerank::RerankOptions;
 pub use retriever::HybridRetriever;

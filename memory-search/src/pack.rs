@@ -1,6 +1,9 @@
 //! Selects the messages to show for ranked hits under a token budget.
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use memory_core::{NodeId, NodeOutline, NodeRange, plan};
 
@@ -9,17 +12,46 @@ use crate::Pairs;
 /// The other message of a hit's question-answer pair is added if it costs at most this fraction of the budget (1/n).
 const BESIDE_PART: u64 = 50;
 
+/// A conversation whose hits are packed.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PackSource<'a> {
+    /// All nodes of the conversation, in order.
+    pub outline: &'a [NodeOutline],
+    /// Runs that the reader already sees.
+    pub shown: &'a [NodeRange],
+    /// Question-answer pairs: with a radius of 0, a hit brings the other message of its pair if that is cheap.
+    pub pairs: &'a Pairs,
+    /// Tokens that the conversation costs once, with the first of its hits that is taken.
+    pub heading: u32,
+}
+
+impl<'a> PackSource<'a> {
+    /// A conversation of which nothing is shown, without pairs, that costs nothing itself.
+    #[must_use]
+    pub fn new(outline: &'a [NodeOutline]) -> Self {
+        Self { outline, shown: &[], pairs: Pairs::none(), heading: 0 }
+    }
+
+    memory_core::setters! {
+        const shown: &'a [NodeRange],
+        const pairs: &'a Pairs,
+        const heading: u32,
+    }
+}
+
+/// A node, after the index of its conversation in [`PackRequest::sources`].
+pub type Place = (usize, NodeId);
+
 /// Hits to pack, and the budget; see [`pack`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PackRequest<'a> {
-    /// All nodes of the conversation, in order.
-    pub outline: &'a [NodeOutline],
+    /// The conversations of the hits.
+    pub sources: &'a [PackSource<'a>],
     /// The hits, best first; those that are shown already or do not exist are skipped.
-    pub ranked: &'a [NodeId],
-    /// Runs that the reader already sees.
-    pub shown: &'a [NodeRange],
-    /// The token budget of the packed messages.
+    pub ranked: &'a [Place],
+    /// The token budget of the packed messages of all conversations.
     pub max_tokens: u32,
     /// Tokens that each message costs in addition to its text.
     pub per_message: u32,
@@ -28,29 +60,24 @@ pub struct PackRequest<'a> {
     /// Messages to show before and after each hit. 0, the default, packs the most relevant content; designs with a
     /// fixed surrounding use 2.
     pub radius: u64,
-    /// Question-answer pairs: with a radius of 0, a hit brings the other message of its pair if that is cheap.
-    pub pairs: &'a Pairs,
 }
 
 impl<'a> PackRequest<'a> {
-    /// A request with a token budget, without tokens per message, radius or pairs.
+    /// A request with a token budget, without tokens per message or radius.
     #[must_use]
-    pub fn new(outline: &'a [NodeOutline], ranked: &'a [NodeId], max_tokens: u32) -> Self {
-        let shown = &[];
-        Self { outline, ranked, shown, max_tokens, per_message: 0, characters: None, radius: 0, pairs: Pairs::none() }
+    pub fn new(sources: &'a [PackSource<'a>], ranked: &'a [Place], max_tokens: u32) -> Self {
+        Self { sources, ranked, max_tokens, per_message: 0, characters: None, radius: 0 }
     }
 
     memory_core::setters! {
-        const shown: &'a [NodeRange],
         const per_message: u32,
         into characters: Option<Characters<'a>>,
         const radius: u64,
-        const pairs: &'a Pairs,
     }
 }
 
 /// The number of characters of each node.
-pub type Lengths = HashMap<NodeId, u64>;
+pub type Lengths = HashMap<Place, u64>;
 
 /// A budget in characters, in addition to the one in tokens.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +92,9 @@ pub struct Characters<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Packed {
-    /// The messages to show, in order of time; no two runs overlap or touch.
-    pub runs: Vec<NodeRange>,
-    /// Their cost, at most [`PackRequest::max_tokens`].
+    /// The messages to show, by conversation and in order of time; no two runs of one overlap or touch.
+    pub runs: Vec<(usize, NodeRange)>,
+    /// Their cost, headings included, at most [`PackRequest::max_tokens`].
     pub tokens: u64,
     /// Their number of characters, at most [`Characters::max`]; 0 without a character budget.
     pub characters: u64,
@@ -80,20 +107,22 @@ pub struct Packed {
 #[non_exhaustive]
 pub struct TooLarge {
     /// The hit.
-    pub node: NodeId,
-    /// Its cost in tokens, including the tool calls and results that belong to it.
+    pub node: Place,
+    /// Its cost in tokens, including the heading, and the tool calls and results that belong to it.
     pub tokens: u64,
     /// Their number of characters; 0 without a character budget.
     pub characters: u64,
 }
 
-/// Selects the messages to show.
+/// Selects the messages of one or several conversations to show.
 ///
 /// The best hit is taken first and dropped only if it alone exceeds the budget. The others follow by value per token:
 /// with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where neighbours
 /// are dropped before the hit. A tool call and its results are never separated. With a radius of 0 a question brings
 /// its answer, and an answer its question, if these cost at most a 50th of the budget. They count in the value per
-/// token of the hit, and are dropped before it. The result is deterministic.
+/// token of the hit, and are dropped before it. Hits of several conversations compete for one budget. The heading of a
+/// conversation counts in the budget, but not in the value per token of its hits: the others of them share it. The
+/// result is deterministic.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {
     let mut packer = Packer::new(request);
@@ -102,8 +131,9 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
         return Packed::default();
     };
     let fits = packer.take(best);
-    let too_large =
-        (!fits).then_some(TooLarge { node: best.node, tokens: best.cost.tokens, characters: best.cost.characters });
+    // Only if it does not fit is its heading still to be paid.
+    let cost = best.cost.plus(packer.heading(best.node));
+    let too_large = (!fits).then_some(TooLarge { node: best.node, tokens: cost.tokens, characters: cost.characters });
     for hit in others {
         packer.take(hit);
     }
@@ -111,28 +141,34 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
 }
 
 /// All nodes that [`pack`] may select for a request under the token budget alone: the hits with their tool calls and
-/// results, and their neighbours or paired messages. In order; no two runs overlap or touch.
+/// results, and their neighbours or paired messages. By conversation and in order; no two runs of one overlap or touch.
 #[must_use]
-pub fn reach(request: &PackRequest<'_>) -> Vec<NodeRange> {
+pub fn reach(request: &PackRequest<'_>) -> Vec<(usize, NodeRange)> {
     let packer = Packer::new(request);
-    let hits = || request.ranked.iter().filter(|node| packer.nodes.get(node.index()) == Some(&NodeState::Free));
     // Each selected run is within the budget, at its own or at an earlier hit.
     let fits = |cost: Cost| cost.tokens <= u64::from(request.max_tokens);
-    let widest = |node| packer.widest(node, fits).map_or_else(|| packer.widened(node, 0), |(run, _)| run);
-    let beside = hits().flat_map(|&node| packer.beside(node));
-    NodeRange::merge(hits().map(|&node| widest(node)).chain(beside).collect())
+    let mut reached: BTreeMap<usize, Vec<NodeRange>> = BTreeMap::new();
+    for &hit in request.ranked.iter().filter(|&&hit| packer.is_free(hit)) {
+        let widest = packer.widest(hit, fits).map_or_else(|| packer.widened(hit, 0), |(run, _)| run);
+        reached.entry(hit.0).or_default().extend(packer.beside(hit).into_iter().chain([widest]));
+    }
+    let merged = reached.into_iter().map(|(source, runs)| (source, NodeRange::merge(runs)));
+    merged.flat_map(|(source, runs)| runs.into_iter().map(move |run| (source, run))).collect()
 }
 
 /// The cost in tokens of each hit with its tool calls and results; `None` if that alone exceeds a budget.
 pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
     let packer = Packer::new(request);
-    let costs = request.ranked.iter().map(|&node| packer.cost(packer.widened(node, 0)));
-    costs.map(|cost| packer.is_affordable(cost).then_some(cost.tokens)).collect()
+    let price = |&hit: &Place| {
+        let cost = packer.cost(hit.0, packer.widened(hit, 0));
+        packer.is_affordable(cost.plus(packer.heading(hit))).then_some(cost.tokens)
+    };
+    request.ranked.iter().map(price).collect()
 }
 
 /// A hit with its tool calls and results.
 struct Unit {
-    node: NodeId,
+    node: Place,
     cost: Cost,
     /// The other messages of its pairs, if cheap.
     beside: Vec<NodeRange>,
@@ -153,9 +189,17 @@ impl Cost {
 
 struct Packer<'a> {
     request: &'a PackRequest<'a>,
+    parts: Vec<Part<'a>>,
+    spent: Cost,
+}
+
+/// A conversation while its hits are packed.
+struct Part<'a> {
+    source: &'a PackSource<'a>,
     turns: Vec<NodeRange>,
     nodes: Vec<NodeState>,
-    spent: Cost,
+    /// Whether one of its hits was taken.
+    is_open: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -167,23 +211,31 @@ enum NodeState {
 
 impl<'a> Packer<'a> {
     fn new(request: &'a PackRequest<'a>) -> Self {
-        let mut nodes = vec![NodeState::Free; request.outline.len()];
-        for run in request.shown {
-            let end = run.last().get().min(request.outline.len() as u64);
-            let end = usize::try_from(end).unwrap_or(usize::MAX);
-            nodes.get_mut(run.first().index()..end).unwrap_or_default().fill(NodeState::Shown);
-        }
-        Self { request, turns: plan::turns(request.outline), nodes, spent: Cost::default() }
+        Self { request, parts: request.sources.iter().map(Part::new).collect(), spent: Cost::default() }
+    }
+
+    /// Whether a node exists and is neither shown nor taken.
+    fn is_free(&self, (source, node): Place) -> bool {
+        self.parts.get(source).and_then(|part| part.nodes.get(node.index())) == Some(&NodeState::Free)
+    }
+
+    /// The cost of the heading of a node's conversation, if none of its hits was taken yet.
+    fn heading(&self, (source, _): Place) -> Cost {
+        let heading = self.parts.get(source).filter(|part| !part.is_open).map_or(0, |part| part.source.heading);
+        Cost { tokens: u64::from(heading), characters: 0 }
     }
 
     /// The hits in the order in which they are tried.
     fn hits(&self) -> Vec<Unit> {
-        let free = self.request.ranked.iter().filter(|node| self.nodes.get(node.index()) == Some(&NodeState::Free));
-        let unit = |&node: &NodeId| Unit { node, cost: self.cost(self.widened(node, 0)), beside: self.beside(node) };
+        let free = self.request.ranked.iter().filter(|&&hit| self.is_free(hit));
+        let unit =
+            |&node: &Place| Unit { node, cost: self.cost(node.0, self.widened(node, 0)), beside: self.beside(node) };
         let mut units: Vec<_> = free.map(unit).collect();
         if self.request.radius == 0 {
             let mut by_density: Vec<_> = units.drain(..).enumerate().collect();
-            let tokens = |unit: &Unit| unit.beside.iter().map(|&run| self.cost(run)).fold(unit.cost, Cost::plus).tokens;
+            let tokens = |unit: &Unit| {
+                unit.beside.iter().map(|&run| self.cost(unit.node.0, run)).fold(unit.cost, Cost::plus).tokens
+            };
             by_density.sort_by_cached_key(|(rank, unit)| (*rank > 0, Reverse(density(*rank, tokens(unit))), *rank));
             units.extend(by_density.into_iter().map(|(_, unit)| unit));
         }
@@ -192,21 +244,29 @@ impl<'a> Packer<'a> {
 
     /// Takes a hit with as many neighbours and paired messages as fit; `false` if not even the hit fits.
     fn take(&mut self, hit: &Unit) -> bool {
-        let Some((run, cost)) = self.widest(hit.node, |cost| self.is_affordable(cost)) else { return false };
-        self.spend(run, cost);
+        let (source, _) = hit.node;
+        // A hit that was taken with an earlier one pays no heading, since its conversation is open.
+        let heading = self.heading(hit.node);
+        let Some((run, cost)) = self.widest(hit.node, |cost| self.is_affordable(cost.plus(heading))) else {
+            return false;
+        };
+        self.spend(source, run, cost.plus(heading));
         for &run in &hit.beside {
-            let cost = self.cost(run);
+            let cost = self.cost(source, run);
             if self.is_affordable(cost) {
-                self.spend(run, cost);
+                self.spend(source, run, cost);
             }
         }
         true
     }
 
-    fn spend(&mut self, run: NodeRange, cost: Cost) {
-        for node in run.iter() {
-            if let Some(state @ NodeState::Free) = self.nodes.get_mut(node.index()) {
-                *state = NodeState::Taken;
+    fn spend(&mut self, source: usize, run: NodeRange, cost: Cost) {
+        if let Some(part) = self.parts.get_mut(source) {
+            part.is_open = true;
+            for node in run.iter() {
+                if let Some(state @ NodeState::Free) = part.nodes.get_mut(node.index()) {
+                    *state = NodeState::Taken;
+                }
             }
         }
         self.spent = self.spent.plus(cost);
@@ -214,29 +274,29 @@ impl<'a> Packer<'a> {
 
     /// The question that a hit answers, and its answer, each with its tool calls and results, unless too expensive or
     /// already shown.
-    fn beside(&self, hit: NodeId) -> Vec<NodeRange> {
-        if self.request.radius > 0 {
-            return Vec::new();
-        }
+    fn beside(&self, (source, hit): Place) -> Vec<NodeRange> {
+        let Some(part) = self.parts.get(source).filter(|_| self.request.radius == 0) else { return Vec::new() };
         let dearest = u64::from(self.request.max_tokens) / BESIDE_PART;
-        let is_free = |node: &NodeId| self.nodes.get(node.index()) == Some(&NodeState::Free);
-        let turns = self.request.pairs.beside(hit).filter(is_free).map(|node| self.widened(node, 0));
-        turns.filter(|&turn| self.cost(turn).tokens <= dearest).collect()
+        let others = part.source.pairs.beside(hit).map(|node| (source, node));
+        let turns = others.filter(|&other| self.is_free(other)).map(|other| self.widened(other, 0));
+        turns.filter(|&turn| self.cost(source, turn).tokens <= dearest).collect()
     }
 
     /// The widest run around a node that `can_be_had` accepts, and its cost; `None` if it rejects even the node. Cost
     /// grows with width, so that the search stops at the first rejected run, and each node is priced once.
-    fn widest(&self, node: NodeId, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
-        let mut run = self.widened(node, 0);
-        let mut cost = self.cost(run);
+    fn widest(&self, hit: Place, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
+        let (source, _) = hit;
+        let mut run = self.widened(hit, 0);
+        let mut cost = self.cost(source, run);
         if !can_be_had(cost) {
             return None;
         }
-        for radius in 1..=self.request.radius.min(self.nodes.len() as u64) {
-            let wider = self.widened(node, radius);
+        let nodes = self.parts.get(source).map_or(0, |part| part.nodes.len() as u64);
+        for radius in 1..=self.request.radius.min(nodes) {
+            let wider = self.widened(hit, radius);
             let before = run.first().previous().and_then(|last| NodeRange::new(wider.first(), last));
             let after = NodeRange::new(run.last().next(), wider.last());
-            let dearer = before.into_iter().chain(after).map(|more| self.cost(more)).fold(cost, Cost::plus);
+            let dearer = before.into_iter().chain(after).map(|more| self.cost(source, more)).fold(cost, Cost::plus);
             if !can_be_had(dearer) {
                 break;
             }
@@ -252,31 +312,48 @@ impl<'a> Packer<'a> {
     }
 
     /// A node with its neighbours, extended to whole turns.
-    fn widened(&self, node: NodeId, radius: u64) -> NodeRange {
-        let run = NodeRange::single(node).widen(radius, self.nodes.len() as u64);
-        self.turn_of(run.first()).hull(self.turn_of(run.last()))
+    fn widened(&self, (source, node): Place, radius: u64) -> NodeRange {
+        let Some(part) = self.parts.get(source) else { return NodeRange::single(node) };
+        let run = NodeRange::single(node).widen(radius, part.nodes.len() as u64);
+        part.turn_of(run.first()).hull(part.turn_of(run.last()))
+    }
+
+    /// The cost of the nodes of a run that are not yet shown or taken.
+    fn cost(&self, source: usize, run: NodeRange) -> Cost {
+        let per_message = u64::from(self.request.per_message);
+        let outline = self.parts.get(source).map_or(&[][..], |part| part.source.outline);
+        let one = |node: NodeId| {
+            let tokens = outline.get(node.index()).map_or(0, |node| u64::from(node.tokens));
+            let length = |budget: Characters<'_>| budget.of.get(&(source, node)).copied().unwrap_or_default();
+            Cost { tokens: tokens + per_message, characters: self.request.characters.map_or(0, length) }
+        };
+        run.iter().filter(|&node| self.is_free((source, node))).map(one).fold(Cost::default(), Cost::plus)
+    }
+
+    fn runs(&self) -> Vec<(usize, NodeRange)> {
+        let of_part = |(source, part): (usize, &Part<'_>)| {
+            let taken = part.nodes.iter().enumerate().filter(|&(_, &state)| state == NodeState::Taken);
+            let runs = NodeRange::merge(taken.map(|(at, _)| NodeRange::single(NodeId::from_index(at))).collect());
+            runs.into_iter().map(move |run| (source, run)).collect::<Vec<_>>()
+        };
+        self.parts.iter().enumerate().flat_map(of_part).collect()
+    }
+}
+
+impl<'a> Part<'a> {
+    fn new(source: &'a PackSource<'a>) -> Self {
+        let mut nodes = vec![NodeState::Free; source.outline.len()];
+        for run in source.shown {
+            let end = run.last().get().min(source.outline.len() as u64);
+            let end = usize::try_from(end).unwrap_or(usize::MAX);
+            nodes.get_mut(run.first().index()..end).unwrap_or_default().fill(NodeState::Shown);
+        }
+        Self { source, turns: plan::turns(source.outline), nodes, is_open: false }
     }
 
     fn turn_of(&self, node: NodeId) -> NodeRange {
         let next = self.turns.partition_point(|turn| turn.first() <= node);
         next.checked_sub(1).and_then(|at| self.turns.get(at)).copied().unwrap_or(NodeRange::single(node))
-    }
-
-    /// The cost of the nodes of a run that are not yet shown or taken.
-    fn cost(&self, run: NodeRange) -> Cost {
-        let per_message = u64::from(self.request.per_message);
-        let free = run.iter().filter(|node| self.nodes.get(node.index()) == Some(&NodeState::Free));
-        let one = |node: NodeId| {
-            let tokens = self.request.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens));
-            let length = |budget: Characters<'_>| budget.of.get(&node).copied().unwrap_or_default();
-            Cost { tokens: tokens + per_message, characters: self.request.characters.map_or(0, length) }
-        };
-        free.map(one).fold(Cost::default(), Cost::plus)
-    }
-
-    fn runs(&self) -> Vec<NodeRange> {
-        let taken = self.nodes.iter().enumerate().filter(|&(_, &state)| state == NodeState::Taken);
-        NodeRange::merge(taken.map(|(index, _)| NodeRange::single(NodeId::from_index(index))).collect())
     }
 }
 

@@ -294,7 +294,7 @@ impl Ranking {
     pub(crate) async fn hits(
         &self,
         limit: usize,
-        wanted: impl Fn(NodeId) -> bool,
+        wanted: impl Fn(&ConversationId, NodeId) -> bool,
         late: Option<&Late<'_>>,
         stopwatch: &mut Stopwatch,
     ) -> Result<Vec<Candidate>, RetrieveError> {
@@ -324,7 +324,7 @@ impl Ranking {
     }
 
     /// The features of the best candidates by the cheap sum.
-    fn features(&self, limit: usize, wanted: impl Fn(NodeId) -> bool) -> Vec<(usize, Features)> {
+    fn features(&self, limit: usize, wanted: impl Fn(&ConversationId, NodeId) -> bool) -> Vec<(usize, Features)> {
         // A node has to hold a word of the question, or stand beside one that does, or match its time, or be nearer to its
         // meaning than the farthest of all.
         let is_any = |values: &[f32], at: usize| values.get(at).is_some_and(|value| *value > 0.0);
@@ -335,7 +335,7 @@ impl Ranking {
         let is_wanted = |candidate| {
             self.selection.admits(candidate)
                 && bears_on(candidate)
-                && self.pool.place(candidate).is_some_and(|(_, node)| wanted(node))
+                && self.pool.place(candidate).is_some_and(|(conversation, node)| wanted(conversation, node))
         };
         let candidates = self.fused.best(limit, is_wanted);
         let extractor = Extractor::new(&self.evidence, &self.question, &self.placements);

@@ -1,20 +1,19 @@
 //! [`HybridRetriever`]: lexical and semantic retrieval over a store.
 
+mod recall;
+
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Excerpt, Filter, HeldBack, Hit, IndexReport,
-    Losses, Node, NodeId, NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError,
-    Retrieved, Retriever, Scope, Source, TokenIndex, VectorError, VectorIndex,
+    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Filter, Hit, IndexReport, NodeId, NodeRange,
+    Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source,
+    TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{
-    complexity::{budget_share, share_of},
     late::Late,
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
     notices::{in_full, push_new},
-    pack::{Characters, Lengths, PackRequest, TooLarge, pack, prices, reach},
-    pairs::Pairs,
     ranking::{Candidate, Pool, Ranking},
     reads::Reads,
     rerank::{CrossEncoder, RerankOptions},
@@ -23,7 +22,6 @@ use crate::{
     shared_prefix::seen_before,
     shortlist::{Evidence, FEWEST, Shortlist},
     stopwatch::Stopwatch,
-    worth::are_worth,
 };
 
 /// Memory limit of cached postings.
@@ -118,16 +116,23 @@ impl HybridRetriever {
         self
     }
 
-    /// Scores every node of a scope, or of the best conversations in a large one.
-    async fn rank(&self, question: &str, scope: &Scope, filter: &Filter) -> Result<Ranked<'_>, RetrieveError> {
+    /// Scores every node of a scope, or of the best conversations in a large one. `first` is always one of these, and a
+    /// message that several of them share is a node of it.
+    async fn rank(
+        &self,
+        question: &str,
+        scope: &Scope,
+        filter: &Filter,
+        first: Option<&ConversationId>,
+    ) -> Result<Ranked<'_>, RetrieveError> {
         let mut stopwatch = Stopwatch::start();
         let mut states = self.resolve(scope, filter).await?;
-        let mut seen = seen_before(&*self.source, &states).await?;
+        let mut seen = seen_before(&*self.source, &states, first).await?;
         let mut asked = self.semantic.ask(&*self.source, question, &mut stopwatch).await;
         let (mut weighed, mut beyond) = (None, Beyond::default());
         let nodes: u64 = states.iter().map(|state| state.nodes).sum();
         if nodes > self.ranked_all && states.len() > FEWEST && !filter.is_by_node() {
-            let listed = self.shortlist(question, &states, &seen, asked.as_ref().ok()).await?;
+            let listed = self.shortlist(question, &states, &seen, asked.as_ref().ok(), first).await?;
             stopwatch.end("shortlist", states.len());
             let is_chosen = |number: &usize| listed.chosen.binary_search(number).is_ok();
             let keep = |all: &mut Vec<u64>| {
@@ -178,6 +183,7 @@ impl HybridRetriever {
         states: &[ConversationState],
         seen: &[u64],
         asked: Option<&Asked<'_>>,
+        first: Option<&ConversationId>,
     ) -> Result<Listed, RetrieveError> {
         let words = self.words.catch_up_all(&*self.source, states).await?;
         let list = Shortlist { states, seen, words: &words };
@@ -195,6 +201,7 @@ impl HybridRetriever {
         let missing = |(state, embedded): (&ConversationState, &u64)| state.nodes.saturating_sub(*embedded);
         let backlog: u64 = states.iter().zip(&embedded).map(missing).sum();
         let mut always = list.with_losses();
+        always.extend(states.iter().position(|state| first == Some(&state.id)));
         if backlog <= MAX_BACKLOG_NODES {
             let behind = states.iter().zip(&embedded).enumerate().filter(|(_, of)| missing(*of) > 0);
             always.extend(behind.map(|(number, _)| number));
@@ -250,7 +257,7 @@ impl Ranked<'_> {
         &mut self,
         question: &str,
         limit: usize,
-        wanted: impl Fn(NodeId) -> bool,
+        wanted: impl Fn(&ConversationId, NodeId) -> bool,
     ) -> Result<Vec<Candidate>, RetrieveError> {
         let Self { ranking, late, cross_encoder, reads, notices, stopwatch } = self;
         let read = cross_encoder.map_or(0, |encoder| encoder.options.candidates);
@@ -281,33 +288,18 @@ impl Ranked<'_> {
     }
 }
 
-/// The lengths of some nodes in characters; unreadable nodes are missing.
-async fn lengths(
-    reads: &mut Reads<'_>,
-    conversation: &ConversationId,
-    runs: &[NodeRange],
-) -> Result<Lengths, RetrieveError> {
-    let mut lengths = Lengths::new();
-    for run in runs {
-        reads.read(conversation, *run).await?;
-        let nodes = reads.run(conversation, *run);
-        lengths.extend(nodes.map(|node| (node.id, node.message.text().chars().count() as u64)));
-    }
-    Ok(lengths)
-}
-
 impl Retriever for HybridRetriever {
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>> {
         Box::pin(async move {
             if query.text.trim().is_empty() {
                 return Ok(Retrieved::default().notices(vec![Notice::EmptyQuestion]));
             }
-            let mut ranked = self.rank(&query.text, &query.scope, &query.filter).await?;
+            let mut ranked = self.rank(&query.text, &query.scope, &query.filter, None).await?;
             // Hits that replace lost ones may be lost too. The loop ends since a conversation with a lost hit is read
             // completely.
             let mut best = 0.0;
             let hits = loop {
-                let mut hits = ranked.hits(&query.text, query.limit, |_| true).await?;
+                let mut hits = ranked.hits(&query.text, query.limit, |_, _| true).await?;
                 best = hits.iter().map(|hit| hit.relevance).fold(best, f32::max);
                 hits.retain(|hit| hit.relevance >= query.min_relevance);
                 if let Some(hits) = ranked.read(hits).await? {
@@ -324,89 +316,7 @@ impl Retriever for HybridRetriever {
     }
 
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>> {
-        Box::pin(async move {
-            if request.question.trim().is_empty() {
-                return Ok(Recall::default().notices(vec![Notice::EmptyQuestion]));
-            }
-            let mut ranked = self.rank(&request.question, &request.scope(), &request.filter).await?;
-            let is_shown = |node| request.shown.iter().any(|run| run.contains(node));
-            let hits = ranked.hits(&request.question, request.limit, |node| !is_shown(node)).await?;
-            let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
-            let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
-            let nodes = ranking.pool().parts().iter().map(|part| part.nodes).sum();
-            let outline = self.words.outlines(&*self.source, &request.conversation, nodes).await?;
-            let ranked: Vec<NodeId> = hits.iter().map(|hit| hit.node).collect();
-            let pairs = ranking
-                .pool()
-                .parts()
-                .first()
-                .map_or_else(Pairs::default, |part| Pairs::of(part.indexed.read().node_table().traits(), &outline));
-            let mut to_pack = PackRequest {
-                outline: &outline,
-                ranked: &ranked,
-                shown: &request.shown,
-                max_tokens: share_of(request.max_tokens, share),
-                per_message: request.per_message,
-                characters: None,
-                radius: request.radius,
-                pairs: &pairs,
-            };
-            let lengths = match request.max_characters {
-                Some(_) => lengths(&mut reads, &request.conversation, &reach(&to_pack)).await?,
-                None => Lengths::default(),
-            };
-            to_pack.characters =
-                request.max_characters.map(|max| Characters { max: share_of(max, share), of: &lengths });
-            let worth = if request.stop_early {
-                are_worth(&hits, &prices(&to_pack), to_pack.max_tokens)
-            } else {
-                vec![true; hits.len()]
-            };
-            let worthy = ranked.iter().zip(&worth).filter(|(_, worth)| **worth);
-            let worthy: Vec<NodeId> = worthy.map(|(node, _)| *node).collect();
-            to_pack.ranked = &worthy;
-            let packed = pack(&to_pack);
-            if let Some(TooLarge { node, tokens, characters }) = packed.too_large {
-                let max = to_pack.max_tokens;
-                notices.push(match to_pack.characters {
-                    Some(Characters { max: most, .. }) if tokens <= u64::from(max) => {
-                        Notice::BestHitOverCharacters { node, characters, max: most }
-                    }
-                    _ => Notice::BestHitOverTokens { node, tokens, max },
-                });
-            }
-            let runs = packed.runs.iter().map(|run| (&request.conversation, *run));
-            reads.are_there(ranking.pool_mut(), runs).await?;
-            let excerpt = |nodes: NodeRange| {
-                let messages = reads.run(&request.conversation, nodes).cloned().collect();
-                let hits = hits.iter().filter(|hit| nodes.contains(hit.node)).filter_map(|hit| reads.hit(hit));
-                Excerpt::new(nodes, messages, hits.collect())
-            };
-            let mut losses = Losses::default();
-            ranking.pool().parts().iter().for_each(|part| losses.extend(&part.losses));
-            // Neighbours of a hit, and its tool calls and results, may be lost.
-            let runs = packed.runs.into_iter().flat_map(|run| losses.rest_of(run));
-            let excerpts: Vec<_> = runs.map(excerpt).collect();
-            let cost = |node: &Arc<Node>| u64::from(node.tokens) + u64::from(request.per_message);
-            let tokens = excerpts.iter().flat_map(|excerpt| &excerpt.messages).map(cost).sum();
-            let held_back = |of_worth: bool| {
-                let is_there = |hit: &Candidate| {
-                    losses.contains(hit.node) || excerpts.iter().any(|excerpt| excerpt.nodes.contains(hit.node))
-                };
-                let mut held = hits.iter().zip(&worth).filter(|(hit, worth)| **worth == of_worth && !is_there(hit));
-                let (best, _) = held.next()?;
-                Some(HeldBack::new(1 + held.count(), best.score))
-            };
-            let (not_worth, no_room) = (held_back(false), held_back(true));
-            stopwatch.end("pack", hits.len());
-            Ok(Recall::new(excerpts)
-                .tokens(tokens)
-                .not_worth(not_worth)
-                .no_room(no_room)
-                .notices(notices)
-                .losses(losses)
-                .steps(stopwatch.steps()))
-        })
+        Box::pin(self.recalled(request))
     }
 
     fn catch_up<'a>(

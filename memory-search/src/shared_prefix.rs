@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use memory_core::{ConversationId, ConversationState, ForkedFrom, Source, StoreError};
 
-/// For each conversation, how many of its first nodes an earlier one of them covers. Parents come before their forks,
-/// otherwise the order is by name.
-pub(crate) async fn seen_before(source: &dyn Source, states: &[ConversationState]) -> Result<Vec<u64>, StoreError> {
+/// For each conversation, how many of its first nodes an earlier one of them covers. `first` comes first. Parents come
+/// before their forks, otherwise the order is by name.
+pub(crate) async fn seen_before(
+    source: &dyn Source,
+    states: &[ConversationState],
+    first: Option<&ConversationId>,
+) -> Result<Vec<u64>, StoreError> {
     let mut seen = vec![0; states.len()];
     // One alone needs none of its ancestors, which may be unreadable.
     if states.len() < 2 || states.iter().all(|state| state.forked_from.is_none()) {
@@ -18,7 +22,8 @@ pub(crate) async fn seen_before(source: &dyn Source, states: &[ConversationState
     for (place, state) in states.iter().enumerate() {
         lineages.push((lineage(source, state, &mut parents).await?, place));
     }
-    lineages.sort_by_key(|(lineage, place)| (lineage.len(), *place));
+    let is_first = |lineage: &[(ConversationId, u64)]| lineage.first().map(|(own, _)| own) == first;
+    lineages.sort_by_key(|(lineage, place)| (!is_first(lineage), lineage.len(), *place));
     // The shared part of what was appended to a conversation is always a prefix.
     let mut covered: BTreeMap<ConversationId, u64> = BTreeMap::new();
     for (lineage, place) in lineages {
@@ -79,12 +84,16 @@ mod tests {
     }
 
     fn seen(store: &MemoryStore, among: &[&str]) -> Vec<u64> {
+        seen_after(store, None, among)
+    }
+
+    fn seen_after(store: &MemoryStore, first: Option<&str>, among: &[&str]) -> Vec<u64> {
         pollster::block_on(async {
             let mut states = Vec::new();
             for name in among {
                 states.push(store.conversation(&id(name)).await.unwrap());
             }
-            seen_before(store, &states).await.unwrap()
+            seen_before(store, &states, first.map(id).as_ref()).await.unwrap()
         })
     }
 
@@ -102,5 +111,8 @@ mod tests {
         assert_eq!(seen(&store, &["a", "b"]), [0, 10], "nor has one that both share");
         assert_eq!(seen(&store, &["c", "d"]), [0, 4]);
         assert_eq!(seen(&store, &["c"]), [0]);
+        // What the one that asks has is its own, also where it is a fork.
+        assert_eq!(seen_after(&store, Some("c"), &["a", "c", "z-trunk"]), [13, 0, 10]);
+        assert_eq!(seen_after(&store, Some("e"), &["a", "e", "z-trunk"]), [10, 0, 0]);
     }
 }

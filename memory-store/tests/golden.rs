@@ -5,8 +5,9 @@ use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, OwnerId, Relation, RelationKind, Role, Shown, ShownRun, Source, Store, StoreError, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, text_hash,
+    NodeRange, OwnerId, Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun, Source, Store, StoreError,
+    Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check,
+    text_hash,
 };
 use memory_store::{ExchangeError, ExportFile, LogStore, export, import};
 
@@ -167,7 +168,7 @@ fn a_store_of_format_1_opens_for_ever() {
 }
 
 async fn check_views(store: &LogStore) {
-    let views = store.views(&talk(), ViewId::FIRST, ViewId::FIRST.next()).await.unwrap();
+    let views = store.views(&talk(), ViewId::FIRST, ViewId::FIRST).await.unwrap();
     assert_eq!(views, [View::new(ViewId::FIRST, view())]);
 }
 
@@ -246,6 +247,33 @@ fn a_store_of_format_1_with_owners_opens_for_ever() {
     }
 }
 
+/// What a model was shown of the sample and of another conversation.
+fn view_elsewhere() -> ViewDraft {
+    let run = ShownRun { shown: Shown::Messages(NodeRange::single(node(1))), check: run_check(&[3; 16], ["other"]) };
+    let elsewhere = ShownElsewhere::new(fork_of("other"), vec![run])
+        .title("Counting".to_owned())
+        .times([Timestamp::from_millis(1_772_442_840_000), Timestamp::default()]);
+    view().elsewhere(vec![elsewhere])
+}
+
+async fn check_elsewhere(store: &LogStore) {
+    let views = store.views(&talk(), ViewId::FIRST.next(), ViewId::FIRST.next()).await.unwrap();
+    assert_eq!(views, [View::new(ViewId::FIRST.next(), view_elsewhere())]);
+    assert!(store.verify(None).await.unwrap().is_whole());
+}
+
+#[test]
+fn a_store_of_format_1_with_views_of_several_conversations_opens_for_ever() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-elsewhere");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), LogStore::open(dir.path()).unwrap()] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check_views(&store));
+        pollster::block_on(check_elsewhere(&store));
+    }
+}
+
 /// Its names were given before names were checked: hidden characters, and twins in two normalization forms. No version
 /// writes it again.
 #[test]
@@ -291,6 +319,9 @@ fn this_version_writes_what_the_golden_store_holds() {
     pollster::block_on(check_forks(&store));
     pollster::block_on(write_owners(&store));
     pollster::block_on(check_owners(&store));
+    let event = Event::View(Box::new(view_elsewhere()));
+    pollster::block_on(store.record(&talk(), vec![event])).unwrap();
+    pollster::block_on(check_elsewhere(&store));
     drop(store);
     if let Some(golden) = env::var_os("MEMORY_GOLDEN") {
         copy(dir.path(), Path::new(&golden));

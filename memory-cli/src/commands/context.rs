@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, NodeId, Timestamp, ViewId};
+use memory_core::{ConversationId, Conversations, NodeId, Timestamp, ViewId};
 use memory_hooks::{AsOf, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
@@ -23,6 +23,8 @@ pub(crate) struct Args {
     question: Option<String>,
     #[command(flatten)]
     conversation: resolve::One,
+    #[command(flatten)]
+    others: resolve::Others,
     /// The most tokens of the whole context, the question included
     #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -56,7 +58,7 @@ pub(crate) struct Args {
     no_record: bool,
     /// Print what was shown last before the conversation went on after a node, or until a time, byte for byte; vN is
     /// view N of `memory replay`
-    #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["question", "no_record"])]
+    #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["question", "no_record", "scope"])]
     as_of: Option<AsOf>,
 }
 
@@ -99,12 +101,21 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let runtime = open(&globals.config(Access::Update)?)?;
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
-    let bar = globals.output.bar("indexing");
-    conversation.index(&bar).await?;
-    bar.finish();
+    let scope = args.others.scope(&runtime).await?;
+    // Of all conversations it takes what is indexed, as a search does.
+    let named = match &scope {
+        Conversations::Only(ids) => ids.as_slice(),
+        Conversations::All => &[],
+    };
+    for of in std::iter::once(&id).chain(named) {
+        let bar = globals.output.bar("indexing");
+        runtime.memory.conversation(of.clone()).index(&bar).await?;
+        bar.finish();
+    }
     let mut options = PromptOptions::new(args.budget)
         .radius(args.radius)
         .least_share(args.least_share)
+        .scope(scope)
         .filter(args.filter.filter()?)
         .now(args.now)
         .record(!args.no_record);
@@ -162,6 +173,8 @@ fn print(output: Output, context: &Prompt, raw: bool) -> anyhow::Result<()> {
 fn explain(output: Output, context: &Prompt) -> io::Result<()> {
     let rows = context.pieces.iter().map(|piece| {
         let nodes = piece.nodes.map(|nodes| nodes.to_string()).unwrap_or_default();
+        let of = piece.conversation.as_ref().map(|conversation| format!(" of {conversation}")).unwrap_or_default();
+        let nodes = nodes + &of;
         [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.reason.clone()]
     });
     output.table(["piece", "nodes", "tokens", "reason"], rows)?;
@@ -188,6 +201,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
         json!({
             "id": piece.id(),
             "kind": piece.kind.as_str(),
+            "conversation": piece.nodes.map(|_| piece.conversation.as_ref().unwrap_or(id).as_str()),
             "nodes": nodes,
             "speaker": piece.speaker,
             "times": piece.times.map(|times| times.map(|at| at.to_string())),

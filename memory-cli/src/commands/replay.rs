@@ -1,7 +1,7 @@
 //! `memory replay`: shows the recorded views of a conversation, step by step.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Progress, Shown, View, ViewId};
+use memory_core::{ConversationId, Progress, Shown, ShownElsewhere, View, ViewId};
 use memory_hooks::{AsOf, Conversation};
 use serde_json::{Value, json};
 
@@ -118,6 +118,7 @@ impl Pieces {
                 shown => pieces.recalled += shown.pieces(),
             }
         }
+        pieces.recalled += view.body.elsewhere.iter().map(ShownElsewhere::messages).fold(0, u64::saturating_add);
         pieces
     }
 }
@@ -125,6 +126,7 @@ impl Pieces {
 fn to_json(view: &View) -> Value {
     let Pieces { messages, summaries, lost, standing, recalled } = Pieces::of(view);
     let body = &view.body;
+    let elsewhere = |other: &ShownElsewhere| json!({"conversation": other.conversation.as_str(), "title": other.title, "recalled": other.messages()});
     json!({
         "view": view.id.get(),
         "at": body.at.to_string(),
@@ -140,6 +142,7 @@ fn to_json(view: &View) -> Value {
         "lost": lost,
         "standing": standing,
         "recalled": recalled,
+        "elsewhere": body.elsewhere.iter().map(elsewhere).collect::<Vec<_>>(),
         "question": body.question,
         "hash": body.hash.to_string(),
     })

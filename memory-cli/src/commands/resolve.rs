@@ -2,7 +2,7 @@
 
 use clap::Args;
 use memory::parts::Parts;
-use memory_core::{ConversationId, NodeId, NodeRange, StoreError};
+use memory_core::{ConversationId, Conversations, NodeId, NodeRange, StoreError};
 
 use crate::failure::{Damage, NotFound, Usage};
 
@@ -68,6 +68,33 @@ impl SeveralOrAll {
             ids.push(conversation(runtime, Some(name)).await?);
         }
         Ok(ids)
+    }
+}
+
+/// The conversations that a context recalls from beside its own.
+#[derive(Debug, Args)]
+pub(super) struct Others {
+    /// Also recall from these conversations: `all`, or a conversation or the beginning of its name, several times if
+    /// wanted. Conversations of other owners are not found [default: this]
+    #[arg(long, value_name = "this|all|ID")]
+    scope: Vec<String>,
+}
+
+impl Others {
+    /// All, or the named ones.
+    pub(super) async fn scope(&self, runtime: &Parts) -> anyhow::Result<Conversations> {
+        let is_all = |name: &String| name == "all";
+        if self.scope.iter().any(is_all) {
+            if !self.scope.iter().all(is_all) {
+                return Err(Usage("--scope all covers every conversation: leave out the others".to_owned()).into());
+            }
+            return Ok(Conversations::All);
+        }
+        let mut ids = Vec::new();
+        for name in self.scope.iter().filter(|name| *name != "this") {
+            ids.push(conversation(runtime, Some(name)).await?);
+        }
+        Ok(Conversations::Only(ids))
     }
 }
 

@@ -27,6 +27,7 @@ mod proofs;
 mod replay;
 mod rescue;
 mod resummarize;
+mod scope;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;

@@ -68,6 +68,8 @@ pub enum Notice {
     },
     /// `best-hit-over-tokens`: the best hit alone costs more tokens than recall may spend.
     BestHitOverTokens {
+        /// Its conversation, where it is another than the one that recalls.
+        conversation: Option<ConversationId>,
         /// The hit.
         node: NodeId,
         /// What it costs.
@@ -77,6 +79,8 @@ pub enum Notice {
     },
     /// `best-hit-over-characters`: the best hit alone has more characters than recall may show.
     BestHitOverCharacters {
+        /// Its conversation, where it is another than the one that recalls.
+        conversation: Option<ConversationId>,
         /// The hit.
         node: NodeId,
         /// How many characters it has (Unicode scalar values).
@@ -162,11 +166,13 @@ impl fmt::Display for Notice {
             Self::VectorsNotKept { why } => write!(f, "what was embedded for this question is not kept: {why}"),
             Self::TokensNotCompared { why } => write!(f, "tokens are not compared: {why}"),
             Self::NotReranked { why } => write!(f, "hits are not reranked: {why}"),
-            Self::BestHitOverTokens { node, tokens, max } => {
-                write!(f, "the best hit, node {node}, is left out: it costs {tokens} tokens of {max}")
+            Self::BestHitOverTokens { conversation, node, tokens, max } => {
+                let of = of(conversation.as_ref());
+                write!(f, "the best hit, node {node}{of}, is left out: it costs {tokens} tokens of {max}")
             }
-            Self::BestHitOverCharacters { node, characters, max } => {
-                write!(f, "the best hit, node {node}, is left out: it has {characters} characters of {max}")
+            Self::BestHitOverCharacters { conversation, node, characters, max } => {
+                let of = of(conversation.as_ref());
+                write!(f, "the best hit, node {node}{of}, is left out: it has {characters} characters of {max}")
             }
             Self::Unreadable { conversation, nodes: 1, first, why } => {
                 write!(f, "node {first} of `{conversation}` cannot be read ({why}): run `memory doctor`")
@@ -187,6 +193,11 @@ impl fmt::Display for Notice {
             }
         }
     }
+}
+
+/// Names a conversation after a node of it.
+fn of(conversation: Option<&ConversationId>) -> String {
+    conversation.map(|id| format!(" of `{id}`")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -220,8 +231,13 @@ mod tests {
             Notice::TokensNotCompared { why: why() },
             Notice::NotReranked { why: why() },
             Notice::NothingLikely { best_percent: 3 },
-            Notice::BestHitOverTokens { node, tokens: 18, max: 17 },
-            Notice::BestHitOverCharacters { node, characters: 40, max: 39 },
+            Notice::BestHitOverTokens { conversation: None, node, tokens: 18, max: 17 },
+            Notice::BestHitOverCharacters {
+                conversation: ConversationId::new("trip").ok(),
+                node,
+                characters: 40,
+                max: 39,
+            },
             unreadable(1),
             unreadable(4),
             Notice::CompactionFailed { why: why() },
@@ -257,7 +273,7 @@ mod tests {
                 ("best-hit-over-tokens", "the best hit, node 7, is left out: it costs 18 tokens of 17")
             }
             Notice::BestHitOverCharacters { .. } => {
-                ("best-hit-over-characters", "the best hit, node 7, is left out: it has 40 characters of 39")
+                ("best-hit-over-characters", "the best hit, node 7 of `trip`, is left out: it has 40 characters of 39")
             }
             Notice::Unreadable { nodes: 1, .. } => {
                 ("unreadable", "node 7 of `talk` cannot be read (disk full): run `memory doctor`")

@@ -2,8 +2,11 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use super::{AnsweredBy, BoxError, BoxFuture, EmbedError, Losses, Notice, RerankError, Scope, StoreError, VectorError};
-use crate::{ConversationId, Filter, Node, NodeRange, OwnerId};
+use super::{
+    AnsweredBy, BoxError, BoxFuture, Conversations, EmbedError, Losses, Notice, RerankError, Scope, StoreError,
+    VectorError,
+};
+use crate::{ConversationId, Filter, Node, NodeId, NodeRange, OwnerId};
 
 /// A question to search for.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,16 +192,21 @@ impl Retrieved {
 pub struct RecallRequest {
     /// The question.
     pub question: String,
-    /// The conversation to recall from.
+    /// The conversation to recall from. A message that others share with it counts as its own.
     pub conversation: ConversationId,
-    /// Whose it must be, as in a [`Scope`]; anybody's with `None`.
+    /// Other conversations to recall from as well; none by default.
+    pub others: Conversations,
+    /// Whose all of them must be, as in a [`Scope`]; anybody's with `None`.
     pub owner: Option<OwnerId>,
     /// Which messages may be hits. Their neighbours may be any messages.
     pub filter: Filter,
-    /// The most tokens that the excerpts may cost. A message costs its own tokens and `per_message`.
+    /// The most tokens that the excerpts may cost. A message costs its own tokens and `per_message`, and each of the
+    /// other conversations that is shown costs `per_conversation`.
     pub max_tokens: u32,
     /// Tokens that a message costs beside its text.
     pub per_message: u32,
+    /// Tokens that another conversation costs beside its messages.
+    pub per_conversation: u32,
     /// The most characters (Unicode scalar values) of the texts of the excerpts; `None` if only the tokens limit them.
     pub max_characters: Option<u32>,
     /// The share of both budgets that the simplest question gets, 0..=1. The more complex a question, the nearer its
@@ -213,7 +221,7 @@ pub struct RecallRequest {
     /// over, instead of filling the budget with the best hits. Scores on a scale that nothing was fitted to, such as a
     /// cross-encoder's, leave out nothing.
     pub stop_early: bool,
-    /// What is shown verbatim already and need not be repeated.
+    /// What is shown verbatim already of the conversation, and need not be repeated.
     pub shown: Vec<NodeRange>,
 }
 
@@ -228,10 +236,12 @@ impl RecallRequest {
         Self {
             question: question.to_owned(),
             conversation: conversation.clone(),
+            others: Conversations::Only(Vec::new()),
             owner: None,
             filter: Filter::default(),
             max_tokens,
             per_message: 0,
+            per_conversation: 0,
             max_characters: None,
             least_share: 1.0,
             limit: Self::LIMIT,
@@ -244,13 +254,27 @@ impl RecallRequest {
     /// Where it searches.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::one(&self.conversation).owner(self.owner.clone())
+        let conversations = match &self.others {
+            Conversations::All => Conversations::All,
+            Conversations::Only(others) => {
+                Conversations::Only(std::iter::once(&self.conversation).chain(others).cloned().collect())
+            }
+        };
+        Scope { owner: self.owner.clone(), conversations }
+    }
+
+    /// Whether a message is shown verbatim already.
+    #[must_use]
+    pub fn is_shown(&self, conversation: &ConversationId, node: NodeId) -> bool {
+        *conversation == self.conversation && self.shown.iter().any(|run| run.contains(node))
     }
 
     crate::setters! {
+        others: Conversations,
         into owner: Option<OwnerId>,
         filter: Filter,
         const per_message: u32,
+        const per_conversation: u32,
         into max_characters: Option<u32>,
         const least_share: f32,
         const limit: usize,
@@ -265,6 +289,8 @@ impl RecallRequest {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Excerpt {
+    /// Their conversation.
+    pub conversation: ConversationId,
     /// The run.
     pub nodes: NodeRange,
     /// All messages of the run, in order, as the retriever read them.
@@ -274,10 +300,10 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The run `nodes`: its messages in order, and its hits, best first.
+    /// The run `nodes` of a conversation: its messages in order, and its hits, best first.
     #[must_use]
-    pub fn new(nodes: NodeRange, messages: Vec<Arc<Node>>, hits: Vec<Hit>) -> Self {
-        Self { nodes, messages, hits }
+    pub fn new(conversation: ConversationId, nodes: NodeRange, messages: Vec<Arc<Node>>, hits: Vec<Hit>) -> Self {
+        Self { conversation, nodes, messages, hits }
     }
 }
 
@@ -305,7 +331,8 @@ impl HeldBack {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Recall {
-    /// In order of time; no two overlap or touch.
+    /// Those of the request's conversation first, then those of others, by name; in order of time in each. No two
+    /// overlap or touch.
     pub excerpts: Vec<Excerpt>,
     /// What they cost, as the request counts it.
     pub tokens: u64,
@@ -315,7 +342,8 @@ pub struct Recall {
     pub no_room: Option<HeldBack>,
     /// What the caller should know, except `losses`.
     pub notices: Vec<Notice>,
-    /// Nodes that were not searched because they cannot be read.
+    /// Nodes of the request's conversation that were not searched because they cannot be read. A notice names those of
+    /// others.
     pub losses: Losses,
     /// The steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,

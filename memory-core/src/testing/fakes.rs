@@ -8,7 +8,7 @@ use crate::{
     Retriever, Revision, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
     TokenVectors, plan::Tree,
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Counts words, each at most 4 characters long, which approximates a real tokenizer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -213,21 +213,27 @@ impl Retriever for ScanRetriever {
             let query = Query { text, scope, filter, limit: request.limit, min_relevance: 0.0 };
             let found = self.search(&query).await?;
             let mut left = request.max_tokens;
-            let mut taken: Vec<Hit> = Vec::new();
+            // The request's own conversation first, then the others by name.
+            let place = |hit: &Hit| (hit.conversation != request.conversation, hit.conversation.clone());
+            let mut taken: BTreeMap<_, Vec<Hit>> = BTreeMap::new();
             for hit in found.hits {
-                let cost = hit.node.tokens.saturating_add(request.per_message);
-                if cost <= left && !request.shown.iter().any(|range| range.contains(hit.node.id)) {
+                let place = place(&hit);
+                let heading = if place.0 && !taken.contains_key(&place) { request.per_conversation } else { 0 };
+                let cost = hit.node.tokens.saturating_add(request.per_message).saturating_add(heading);
+                if cost <= left && !request.is_shown(&hit.conversation, hit.node.id) {
                     left -= cost;
-                    taken.push(hit);
+                    taken.entry(place).or_default().push(hit);
                 }
             }
-            taken.sort_by_key(|hit| hit.node.id);
-            let runs = NodeRange::merge(taken.iter().map(|hit| NodeRange::single(hit.node.id)).collect());
-            let excerpt = |nodes: NodeRange| {
-                let hits: Vec<_> = taken.iter().filter(|hit| nodes.contains(hit.node.id)).cloned().collect();
-                Excerpt::new(nodes, hits.iter().map(|hit| Arc::clone(&hit.node)).collect(), hits)
-            };
-            let excerpts = runs.into_iter().map(excerpt).collect();
+            let mut excerpts = Vec::new();
+            for ((_, conversation), mut hits) in taken {
+                hits.sort_by_key(|hit| hit.node.id);
+                for nodes in NodeRange::merge(hits.iter().map(|hit| NodeRange::single(hit.node.id)).collect()) {
+                    let hits: Vec<_> = hits.iter().filter(|hit| nodes.contains(hit.node.id)).cloned().collect();
+                    let messages = hits.iter().map(|hit| Arc::clone(&hit.node)).collect();
+                    excerpts.push(Excerpt::new(conversation.clone(), nodes, messages, hits));
+                }
+            }
             let losses = match NodeRange::first_n(self.store.conversation(&request.conversation).await?.nodes) {
                 Some(all) => self.store.readable_nodes(&request.conversation, all).await?.losses,
                 None => Losses::default(),

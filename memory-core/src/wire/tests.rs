@@ -95,7 +95,7 @@ fn summaries_hits_and_states_are_read_back() {
     let score = Score { value: 0.3, scale: ScoreScale::Bm25 };
     let node = Arc::new(Node::new(NodeId::FIRST, Message::user("hi"), Timestamp::from_millis(7)));
     let hit = Hit::new(talk(), Arc::clone(&node), score).signals(vec![Signal::new("words", 1.5, 0.1)]);
-    again(&Excerpt::new(range(1, 2), vec![node], vec![hit.clone()]));
+    again(&Excerpt::new(talk(), range(1, 2), vec![node], vec![hit.clone()]));
     let request = ChatRequest::new(vec![Message::user("hi"), Message::assistant("ho")])
         .system("Be brief.".to_owned())
         .breakpoints(vec![Breakpoint { message: 1, block: 0 }]);

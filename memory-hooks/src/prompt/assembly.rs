@@ -5,7 +5,8 @@ mod recalled;
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Losses, ManagedView, Node, NodeId, NodeRange, Notice, ViewBody, ViewPiece, ViewRequest,
+    ConversationId, Conversations, Losses, ManagedView, Node, NodeId, NodeRange, Notice, Scope, ViewBody, ViewPiece,
+    ViewRequest,
 };
 use memory_strategies::StandingLines;
 
@@ -73,9 +74,11 @@ pub(crate) async fn assemble(
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
     let standing_lines =
         if is_whole { Arc::default() } else { standing::lines(parts, conversation, &snapshot).await? };
+    let scope = within(parts, conversation, &options).await?;
     let assembly = Assembly {
         parts,
         conversation,
+        scope,
         tail,
         question_tokens,
         options,
@@ -91,6 +94,25 @@ pub(crate) async fn assemble(
     Ok(prompt)
 }
 
+/// The other conversations that are recalled from; `None` if there are none. Those of one owner are never shown beside
+/// those of another, whoever asks: what is recorded of a conversation is its owner's to see.
+async fn within(
+    parts: &Parts,
+    conversation: &ConversationId,
+    options: &PromptOptions,
+) -> Result<Option<Scope>, MemoryError> {
+    if !options.reaches_others() {
+        return Ok(None);
+    }
+    let owner = parts.store.conversation(conversation).await?.owner;
+    let scope = Scope { owner, conversations: options.scope.clone() };
+    if matches!(scope.conversations, Conversations::Only(_)) {
+        // A wrong name is an error also where no room is left to recall anything.
+        scope.states(&*parts.store).await?;
+    }
+    Ok(Some(scope))
+}
+
 /// The part that a piece of a view becomes. Excluded content is removed from summaries here too, whatever the manager: a
 /// message, or one that repeats it, may have been marked after it was summarized.
 fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
@@ -100,7 +122,7 @@ fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
         ViewBody::Summary { mut summary, from, to, source } => {
             summary.body.text = snapshot.redactor.redact(&summary.body.text);
             let (kind, nodes) = (PieceKind::Summary(summary.body.level), summary.body.span);
-            Part { kind, nodes, source, reason, body: Body::Summary { summary, from, to } }
+            Part { kind, elsewhere: None, nodes, source, reason, body: Body::Summary { summary, from, to } }
         }
         ViewBody::Lost(nodes) => Part::lost(nodes, &reason),
     }
@@ -120,6 +142,8 @@ struct HistoryPart {
 pub(super) struct Assembly<'a> {
     pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
+    /// Whose conversations are recalled from, and which beside this one; `None` if no others are.
+    scope: Option<Scope>,
     pub(super) tail: Tail<'a>,
     /// The tokens that the question adds to a prompt, with a small reserve for joining texts.
     question_tokens: u32,
@@ -141,6 +165,7 @@ impl Assembly<'_> {
         self.parts.count(text)
     }
 
+    /// The message as it is shown: shortened where it is of the last turn, or a long result of a tool.
     fn shortened(&self, node: Node) -> Node {
         let last = NodeId::new(self.nodes);
         let last_turn = last.and_then(|last| self.snapshot.tree.last_turn_within(last));
@@ -152,7 +177,9 @@ impl Assembly<'_> {
     fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Prompt {
         let mut shown = history.shown.clone();
         shown.extend(recalled);
-        let written = Layout::for_question(self.options.now).write(&shown, &self.tail, &|text| self.count(text));
+        let now = self.options.now.unwrap_or_else(|| render::present(self.tail.now, &shown));
+        let tail = Tail { now, ..self.tail };
+        let written = Layout::for_question(self.options.now).write(&shown, &tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Prompt {
             pieces: written.pieces,
@@ -173,11 +200,15 @@ impl Assembly<'_> {
         }
     }
 
+    /// Dispatches an event for each conversation that messages were recalled from.
     async fn announce(&self, prompt: &Prompt) -> Result<(), MemoryError> {
         let recalled = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
-        let nodes = NodeRange::merge(recalled.filter_map(|piece| piece.nodes).collect());
-        if !nodes.is_empty() {
-            let mut event = RecallUsed { conversation: self.conversation.clone(), nodes };
+        let recalled: Vec<_> = recalled.collect();
+        for of_one in recalled.chunk_by(|a, b| a.conversation == b.conversation) {
+            let conversation =
+                of_one.first().and_then(|piece| piece.conversation.as_ref()).unwrap_or(self.conversation);
+            let nodes = NodeRange::merge(of_one.iter().filter_map(|piece| piece.nodes).collect());
+            let mut event = RecallUsed { conversation: conversation.clone(), nodes };
             self.parts.hooks.dispatch(&mut event).await?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Options of a prompt: its budget, and the shares of it.
 
-use memory_core::{Filter, Timestamp, plan::Tree};
+use memory_core::{Conversations, Filter, Timestamp, plan::Tree};
 
 use super::end;
 
@@ -23,6 +23,9 @@ pub struct PromptOptions {
     /// The share of recall's room that the simplest question gets, 0..=1. The more complex a question, the nearer its
     /// share is to 1. At 1, the default, every question gets all. The history never depends on the question.
     pub least_share: f32,
+    /// Conversations to recall from beside this one; none by default. What they say stands under headings of their own. If
+    /// this one is an owner's, they must be the same owner's. The history does not depend on them.
+    pub scope: Conversations,
     /// Which messages may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
     /// The time of the question, which the model sees; by default the time of the last message.
@@ -41,6 +44,7 @@ impl Default for PromptOptions {
             recall_limit: 200,
             radius: 0,
             least_share: 1.0,
+            scope: Conversations::Only(Vec::new()),
             filter: Filter::default(),
             now: None,
             record: true,
@@ -61,9 +65,15 @@ impl PromptOptions {
         const recall_limit: usize,
         const radius: u64,
         const least_share: f32,
+        scope: Conversations,
         filter: Filter,
         into now: Option<Timestamp>,
         const record: bool,
+    }
+
+    /// Whether messages of other conversations may be recalled.
+    pub(crate) fn reaches_others(&self) -> bool {
+        !matches!(&self.scope, Conversations::Only(others) if others.is_empty())
     }
 
     /// The same options for a text that leaves room for `tokens` beside it.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     MemoryError,
     parts::Parts,
-    render::{Body, Layout, Tail},
+    render::{self, Body, Layout, Tail},
     shorten,
     snapshot_cache::Snapshot,
 };
@@ -94,17 +94,19 @@ async fn shorten_results(
     let longest = prompt.longest_result.map_or(longest, |most| most.min(longest));
     let mut shorter = prompt.clone();
     for part in &mut shorter.parts {
+        let elsewhere = part.conversation().cloned();
         let Body::Message(node) = &mut part.body else { continue };
         // From the whole message, so that a shortened one is not shortened again.
-        let whole = parts.store.node(conversation, node.id).await?;
-        let is_last_turn = last_turn.is_some_and(|turn| turn.contains(node.id));
+        let whole = parts.store.node(elsewhere.as_ref().unwrap_or(conversation), node.id).await?;
+        let is_last_turn = elsewhere.is_none() && last_turn.is_some_and(|turn| turn.contains(node.id));
         let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());
         if cut.message != node.message {
             **node = cut;
             part.reason.push_str("; shortened");
         }
     }
-    let now = prompt.now.unwrap_or_else(|| snapshot.tree.last_time_within(prompt.nodes));
+    let last = || render::present(snapshot.tree.last_time_within(prompt.nodes), &shorter.parts);
+    let now = prompt.now.unwrap_or_else(last);
     let tail = Tail { question: prompt.question(), now };
     let written = Layout::for_question(prompt.now).write(&shorter.parts, &tail, &|text| parts.count(text));
     shorter.longest_result = Some(longest);

@@ -1,10 +1,13 @@
 //! Reproduction of a recorded prompt.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use memory_core::{
-    ConversationId, Losses, Node, NodeId, NodeRange, Shown, ShownRun, Summary, SummaryId, View, ViewDraft, run_check,
-    text_hash,
+    ConversationId, Losses, Node, NodeId, NodeRange, Shown, ShownElsewhere, ShownRun, StoreError, Summary, SummaryId,
+    View, ViewDraft, run_check, text_hash,
 };
 
 use super::{Piece, PieceKind, Prompt};
@@ -12,7 +15,7 @@ use crate::{
     Difference, MemoryError, ViewError,
     kept_out::Redactor,
     parts::Parts,
-    render::{Layout, Part, Tail, summary_part},
+    render::{self, Elsewhere, Layout, Part, Tail, summary_part},
     shorten,
     snapshot_cache::Snapshot,
 };
@@ -52,10 +55,14 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
     } else {
         let mut runs = past.runs(&body.history, PieceKind::Message).await?;
         runs.extend(past.runs(&body.recalled, PieceKind::Recalled).await?);
+        for other in &body.elsewhere {
+            runs.extend(past.elsewhere(other).await?);
+        }
         let asked_at = (layout == Layout::TwoAsked).then_some(body.at);
-        let now = asked_at.unwrap_or_else(|| snapshot.tree.last_time_within(body.nodes));
-        let tail = Tail { question: &body.question, now };
         let shown: Vec<_> = runs.iter().flat_map(|(_, parts)| parts.iter().cloned()).collect();
+        let last = || render::present(snapshot.tree.last_time_within(body.nodes), &shown);
+        let now = asked_at.unwrap_or_else(last);
+        let tail = Tail { question: &body.question, now };
         let written = layout.write(&shown, &tail, &|text| parts.count(text));
         let text = written.lines.concat();
         if past.differences.is_empty() {
@@ -139,7 +146,8 @@ impl Past<'_> {
                 self.note_lost(&read.losses);
             }
             if self.differences.len() == known {
-                self.differences.push(Difference::Text(run.shown));
+                let conversation = parts.first().and_then(Part::conversation);
+                self.differences.push(Difference::Text(run.shown).of(conversation));
             }
         }
         Ok(())
@@ -155,6 +163,38 @@ impl Past<'_> {
         self.note_lost(&read.losses);
         let part = |node| Part::message(kind, self.shortened(node), WHY.to_owned());
         Ok(read.nodes.into_iter().map(part).collect())
+    }
+
+    /// The messages shown of another conversation. Reading is limited to what it holds, whatever the record states.
+    async fn elsewhere<'r>(
+        &mut self,
+        shown: &'r ShownElsewhere,
+    ) -> Result<Vec<(&'r ShownRun, Vec<Part>)>, MemoryError> {
+        let id = &shown.conversation;
+        let nodes = match self.parts.store.conversation(id).await {
+            Ok(state) => state.nodes,
+            Err(StoreError::UnknownConversation { .. }) => {
+                self.differences.push(Difference::NotFound.of(Some(id)));
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let ShownElsewhere { title, times, .. } = shown;
+        let heading = Arc::new(Elsewhere { conversation: id.clone(), title: title.clone(), times: *times });
+        let mut all = Vec::with_capacity(shown.runs.len());
+        for run in &shown.runs {
+            let Shown::Messages(range) = run.shown else { continue };
+            if range.last().get() > nodes {
+                self.differences.push(Difference::Conversation { nodes, then: range.last().get() }.of(Some(id)));
+                continue;
+            }
+            let read = self.parts.store.readable_nodes(id, range).await?;
+            self.note_lost_of(id, &read.losses);
+            let cut = |node| shorten::shortened(node, self.body.longest_result, false, self.parts.counter.as_ref());
+            let part = |node| Part::elsewhere(&heading, cut(node), WHY.to_owned());
+            all.push((run, read.nodes.into_iter().map(part).collect()));
+        }
+        Ok(all)
     }
 
     async fn excerpt(&mut self, shown: Shown, node: NodeId, at: u32, bytes: u16) -> Result<Vec<Part>, MemoryError> {
@@ -173,8 +213,14 @@ impl Past<'_> {
     }
 
     fn note_lost(&mut self, losses: &Losses) {
-        let why = losses.notice(self.conversation).map(|notice| notice.to_string()).unwrap_or_default();
-        self.differences.extend(losses.runs().iter().map(|run| Difference::Lost { nodes: *run, why: why.clone() }));
+        self.note_lost_of(self.conversation, losses);
+    }
+
+    fn note_lost_of(&mut self, conversation: &ConversationId, losses: &Losses) {
+        let why = losses.notice(conversation).map(|notice| notice.to_string()).unwrap_or_default();
+        let elsewhere = Some(conversation).filter(|of| *of != self.conversation);
+        let lost = |run: &NodeRange| Difference::Lost { nodes: *run, why: why.clone() }.of(elsewhere);
+        self.differences.extend(losses.runs().iter().map(lost));
     }
 
     async fn summaries(&mut self, first: SummaryId, count: u64) -> Result<Vec<Part>, MemoryError> {

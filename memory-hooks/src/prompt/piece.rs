@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{Level, NodeRange, SourceClass, SummaryId, Timestamp};
+use memory_core::{ConversationId, Level, NodeRange, SourceClass, SummaryId, Timestamp};
 
 /// The kind of a piece of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +77,8 @@ impl PieceKind {
 pub struct Piece {
     /// Its kind.
     pub kind: PieceKind,
+    /// The other conversation that it was recalled from; `None` for what is of the prompt's own.
+    pub conversation: Option<ConversationId>,
     /// The nodes it shows or represents; `None` for the question.
     pub nodes: Option<NodeRange>,
     /// The summary's number, if it is one.
@@ -96,7 +98,7 @@ pub struct Piece {
     /// Why it was chosen.
     pub reason: String,
     /// The exact slice of the prompt's text that belongs to the piece: its line or lines, with the day above them
-    /// where the piece caused it.
+    /// and the heading of its conversation above them where the piece caused them.
     pub text: String,
 }
 
@@ -105,6 +107,7 @@ impl Piece {
     pub(crate) fn question(text: String, count: &dyn Fn(&str) -> u32) -> Self {
         Self {
             kind: PieceKind::Question,
+            conversation: None,
             nodes: None,
             summary: None,
             excerpt: None,
@@ -118,12 +121,14 @@ impl Piece {
     }
 
     /// Its id, which is the same in every prompt that shows it: `message 7`, `summary 3` (the summary's own number),
-    /// `message 7, bytes 12-40` for a standing line, `messages 7-12` for lost ones, `question`.
+    /// `message 7, bytes 12-40` for a standing line, `messages 7-12` for lost ones, `message 7 of trip` for one of
+    /// another conversation, `question`.
     #[must_use]
     pub fn id(&self) -> String {
         let nodes = self.nodes.map(|nodes| {
             let name = if nodes.count() == 1 { "message" } else { "messages" };
-            format!("{name} {nodes}")
+            let of = self.conversation.as_ref().map(|conversation| format!(" of {conversation}")).unwrap_or_default();
+            format!("{name} {nodes}{of}")
         });
         match (self.summary, &self.excerpt, nodes) {
             (Some(summary), _, _) => format!("summary {summary}"),

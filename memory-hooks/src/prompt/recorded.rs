@@ -1,10 +1,10 @@
 //! Recording what a model is shown.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownRun, StoreError, Timestamp, View, ViewDraft,
-    ViewId, run_check, text_hash,
+    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownElsewhere, ShownRun, StoreError, Timestamp,
+    View, ViewDraft, ViewId, run_check, text_hash,
 };
 
 use super::{Piece, PieceKind, Prompt};
@@ -56,7 +56,9 @@ async fn last(parts: &Parts, conversation: &ConversationId) -> Result<Option<Arc
 
 fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft {
     let history = prompt.pieces.iter().filter(|piece| piece.kind.is_history());
-    let beside = |piece: &&Piece| matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled);
+    let beside = |piece: &&Piece| {
+        matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled) && piece.conversation.is_none()
+    };
     let recalled = prompt.pieces.iter().filter(beside);
     ViewDraft::new(
         prompt.now.unwrap_or(at),
@@ -72,7 +74,21 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     .longest_result(prompt.longest_result)
     .history(runs(history, &salt))
     .recalled(runs(recalled, &salt))
+    .elsewhere(elsewhere(prompt, &salt))
     .question(prompt.question().to_owned())
+}
+
+/// What is shown of other conversations.
+fn elsewhere(prompt: &Prompt, salt: &Salt) -> Vec<ShownElsewhere> {
+    let headings: HashMap<_, _> =
+        prompt.parts.iter().filter_map(|part| Some((part.conversation()?, part.elsewhere.as_ref()?))).collect();
+    let others: Vec<_> = prompt.pieces.iter().filter(|piece| piece.conversation.is_some()).collect();
+    let of_one = |pieces: &[&Piece]| {
+        let heading = headings.get(pieces.first()?.conversation.as_ref()?)?;
+        let shown = ShownElsewhere::new(heading.conversation.clone(), runs(pieces.iter().copied(), salt));
+        Some(shown.title(heading.title.clone()).times(heading.times))
+    };
+    others.chunk_by(|a, b| a.conversation == b.conversation).filter_map(of_one).collect()
 }
 
 /// Pieces as runs, which reproduce exactly these pieces.

@@ -27,6 +27,7 @@ pub(super) fn summary(first: u64, last: u64, level: Level, text: &str, line_coun
     let at = Timestamp::default();
     Part {
         kind: PieceKind::Summary(level),
+        elsewhere: None,
         nodes: nodes(first, last),
         source: None,
         reason: String::new(),

@@ -1,12 +1,15 @@
 //! Layout 2: dates where the day or the session changes, speakers on every message, numbers shared by runs.
 
+mod elsewhere;
+
 use std::{fmt::Write as _, ops::Range, sync::LazyLock};
 
 use memory_core::{Civil, Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp};
 use regex::Regex;
 
 use super::{
-    Body, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail, Written, end_line, is_line_break,
+    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail, Written, end_line,
+    is_line_break,
 };
 use crate::{Piece, PieceKind};
 
@@ -32,6 +35,8 @@ const SPEAKERS: usize = 12;
 
 /// Renders a prompt.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+    // What is of other conversations stands last and changes nothing of what is written before.
+    let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
     let offset = offset(parts);
@@ -48,6 +53,12 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
         writer.lines.push(format!("{RECALL_LEAD}\n{FENCE_OPEN}\n"));
         writer.begin();
         writer.write(recalled);
+        writer.lines.push(format!("{FENCE_CLOSE}\n"));
+    }
+    if !elsewhere.is_empty() {
+        end_line(&mut writer.lines);
+        writer.lines.push(format!("{ELSEWHERE_LEAD}\n{FENCE_OPEN}\n"));
+        writer.elsewhere(elsewhere);
         writer.lines.push(format!("{FENCE_CLOSE}\n"));
     }
     end_line(&mut writer.lines);
@@ -132,6 +143,10 @@ struct Writer<'a> {
     /// The last node that was written.
     last: Option<NodeId>,
     dated: Option<Dated>,
+    /// The letters before the number of each message, if it is of another conversation.
+    mark: String,
+    /// The heading of a conversation, to stand above its first message.
+    above: String,
 }
 
 /// The current day and session.
@@ -144,7 +159,8 @@ struct Dated {
 
 impl<'a> Writer<'a> {
     fn new(offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
-        Self { offset, count, pieces: Vec::new(), lines: Vec::new(), last: None, dated: None }
+        let (pieces, lines, mark, above) = Default::default();
+        Self { offset, count, pieces, lines, last: None, dated: None, mark, above }
     }
 
     /// Forgets the current heading.
@@ -182,11 +198,12 @@ impl<'a> Writer<'a> {
 
     fn message(&mut self, part: &Part, node: &Node) {
         let session = node.message.metadata.get("session").cloned();
-        let mut text = self.heading(node.at, own_offset(&node.message), session);
+        let day = self.heading(node.at, own_offset(&node.message), session);
+        let mut text = std::mem::take(&mut self.above) + &day;
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
         let name = label(&node.message);
         if !follows || node.id.get().is_multiple_of(NUMBERED) {
-            let _ = write!(text, "[Message {}, {name}]: ", node.id);
+            let _ = write!(text, "[Message {}{}, {name}]: ", self.mark, node.id);
         } else {
             let _ = write!(text, "[{name}]: ");
         }
@@ -302,16 +319,12 @@ fn capitalized(nodes: NodeRange) -> String {
 /// A name on one line that cannot close its bracket. The system role belongs to the application alone: earlier
 /// instructions are shown as data, and a name that equals another role is marked as a name.
 pub(super) fn label(message: &Message) -> String {
-    let plain = |c: char| if c.is_control() || is_line_break(c) || matches!(c, '[' | ']') { ' ' } else { c };
     let role = match message.role {
         Role::System => "earlier instructions",
         role => role.as_str(),
     };
     let Some(speaker) = &message.speaker else { return role.to_owned() };
-    let mut name: String = speaker.chars().take(LONGEST_NAME).map(plain).collect();
-    if speaker.chars().nth(LONGEST_NAME).is_some() {
-        name.push('…');
-    }
+    let name = plain(speaker);
     let name = name.trim();
     let roles = [Role::User, Role::Assistant, Role::System, Role::Tool].map(Role::as_str);
     let is_role = roles.iter().any(|other| name.eq_ignore_ascii_case(other));
@@ -320,6 +333,22 @@ pub(super) fn label(message: &Message) -> String {
         name if is_role && name != message.role.as_str() => format!("{role} named {name}"),
         name => name.to_owned(),
     }
+}
+
+/// A name on one line, without brackets, of at most [`LONGEST_NAME`] characters.
+fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_control() || is_line_break(c) || matches!(c, '[' | ']') { ' ' } else { c };
+    let mut out: String = name.chars().take(LONGEST_NAME).map(plain).collect();
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// The title of a conversation as it is shown; `None` if nothing is to be seen of it.
+pub(super) fn title(title: &str) -> Option<String> {
+    let title = plain(title).trim().to_owned();
+    (!title.is_empty()).then_some(title)
 }
 
 /// Escapes text of the conversation, which is data: whatever looks like the layout's own lines gets a backslash in

@@ -32,6 +32,8 @@ mod resummarize;
 #[cfg(test)]
 mod retelling;
 #[cfg(test)]
+mod scope;
+#[cfg(test)]
 mod spending;
 #[cfg(test)]
 mod standing;

@@ -341,7 +341,7 @@ struct Scattered(Arc<[AtomicU64; 2]>, Arc<MemoryStore>);
 fn excerpt(store: &MemoryStore, conversation: &ConversationId, nodes: NodeRange, value: f32) -> Excerpt {
     let messages: Vec<_> = block_on(store.nodes(conversation, nodes)).unwrap().into_iter().map(Arc::new).collect();
     let hit = Hit::new(conversation.clone(), messages[0].clone(), Score { value, scale: ScoreScale::Fused });
-    Excerpt::new(nodes, messages, vec![hit])
+    Excerpt::new(conversation.clone(), nodes, messages, vec![hit])
 }
 
 impl Retriever for Scattered {

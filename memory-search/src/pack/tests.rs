@@ -45,19 +45,12 @@ fn check(
     expected: &str,
 ) {
     let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
-    let ranked: Vec<_> = ranked.iter().map(|&node| id(node)).collect();
-    let packed = pack(&PackRequest {
-        outline: &outline,
-        ranked: &ranked,
-        shown,
-        max_tokens,
-        per_message: 8,
-        characters: None,
-        radius,
-        pairs: &pairs(conversation),
-    });
-    let runs: Vec<_> = packed.runs.iter().map(ToString::to_string).collect();
-    let too_large = packed.too_large.map(|hit| format!(" without {} of {}", hit.node, hit.tokens));
+    let ranked: Vec<_> = ranked.iter().map(|&node| (0, id(node))).collect();
+    let pairs = pairs(conversation);
+    let sources = [PackSource::new(&outline).shown(shown).pairs(&pairs)];
+    let packed = pack(&PackRequest::new(&sources, &ranked, max_tokens).per_message(8).radius(radius));
+    let runs: Vec<_> = packed.runs.iter().map(|(_, run)| run.to_string()).collect();
+    let too_large = packed.too_large.map(|hit| format!(" without {} of {}", hit.node.1, hit.tokens));
     let found = format!("{} for {}{}", runs.join(","), packed.tokens, too_large.unwrap_or_default());
     assert_eq!(found, expected, "{conversation:?} {ranked:?}");
 }
@@ -150,23 +143,34 @@ fn a_tool_call_brings_its_results_and_a_result_its_call() {
 #[test]
 fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
     let outline = vec![outline('u', 2); 300_000];
-    let ranked = [id(150_000), id(299_999)];
-    let pairs = Pairs::default();
-    let request = |max_tokens| PackRequest {
-        outline: &outline,
-        ranked: &ranked,
-        shown: &[],
-        max_tokens,
-        per_message: 8,
-        characters: None,
-        radius: 1_000_000,
-        pairs: &pairs,
-    };
-    let reached: u64 = reach(&request(100)).iter().map(|run| run.count()).sum();
+    let ranked = [(0, id(150_000)), (0, id(299_999))];
+    let sources = [PackSource::new(&outline)];
+    let request = |max_tokens| PackRequest::new(&sources, &ranked, max_tokens).per_message(8).radius(1_000_000);
+    let reached: u64 = reach(&request(100)).iter().map(|(_, run)| run.count()).sum();
     assert!(reached <= 20, "{reached} nodes are to be read for a budget that holds ten");
     // From the widest run down, each priced anew, it took minutes.
     assert_eq!(pack(&request(100)).tokens, 100);
-    assert_eq!(pack(&request(u32::MAX)).runs, [run(1, 300_000)]);
+    assert_eq!(pack(&request(u32::MAX)).runs, [(0, run(1, 300_000))]);
+}
+
+#[test]
+fn conversations_share_one_budget_and_each_pays_its_heading_once() {
+    let outline: Vec<_> = (0..6).map(|_| outline('u', 2)).collect();
+    let other = PackSource::new(&outline).heading(30);
+    let sources = [PackSource::new(&outline), other, other];
+    let check = |ranked: &[(usize, u64)], max_tokens, expected: &str| {
+        let ranked: Vec<_> = ranked.iter().map(|&(source, node)| (source, id(node))).collect();
+        let packed = pack(&PackRequest::new(&sources, &ranked, max_tokens).per_message(8));
+        let runs: Vec<_> = packed.runs.iter().map(|(source, run)| format!("{source}:{run}")).collect();
+        let too_large = packed.too_large.map(|hit| format!(" without {}:{} of {}", hit.node.0, hit.node.1, hit.tokens));
+        assert_eq!(format!("{} for {}{}", runs.join(" "), packed.tokens, too_large.unwrap_or_default()), expected);
+    };
+    check(&[(1, 4), (0, 4), (1, 2), (1, 3)], 100, "0:4 1:2-4 for 70");
+    // The other conversation does not fit, and its place goes to hits of those that are there.
+    check(&[(1, 4), (2, 1), (1, 6), (0, 1)], 79, "0:1 1:4 1:6 for 60");
+    check(&[(1, 4), (0, 1)], 39, "0:1 for 10 without 1:4 of 40");
+    // A node of a conversation that is not there is none.
+    check(&[(7, 1), (0, 1)], 39, "0:1 for 10");
 }
 
 fn conversations() -> impl Strategy<Value = Vec<(char, u32)>> {
@@ -188,10 +192,9 @@ proptest! {
         radius in 0u64..30,
     ) {
         let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
-        let ranked = [id(hit)];
+        let (ranked, sources) = ([(0, id(hit))], [PackSource::new(&outline).shown(&shown)]);
         let packed = |radius, max_tokens| {
-            let (outline, ranked, shown, pairs) = (&outline, &ranked, &shown, &Pairs::default());
-            pack(&PackRequest { outline, ranked, shown, max_tokens, per_message: 8, characters: None, radius, pairs })
+            pack(&PackRequest::new(&sources, &ranked, max_tokens).per_message(8).radius(radius))
         };
         let widest = (0..=radius).rev().map(|radius| packed(radius, u32::MAX));
         let expected = widest.into_iter().find(|packed| packed.tokens <= u64::from(max_tokens));
@@ -200,45 +203,65 @@ proptest! {
 
     #[test]
     fn packing_keeps_its_promises(
-        conversation in conversations(),
-        ranked in prop::collection::vec(1u64..45, 0..20),
-        shown in ranges(),
+        conversations in prop::collection::vec((conversations(), ranges(), 0u32..60), 1..4),
+        ranked in prop::collection::vec((0usize..4, 1u64..45), 0..20),
         max_tokens in 0u32..2_000,
         per_message in 0u32..20,
         radius in 0u64..4,
         max_characters in prop::option::of(0u32..4_000),
     ) {
-        let outline: Vec<_> = conversation.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect();
-        let ranked: Vec<_> = ranked.into_iter().map(id).collect();
+        let outlines: Vec<Vec<_>> = conversations
+            .iter()
+            .map(|(talk, ..)| talk.iter().map(|&(letter, tokens)| outline(letter, tokens)).collect())
+            .collect();
+        let all_pairs: Vec<_> = conversations.iter().map(|(talk, ..)| pairs(talk)).collect();
+        let sources: Vec<_> = (outlines.iter().zip(&all_pairs).zip(&conversations))
+            .map(|((outline, pairs), (_, shown, heading))| PackSource { outline, shown, pairs, heading: *heading })
+            .collect();
+        let ranked: Vec<_> = ranked.into_iter().map(|(source, node)| (source, id(node))).collect();
         // Three characters a token.
-        let lengths: Lengths = (0..).map(NodeId::from_index).zip(&outline).map(|(n, o)| (n, 3 * u64::from(o.tokens))).collect();
+        let lengths: Lengths = (0..)
+            .zip(&outlines)
+            .flat_map(|(source, outline)| {
+                (0..).map(NodeId::from_index).zip(outline).map(move |(n, o)| ((source, n), 3 * u64::from(o.tokens)))
+            })
+            .collect();
         let characters = max_characters.map(|max| Characters { max, of: &lengths });
-        let pairs = pairs(&conversation);
         let request =
-            PackRequest { outline: &outline, ranked: &ranked, shown: &shown, max_tokens, per_message, characters, radius, pairs: &pairs };
+            PackRequest::new(&sources, &ranked, max_tokens).per_message(per_message).characters(characters).radius(radius);
         let packed = pack(&request);
-        let nodes: BTreeSet<_> = packed.runs.iter().flat_map(|run| run.iter()).collect();
-        let is_shown = |node: NodeId| shown.iter().any(|run| run.contains(node));
+        let flat = |runs: &[(usize, NodeRange)]| -> BTreeSet<Place> {
+            runs.iter().flat_map(|&(source, run)| run.iter().map(move |node| (source, node))).collect()
+        };
+        let nodes = flat(&packed.runs);
+        let is_shown = |(source, node): Place| sources[source].shown.iter().any(|run| run.contains(node));
 
-        let cost: u64 = nodes.iter().map(|node| u64::from(outline[node.index()].tokens + per_message)).sum();
-        prop_assert_eq!(cost, packed.tokens);
+        let cost = |&(source, node): &Place| u64::from(outlines[source][node.index()].tokens + per_message);
+        let opened: BTreeSet<_> = nodes.iter().map(|&(source, _)| source).collect();
+        let headings: u64 = opened.iter().map(|&source| u64::from(sources[source].heading)).sum();
+        let cost = nodes.iter().map(cost).sum::<u64>() + headings;
+        prop_assert_eq!(cost, packed.tokens, "each conversation costs its heading once");
         prop_assert!(cost <= u64::from(max_tokens), "the budget is never exceeded");
-        let length: u64 = nodes.iter().map(|node| lengths[node]).sum();
+        let length: u64 = nodes.iter().map(|place| lengths[place]).sum();
         prop_assert_eq!(if max_characters.is_some() { length } else { 0 }, packed.characters);
         prop_assert!(packed.characters <= max_characters.map_or(0, u64::from), "nor is that in characters");
-        let reached = reach(&request);
-        prop_assert!(nodes.iter().all(|&node| reached.iter().any(|run| run.contains(node))), "nothing beyond reach");
+        prop_assert!(nodes.is_subset(&flat(&reach(&request))), "nothing beyond reach");
 
-        let apart = packed.runs.windows(2).all(|pair| pair[0].last().next() < pair[1].first());
+        let apart = packed.runs.windows(2).all(|pair| {
+            pair[0].0 < pair[1].0 || (pair[0].0 == pair[1].0 && pair[0].1.last().next() < pair[1].1.first())
+        });
         prop_assert!(apart, "runs neither overlap nor touch: {:?}", packed.runs);
         prop_assert!(!nodes.iter().any(|&node| is_shown(node)), "nothing is shown twice");
 
-        for turn in plan::turns(&outline) {
-            let whole = turn.iter().all(|node| nodes.contains(&node) || is_shown(node));
-            prop_assert!(whole || !turn.iter().any(|node| nodes.contains(&node)), "{turn} is parted");
+        for (source, outline) in outlines.iter().enumerate() {
+            for turn in plan::turns(outline) {
+                let whole = turn.iter().all(|node| nodes.contains(&(source, node)) || is_shown((source, node)));
+                prop_assert!(whole || !turn.iter().any(|node| nodes.contains(&(source, node))), "{turn} is parted");
+            }
         }
 
-        let best = ranked.iter().copied().find(|&node| node.index() < outline.len() && !is_shown(node));
+        let exists = |&(source, node): &Place| outlines.get(source).is_some_and(|outline| node.index() < outline.len());
+        let best = ranked.iter().copied().find(|place| exists(place) && !is_shown(*place));
         if let Some(best) = best {
             let left_out = packed.too_large.filter(|hit| {
                 let too_long = max_characters.is_some_and(|max| hit.characters > u64::from(max));

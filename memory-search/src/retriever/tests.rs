@@ -12,6 +12,7 @@ mod late;
 mod losses;
 mod owners;
 mod reads;
+mod several;
 mod word_cache;
 mod worth;
 

@@ -535,7 +535,12 @@ fn event_bytes(event: &Event) -> usize {
         + match event {
             Event::Summary(draft) => draft.text.len() + draft.children.len() * 3,
             Event::Title(title) => title.len(),
-            Event::View(draft) => draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16,
+            Event::View(draft) => {
+                let elsewhere = draft.elsewhere.iter();
+                let elsewhere =
+                    elsewhere.map(|other| 64 + other.title.as_ref().map_or(0, String::len) + other.runs.len() * 16);
+                draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16 + elsewhere.sum::<usize>()
+            }
             Event::Tags(tags) => tags.iter().map(String::len).sum(),
             _ => 0,
         }

@@ -2,8 +2,8 @@
 
 use super::{draft, id, node, range, summary};
 use crate::{
-    Event, Level, Recorded, Revision, Shown, ShownRun, Store, StoreError, SummaryId, Timestamp, ViewDraft, ViewId,
-    WrittenBy, run_check, text_hash,
+    Event, Level, Recorded, Revision, Shown, ShownElsewhere, ShownRun, Store, StoreError, SummaryId, Timestamp,
+    ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
 
 /// A view of five messages: a summary over two of them, one that is lost, and two word for word.
@@ -25,6 +25,7 @@ fn view(question: &str) -> ViewDraft {
             run(Shown::Messages(range(4, 5))),
         ],
         recalled: vec![run(Shown::Messages(range(1, 1)))],
+        elsewhere: Vec::new(),
         question: question.to_owned(),
         salt,
         hash: text_hash(&salt, question),
@@ -42,7 +43,12 @@ pub(super) async fn views_are_kept_as_they_were_shown(store: &dyn Store) {
     assert!(store.views(&watched, ViewId::FIRST, number(9)).await.unwrap().is_empty());
 
     let revision = store.changes(&watched, Revision::default()).await.unwrap().revision;
-    let shown = ["one?", "two?", "two?", "\u{1F600}\r\nthree?"].map(view);
+    let mut shown = ["one?", "two?", "two?", "\u{1F600}\r\nthree?"].map(view);
+    // Of a conversation that no store has to know.
+    let run = ShownRun { shown: Shown::Messages(range(70, 72)), check: [4; 8] };
+    let elsewhere = ShownElsewhere::new(id("never"), vec![run, run]);
+    let times = [Timestamp::from_millis(-9), Timestamp::default()];
+    shown[3].elsewhere = vec![elsewhere.clone().title("Trip\n".to_owned()).times(times), elsewhere];
     let recorded = store.record(&watched, shown[..3].iter().map(event).collect()).await.unwrap();
     assert_eq!(recorded, [1, 2, 3].map(|n| Recorded::View(number(n))), "the same shown again is another view");
     assert_eq!(store.record(&watched, vec![event(&shown[3])]).await.unwrap(), [Recorded::View(number(4))]);
@@ -62,6 +68,10 @@ pub(super) async fn views_are_kept_as_they_were_shown(store: &dyn Store) {
             bad.history[0].shown = Shown::Summaries { first: SummaryId::new(2).unwrap(), count: 2 };
             bad
         }),
+        (
+            "it shows nothing of another conversation",
+            view("x").elsewhere(vec![ShownElsewhere::new(id("never"), vec![])]),
+        ),
     ] {
         let refused = store.record(&watched, vec![event(&bad)]).await.unwrap_err();
         assert!(matches!(refused, StoreError::Invalid { .. }), "{why}: {refused}");

@@ -1,15 +1,22 @@
 //! Words recalled for the question, within the room that the history leaves.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use memory_core::{Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, plan::PlanError};
+use memory_core::{
+    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Scope, Timestamp,
+    plan::PlanError,
+};
 
 use super::{Assembly, HistoryPart};
 use crate::{
     MemoryError,
     prompt::{PieceKind, Prompt},
-    render::{self, Part},
+    render::{self, Elsewhere, Part},
+    shorten,
 };
+
+/// About what the heading of another conversation costs.
+const HEADING: u32 = 36;
 
 /// Most signals that are named for a hit, the largest first.
 const MOST_SIGNALS: usize = 3;
@@ -17,7 +24,8 @@ const MOST_SIGNALS: usize = 3;
 impl Assembly<'_> {
     /// The whole prompt: the given history, and as many recalled words as the budget has room for.
     pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Prompt, MemoryError> {
-        let frame = self.count(&render::recall_frame());
+        let elsewhere = if self.scope.is_some() { render::elsewhere_frame() } else { String::new() };
+        let frame = self.count(&(render::recall_frame() + &elsewhere));
         let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
         let beside = self.options.budget.saturating_sub(taken);
         let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
@@ -32,12 +40,14 @@ impl Assembly<'_> {
             let shown = NodeRange::merge(shown.collect());
             let mut recall = self.recall(&shown, room - spent).await?;
             losses.extend(&recall.losses);
-            let mut recalled = self.recalled_pieces(&shown, &recall);
+            let elsewhere = self.elsewhere(&recall).await?;
+            let mut recalled = self.recalled_pieces(&shown, &recall, &elsewhere);
             let mut prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             while prompt.tokens > self.options.budget
                 && let Some(least) = take_least(&mut recall.excerpts)
             {
-                recalled.retain(|part| !least.nodes.covers(part.nodes));
+                let conversation = Some(&least.conversation).filter(|of| *of != self.conversation);
+                recalled.retain(|part| part.conversation() != conversation || !least.nodes.covers(part.nodes));
                 prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             }
             if prompt.tokens <= self.options.budget {
@@ -86,39 +96,82 @@ impl Assembly<'_> {
 
     async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
         let all = NodeRange::first_n(self.nodes);
-        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && shown != all.as_slice()) else {
+        let has_more = shown != all.as_slice() || self.scope.is_some();
+        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && has_more) else {
             return Ok(Recall::default());
         };
-        let request = RecallRequest::new(self.tail.question, self.conversation, room)
+        let mut request = RecallRequest::new(self.tail.question, self.conversation, room)
             .filter(self.options.filter.clone())
             .least_share(self.options.least_share)
             .per_message(self.parts.policy.per_message)
             .limit(self.options.recall_limit)
             .radius(self.options.radius)
             .shown(shown.to_vec());
+        if let Some(Scope { owner, conversations }) = self.scope.clone() {
+            request = request.owner(owner).others(conversations).per_conversation(HEADING);
+        }
         Ok(retriever.recall(&request).await?)
     }
 
-    /// Recalled messages in order of time, without those that the history shows word for word already.
-    fn recalled_pieces(&self, shown: &[NodeRange], recall: &Recall) -> Vec<Part> {
+    /// The headings of the other conversations that were recalled from.
+    async fn elsewhere(&self, recall: &Recall) -> Result<BTreeMap<ConversationId, Arc<Elsewhere>>, MemoryError> {
+        let mut headings = BTreeMap::new();
+        for id in recall.excerpts.iter().map(|excerpt| &excerpt.conversation) {
+            if id == self.conversation || headings.contains_key(id) {
+                continue;
+            }
+            let state = self.parts.store.conversation(id).await?;
+            let mut times = [Timestamp::default(); 2];
+            let ends = [Some(NodeId::FIRST), NodeId::new(state.nodes)];
+            for (at, end) in times.iter_mut().zip(ends) {
+                let Some(end) = end else { continue };
+                let read = self.parts.store.readable_nodes(id, NodeRange::single(end)).await?;
+                *at = read.nodes.first().map(|node| node.at).unwrap_or_default();
+            }
+            headings.insert(id.clone(), Arc::new(Elsewhere::new(id.clone(), state.title.as_deref(), times)));
+        }
+        Ok(headings)
+    }
+
+    /// Recalled messages, without those that the history shows word for word already.
+    fn recalled_pieces(
+        &self,
+        shown: &[NodeRange],
+        recall: &Recall,
+        elsewhere: &BTreeMap<ConversationId, Arc<Elsewhere>>,
+    ) -> Vec<Part> {
         let is_new = |node: &Node| !shown.iter().any(|run| run.contains(node.id));
         let messages =
             recall.excerpts.iter().flat_map(|excerpt| excerpt.messages.iter().map(move |node| (excerpt, node)));
         let piece = |(excerpt, node): (&Excerpt, &Arc<Node>)| {
             let why = recall_reason(node.id, excerpt, recall);
-            Part::message(PieceKind::Recalled, self.shortened(Node::clone(node)), why)
+            let node = Node::clone(node);
+            match elsewhere.get(&excerpt.conversation) {
+                Some(from) => {
+                    let node = shorten::shortened(node, self.longest_result, false, self.parts.counter.as_ref());
+                    Some(Part::elsewhere(from, node, why))
+                }
+                None => is_new(&node).then(|| Part::message(PieceKind::Recalled, self.shortened(node), why)),
+            }
         };
-        messages.filter(|(_, node)| is_new(node)).map(piece).collect()
+        messages.filter_map(piece).collect()
     }
 }
 
-/// Standing lines of messages that are not recalled, then the recalled messages, each in order.
+/// Standing lines of messages that are not recalled, then the recalled messages, then those of other conversations, each
+/// in order. The conversation whose last message is the oldest comes first.
 fn in_order(standing: &[Part], recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
-    let mut pieces = [recalled, pinned].concat();
+    let (mut elsewhere, mut pieces): (Vec<_>, Vec<_>) =
+        recalled.iter().chain(pinned).cloned().partition(|part| part.elsewhere.is_some());
     pieces.sort_by_key(|part| part.nodes);
+    let place = |part: &Part| {
+        let [first, last] = part.elsewhere.as_ref().map(|from| from.times).unwrap_or_default();
+        (last, first, part.conversation().cloned(), part.nodes)
+    };
+    elsewhere.sort_by_cached_key(place);
     let is_recalled = |line: &Part| pieces.binary_search_by_key(&line.nodes, |part| part.nodes).is_ok();
     let standing: Vec<_> = standing.iter().filter(|line| !is_recalled(line)).cloned().collect();
-    [standing, pieces].concat()
+    [standing, pieces, elsewhere].concat()
 }
 
 /// Removes the excerpt whose best hit is the worst, if there are others.

@@ -183,3 +183,16 @@ fn a_title_leads_to_its_conversation_in_a_small_scope_and_in_a_large_one() {
         assert!(alone.hits.iter().all(|hit| hit.signals.iter().all(|signal| signal.name != "title")));
     }
 }
+
+#[test]
+fn the_conversation_that_recalls_is_always_ranked() {
+    let store = chats();
+    say(&store, "own", &["Good morning.", "What about lunch?"]);
+    let retriever = choosing(&store, &Arc::new(MemoryBlocks::beside(store.clone())));
+    let is_ranked = |first: Option<&ConversationId>| {
+        let question = "What is the secret code of chat 7?";
+        let ranked = pollster::block_on(retriever.rank(question, &Scope::all(), &Filter::default(), first)).unwrap();
+        ranked.ranking.pool().parts().iter().any(|part| part.conversation == id("own"))
+    };
+    assert_eq!((is_ranked(None), is_ranked(Some(&id("own")))), (false, true));
+}

@@ -99,13 +99,13 @@ pub(crate) fn decode_message(body: &[u8]) -> Option<Result<MessageRecord<'_>, Co
 /// The kind and version of a valid record that this version cannot read: a newer version wrote it.
 pub(crate) fn newer(body: &[u8]) -> Option<(u8, u8)> {
     let (&[kind, version], _) = body.split_first_chunk::<2>()?;
-    (version > VERSION || !kind::KNOWN.contains(&kind)).then_some((kind, version))
+    (version > kind::newest(kind) || !kind::KNOWN.contains(&kind)).then_some((kind, version))
 }
 
 /// Reads a record's body.
 pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
     let ([number, version], value) = body.split_first_chunk::<2>().ok_or("a record is cut short")?;
-    if *version != VERSION {
+    if !(VERSION..=kind::newest(*number)).contains(version) {
         return Err(CodecError(format!("a record of kind {number} has unknown version {version}")));
     }
     match *number {
@@ -126,7 +126,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Record<'_>, CodecError> {
         }
         kind::MESSAGE => MessageRecord::decode(value).map(Record::Message),
         kind::LOST => whole(value).map(Record::Lost),
-        other => event::decode(other, value).map(Record::Event),
+        other => event::decode([other, *version], value).map(Record::Event),
     }
 }
 

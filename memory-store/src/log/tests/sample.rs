@@ -2,8 +2,8 @@
 
 use memory_core::{
     ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
-    OwnerId, Shown as ShownPieces, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata,
-    Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
+    OwnerId, Shown as ShownPieces, ShownElsewhere, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId,
+    SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
 };
 
 use crate::LogOptions;
@@ -74,6 +74,14 @@ pub(super) fn view(nodes: u64, question: &str) -> Event {
     ))
 }
 
+/// The view with messages of conversation `b` beside it.
+fn beside_another(view: Event) -> Event {
+    let Event::View(mut draft) = view else { return view };
+    let run = ShownRun { shown: ShownPieces::Messages(NodeRange::single(node(1))), check: [6; 8] };
+    draft.elsewhere.push(ShownElsewhere::new(id("b"), vec![run]).title("the other".to_owned()));
+    Event::View(draft)
+}
+
 /// Requests of every kind that fill several tiny segments; one batch is longer than a segment.
 pub(super) fn requests() -> Vec<Request> {
     let pin = |number, pinned| Event::Pin { node: node(number), pinned };
@@ -110,7 +118,7 @@ pub(super) fn requests_without_forks() -> Vec<Request> {
         Request::Record("a", vec![weigh, Event::Pin { node: node(9), pinned: true }]),
         Request::Append("a", vec![keyed(draft(2, 300), "second"), draft(20, 0)]),
         Request::Record("a", vec![Event::Summary(summary(1, 2, &[1, 2]))]),
-        Request::Record("a", vec![view(20, &"y".repeat(900)), view(20, "again?")]),
+        Request::Record("a", vec![view(20, &"y".repeat(900)), beside_another(view(20, "again?"))]),
         Request::Append("c", vec![draft(1, 2_500)]),
         Request::Append("b", vec![draft(3, 1_000)]),
     ]

@@ -7,7 +7,7 @@ use memory_core::{
 
 use super::{
     items::{Items, bounded, node_id},
-    view::WireView,
+    view::decode_view,
     wire::{CodecError, encode, kind, whole},
 };
 
@@ -96,7 +96,7 @@ fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecE
     encode(kind::SUMMARY, &wire)
 }
 
-pub(super) fn decode(number: u8, value: &[u8]) -> Result<EventRecord<'_>, CodecError> {
+pub(super) fn decode([number, version]: [u8; 2], value: &[u8]) -> Result<EventRecord<'_>, CodecError> {
     match number {
         kind::SUMMARY => whole::<WireSummary<'_>>(value)?.into_summary().map(Box::new).map(EventRecord::Summary),
         kind::IMPORTANCE => {
@@ -107,7 +107,7 @@ pub(super) fn decode(number: u8, value: &[u8]) -> Result<EventRecord<'_>, CodecE
             let WirePin { node, pinned } = whole(value)?;
             Ok(EventRecord::Pin { node: node_id(node)?, pinned })
         }
-        kind::VIEW => whole::<WireView<'_>>(value)?.into_view().map(Box::new).map(EventRecord::View),
+        kind::VIEW => decode_view(version, value).map(Box::new).map(EventRecord::View),
         kind::TITLE => whole(value).map(EventRecord::Title),
         kind::TAGS => whole(value).map(|Items(tags)| EventRecord::Tags(tags)),
         unknown => Err(CodecError(format!("a record has the unknown kind {unknown}"))),

@@ -12,7 +12,7 @@ use super::{
     blocks::{Block, blocks_of, encode_blocks, json, read_blocks},
     cursor::Cursor,
     lists::{Lists, MAX_ITEMS},
-    wire::{CodecError, encode_onto, kind},
+    wire::{CodecError, VERSION, encode_onto, kind},
 };
 
 const KEEP_OUT_OF_SUMMARIES: u8 = 1;
@@ -106,7 +106,7 @@ impl StoredMessage {
         if blocks_of(&message.content).max(topics.len()).max(message.metadata.len()) > MAX_ITEMS {
             return Err(CodecError(format!("a message has at most {MAX_ITEMS} blocks, topics and metadata entries")));
         }
-        encode_onto(out, kind::MESSAGE, self)
+        encode_onto(out, [kind::MESSAGE, VERSION], self)
     }
 }
 

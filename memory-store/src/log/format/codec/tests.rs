@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use memory_core::{
     ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange,
-    Relation, RelationKind, Role, Shown, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewDraft,
-    ViewId, WrittenBy,
+    Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    ViewDraft, ViewId, WrittenBy,
 };
 use proptest::prelude::*;
 
-use super::*;
+use super::{wire::VIEW_ELSEWHERE, *};
 use crate::log::format::frame::{MAX_RECORD, parse_record};
 
 fn hex(bytes: &[u8]) -> String {
@@ -207,6 +207,54 @@ fn a_view_of_version_1_never_changes() {
     golden("view with a standing line", &record, &expected.replacen("00 01 01", "03 04 fc14002c01", 1));
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
     assert_eq!(read.body, standing);
+}
+
+#[test]
+fn a_view_of_version_2_never_changes() {
+    let run = |first, last, check| {
+        let shown = Shown::Messages(NodeRange::new(node(first), node(last)).unwrap());
+        ShownRun { shown, check: [check; 8] }
+    };
+    let trip = ConversationId::new("trip").unwrap();
+    let elsewhere = ShownElsewhere::new(trip, vec![run(2, 3, 5), run(300, 300, 6)])
+        .title("T".to_owned())
+        .times([Timestamp::from_millis(-2), Timestamp::from_millis(3)]);
+    let talk = ShownElsewhere::new(ConversationId::new("talk").unwrap(), vec![run(1, 1, 7)]);
+    let draft = ViewDraft::new(Timestamp::from_millis(-2), 1, 2, written_by(), [9; 16], Hash::from_bytes([8; 32]))
+        .counter("w")
+        .history(vec![run(1, 1, 3)])
+        .elsewhere(vec![elsewhere, talk])
+        .question("q?");
+    let record = encode_view(&draft, ViewId::new(7).unwrap()).unwrap();
+    let check = |byte: &str| byte.repeat(8);
+    let expected = format!(
+        "0a 02 07 03 01 02 00 00 01 77 03 657874 01 32 00
+         01  00 01 01 {}
+         00
+         02 713f {} {}
+         02  04 74726970 01 01 54 03 06 02  00 02 02 {}  00 fb2c01 01 {}
+             04 74616c6b 00 00 00 01  00 01 01 {}",
+        check("03"),
+        "09".repeat(16),
+        "08".repeat(32),
+        check("05"),
+        check("06"),
+        check("07")
+    );
+    golden("view that shows other conversations", &record, &expected);
+    let body = parse_record(&record).unwrap();
+    assert_eq!(newer(body), None);
+    let Record::Event(EventRecord::View(read)) = decode(body).unwrap() else { panic!("a view is read as one") };
+    assert_eq!((read.id.get(), &read.body), (7, &draft));
+    // The next version, and no version, are not read; one that shows no other conversation is never written so.
+    for (version, is_newer) in [(3, true), (0, false)] {
+        let other = [&[kind::VIEW, version], &body[2..]].concat();
+        assert!(decode(&other).is_err() && newer(&other).is_some() == is_newer, "version {version}");
+    }
+    let alone = encode_view(&draft.elsewhere(Vec::new()), ViewId::FIRST).unwrap();
+    let alone = parse_record(&alone).unwrap();
+    assert_eq!(alone[..2], [kind::VIEW, VERSION]);
+    assert!(decode(&[&[kind::VIEW, VIEW_ELSEWHERE], &alone[2..], &[0]].concat()).is_err());
 }
 
 #[test]

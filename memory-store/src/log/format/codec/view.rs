@@ -1,11 +1,14 @@
 //! The wire type of a recorded view.
 
 use bincode::{BorrowDecode, Encode};
-use memory_core::{Hash, NodeRange, Shown, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy};
+use memory_core::{
+    Hash, NodeRange, Shown, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+};
 
 use super::{
     items::{Items, bounded, node_id},
-    wire::{CodecError, encode, kind},
+    named,
+    wire::{CodecError, VERSION, VIEW_ELSEWHERE, encode_onto, kind, whole},
 };
 
 const MESSAGES: u8 = 0;
@@ -14,8 +17,9 @@ const LOST: u8 = 2;
 /// Its count is the first byte times 65,536 plus the length in bytes.
 const EXCERPT: u8 = 3;
 
+/// Version 1: of one conversation alone.
 #[derive(Encode, BorrowDecode)]
-pub(super) struct WireView<'a> {
+struct WireView<'a> {
     id: u64,
     at: i64,
     nodes: u64,
@@ -33,6 +37,22 @@ pub(super) struct WireView<'a> {
     hash: [u8; 32],
 }
 
+/// Version 2: the fields of version 1, and what is shown of other conversations.
+#[derive(Encode, BorrowDecode)]
+struct WireViewElsewhere<'a> {
+    view: WireView<'a>,
+    elsewhere: Items<WireElsewhere<'a>>,
+}
+
+#[derive(Encode, BorrowDecode)]
+struct WireElsewhere<'a> {
+    conversation: &'a str,
+    title: Option<&'a str>,
+    first_at: i64,
+    last_at: i64,
+    runs: Items<WireRun>,
+}
+
 #[derive(Encode, BorrowDecode)]
 struct WireRun {
     what: u8,
@@ -41,9 +61,10 @@ struct WireRun {
     check: [u8; 8],
 }
 
-/// The whole record, header included, of a view under this number.
+/// The whole record, header included, of a view under this number. One of a conversation alone is of version 1, so that
+/// older programs read it.
 pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, CodecError> {
-    bounded(draft.history.len().max(draft.recalled.len()))?;
+    bounded(draft.history.len().max(draft.recalled.len()).max(draft.elsewhere.len()))?;
     let runs = |runs: &[ShownRun]| Items(runs.iter().map(WireRun::of).collect());
     let wire = WireView {
         id: id.get(),
@@ -62,11 +83,48 @@ pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, Code
         salt: draft.salt,
         hash: *draft.hash.as_bytes(),
     };
-    encode(kind::VIEW, &wire)
+    let mut record = Vec::new();
+    if draft.elsewhere.is_empty() {
+        encode_onto(&mut record, [kind::VIEW, VERSION], &wire)?;
+        return Ok(record);
+    }
+    let mut elsewhere = Vec::with_capacity(draft.elsewhere.len());
+    for ShownElsewhere { conversation, title, times: [first, last], runs: of_it, .. } in &draft.elsewhere {
+        bounded(of_it.len())?;
+        let (conversation, title) = (conversation.as_str(), title.as_deref());
+        let (first_at, last_at) = (first.as_millis(), last.as_millis());
+        elsewhere.push(WireElsewhere { conversation, title, first_at, last_at, runs: runs(of_it) });
+    }
+    let wire = WireViewElsewhere { view: wire, elsewhere: Items(elsewhere) };
+    encode_onto(&mut record, [kind::VIEW, VIEW_ELSEWHERE], &wire)?;
+    Ok(record)
+}
+
+/// Reads a view of a known version.
+pub(super) fn decode_view(version: u8, value: &[u8]) -> Result<View, CodecError> {
+    if version == VERSION {
+        return whole::<WireView<'_>>(value)?.into_view();
+    }
+    let WireViewElsewhere { view, elsewhere } = whole(value)?;
+    let mut view = view.into_view()?;
+    view.body.elsewhere = elsewhere.0.into_iter().map(WireElsewhere::into_elsewhere).collect::<Result<_, _>>()?;
+    if view.body.elsewhere.is_empty() {
+        return Err("a view of version 2 shows no other conversation".into());
+    }
+    Ok(view)
+}
+
+impl WireElsewhere<'_> {
+    fn into_elsewhere(self) -> Result<ShownElsewhere, CodecError> {
+        let conversation = named(self.conversation)?;
+        let times = [self.first_at, self.last_at].map(Timestamp::from_millis);
+        let runs = self.runs.0.into_iter().map(WireRun::into_run).collect::<Result<_, _>>()?;
+        Ok(ShownElsewhere::new(conversation, runs).title(self.title.map(str::to_owned)).times(times))
+    }
 }
 
 impl WireView<'_> {
-    pub(super) fn into_view(self) -> Result<View, CodecError> {
+    fn into_view(self) -> Result<View, CodecError> {
         let runs = |runs: Items<WireRun>| runs.0.into_iter().map(WireRun::into_run).collect::<Result<_, _>>();
         let body = ViewDraft::new(
             Timestamp::from_millis(self.at),

@@ -19,8 +19,11 @@ pub(super) const CONFIG: Config =
 
 pub(super) type Config = Configuration<LittleEndian, Varint, Limit<LIMIT>>;
 
-/// Version of each record's wire type. A changed type gets the next number and keeps the old one readable.
+/// Version of each record's first wire type. A changed type gets the next number and keeps the old one readable.
 pub(super) const VERSION: u8 = 1;
+
+/// Version of a view that shows other conversations.
+pub(super) const VIEW_ELSEWHERE: u8 = 2;
 
 /// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 11 erased, 12 checkpoint marker.
 pub(super) mod kind {
@@ -39,6 +42,11 @@ pub(super) mod kind {
     /// All that this version reads.
     pub(crate) const KNOWN: [u8; 11] =
         [OPENED, MESSAGE, SUMMARY, IMPORTANCE, PIN, TITLE, TAGS, VIEW, LOST, FORKED, OWNED];
+
+    /// The newest version of a known kind that this version reads.
+    pub(crate) const fn newest(kind: u8) -> u8 {
+        if kind == VIEW { super::VIEW_ELSEWHERE } else { super::VERSION }
+    }
 }
 
 /// Why bytes with a right checksum cannot be decoded by this version, or why a value cannot be encoded.
@@ -53,12 +61,12 @@ impl From<&str> for CodecError {
 
 pub(super) fn encode<T: Encode>(kind: u8, value: &T) -> Result<Vec<u8>, CodecError> {
     let mut record = Vec::new();
-    encode_onto(&mut record, kind, value)?;
+    encode_onto(&mut record, [kind, VERSION], value)?;
     Ok(record)
 }
 
-/// Appends a whole record to `out`. On failure `out` is as it was.
-pub(super) fn encode_onto<T: Encode>(out: &mut Vec<u8>, kind: u8, value: &T) -> Result<(), CodecError> {
+/// Appends a whole record of this kind and version to `out`. On failure `out` is as it was.
+pub(super) fn encode_onto<T: Encode>(out: &mut Vec<u8>, sort: [u8; 2], value: &T) -> Result<(), CodecError> {
     struct Onto<'a>(&'a mut Vec<u8>);
 
     impl Writer for Onto<'_> {
@@ -70,7 +78,7 @@ pub(super) fn encode_onto<T: Encode>(out: &mut Vec<u8>, kind: u8, value: &T) -> 
 
     let start = out.len();
     out.extend_from_slice(&[0; RECORD_HEADER]);
-    out.extend_from_slice(&[kind, VERSION]);
+    out.extend_from_slice(&sort);
     let encoded = bincode::encode_into_writer(value, Onto(out), CONFIG);
     let length = out.len() - start;
     let finished = encoded.map_err(|error| CodecError(error.to_string())).and_then(|()| {
