@@ -6,7 +6,6 @@ mod fit;
 mod judge;
 mod latency;
 mod question_mode;
-mod questions;
 mod run_file;
 mod score;
 mod shown;
@@ -14,7 +13,7 @@ mod subject;
 mod summaries;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -24,6 +23,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::parts::Parts;
+use memory_cli::import::eval::{Question, questions};
 use memory_core::{
     ConversationId, Hit, MessageKey, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter,
     plan::PlanError,
@@ -37,7 +37,6 @@ pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
 pub(crate) use latency::Steps;
 pub use question_mode::{QuestionMode, question_mode};
-use questions::Question;
 use run_file::{ContextTurns, PackedTurns, RunFile, RunLine};
 pub(crate) use score::PackedShares;
 use score::Scored;
@@ -53,7 +52,7 @@ const RANKED: usize = 50;
 pub struct EvalOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
     pub data: Vec<PathBuf>,
-    /// The run file to write; for several directories of data, the directory for a run file of each.
+    /// The run file to write; for several directories of data, or both scopes, the directory for a run file of each.
     pub run: PathBuf,
     /// Another run to compare with, in the same form.
     pub compare: Option<PathBuf>,
@@ -61,8 +60,8 @@ pub struct EvalOptions {
     pub budget: Option<Budget>,
     /// Whether packing stops where hits are not worth their tokens, instead of filling the budget.
     pub stop_early: bool,
-    /// What each question is asked of.
-    pub asked: Asked,
+    /// What each question is asked of: one scope, or both, each in a run of its own.
+    pub asked: BTreeSet<Asked>,
     /// Whether recall by words alone is an error rather than a notice.
     pub demand_model: bool,
 }
@@ -114,67 +113,94 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     for data in &options.data {
         prepared.push((data, prepare_run(parts, options, data).await?));
     }
-    let everything = match options.asked {
-        Asked::One => None,
-        Asked::All => {
-            let subjects = || prepared.iter().flat_map(|(_, (_, subjects))| subjects.values());
-            // Those that no question is about, too.
-            report(&index(parts, subjects()).await?, options.demand_model)?;
-            Some(Scope::only(subjects().map(|subject| subject.id.clone()).collect()))
-        }
-    };
-    let mut runs = Vec::new();
+    let subjects = || prepared.iter().flat_map(|(_, (_, subjects))| subjects.values());
+    let mut scopes = BTreeMap::new();
+    for asked in &options.asked {
+        let scope = match asked {
+            Asked::One => None,
+            Asked::All => {
+                // Those that no question is about, too.
+                report(&index(parts, subjects()).await?, options.demand_model)?;
+                Some(everything(parts, subjects().map(|subject| subject.id.clone())).await?)
+            }
+        };
+        scopes.insert(*asked, scope);
+    }
+    let mut rows = Vec::new();
     let mut steps = Steps::default();
     for (data, prepared) in &prepared {
         let name = contexts::data_name(data);
-        let file = |path: &Path| match &options.data[..] {
-            [_] => path.to_owned(),
-            _ => path.join(format!("{name}.jsonl")),
-        };
-        let run = file(&options.run);
-        run_one(parts, options, prepared, everything.as_ref(), &run, &mut steps).await?;
-        let (questions, _) = prepared;
-        let other = options.compare.as_deref().map(|other| Scored::read(&file(other), questions)).transpose()?;
-        runs.push((name, Scored::read(&run, questions)?, other));
+        let mut runs = BTreeMap::new();
+        // What is packed is always of one conversation, so that one of two runs packs.
+        let mut budget = options.budget;
+        for (asked, everything) in &scopes {
+            let file = |path: &Path| match (&options.data[..], scopes.len(), asked) {
+                ([_], 1, _) => path.to_owned(),
+                (_, 2, Asked::All) => path.join(format!("{name}-all.jsonl")),
+                _ => path.join(format!("{name}.jsonl")),
+            };
+            let run = file(&options.run);
+            let run_of = Run { options, budget: budget.take(), everything: everything.as_ref() };
+            run_of.write(parts, prepared, &run, &mut steps).await?;
+            let (questions, _) = prepared;
+            let other = options.compare.as_deref().map(|other| Scored::read(&file(other), questions)).transpose()?;
+            runs.insert(*asked, (Scored::read(&run, questions)?, other));
+        }
+        rows.push((name, runs));
     }
-    println!("{}", score::table(&runs));
+    println!("{}", score::table(&rows));
     println!("\n{steps}");
     Ok(())
+}
+
+/// The scope of all `conversations`: no scope at all where the store has no others.
+async fn everything(parts: &EvalParts, conversations: impl Iterator<Item = ConversationId>) -> Result<Scope> {
+    let (conversations, known) = (conversations.collect::<Vec<_>>(), parts.store.conversations().await?);
+    Ok(if known.len() == conversations.len() { Scope::all() } else { Scope::only(conversations) })
 }
 
 /// The questions of a directory, and its conversations.
 type Prepared = (Vec<Question>, HashMap<ConversationId, Subject>);
 
 async fn prepare_run(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<Prepared> {
-    let questions = questions::read(&data.join("queries.jsonl"))?;
+    let questions = questions(data)?;
     let subjects = prepare(parts, data, questions.iter(), options.demand_model).await?;
     Ok((questions, subjects))
 }
 
-/// Runs one directory. Each question is asked of `everything`, by default of its conversation.
-async fn run_one(
-    parts: &EvalParts,
-    options: &EvalOptions,
-    (questions, subjects): &Prepared,
-    everything: Option<&Scope>,
-    run: &Path,
-    steps: &mut Steps,
-) -> Result<()> {
-    let mut run = RunFile::create(run)?;
-    let bar = Bars::of(questions.len() as u64, "questions");
-    for question in questions {
-        let Some(subject) = subjects.get(&question.conversation) else { continue };
-        let scope = everything.cloned().unwrap_or_else(|| Scope::one(&subject.id));
-        let mut line = rank(parts, question, subject, scope, steps).await?;
-        if let Some(budget) = options.budget {
-            line.packed = Some(pack(parts, question, subject, budget, options, steps).await?);
-            line.context = context(parts, question, subject, budget).await?;
+/// A run of one directory in one scope.
+struct Run<'a> {
+    options: &'a EvalOptions,
+    budget: Option<Budget>,
+    /// What each question is asked of; by default its conversation.
+    everything: Option<&'a Scope>,
+}
+
+impl Run<'_> {
+    /// Asks each question and writes the run file.
+    async fn write(
+        &self,
+        parts: &EvalParts,
+        (questions, subjects): &Prepared,
+        run: &Path,
+        steps: &mut Steps,
+    ) -> Result<()> {
+        let mut run = RunFile::create(run)?;
+        let bar = Bars::of(questions.len() as u64, "questions");
+        for question in questions {
+            let Some(subject) = subjects.get(&question.conversation) else { continue };
+            let scope = self.everything.cloned().unwrap_or_else(|| Scope::one(&subject.id));
+            let mut line = rank(parts, question, subject, scope, steps).await?;
+            if let Some(budget) = self.budget {
+                line.packed = Some(pack(parts, question, subject, budget, self.options, steps).await?);
+                line.context = context(parts, question, subject, budget).await?;
+            }
+            run.push(&line)?;
+            bar.inc(1);
         }
-        run.push(&line)?;
-        bar.inc(1);
+        bar.finish_and_clear();
+        run.finish()
     }
-    bar.finish_and_clear();
-    run.finish()
 }
 
 /// Imports the conversations of a directory and indexes those with questions; a notice is an error if a model is
@@ -212,14 +238,14 @@ fn report(notices: &BTreeSet<String>, demand_model: bool) -> Result<()> {
 /// What a run of one directory packs, as means over its questions.
 pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<PackedShares> {
     let prepared = prepare_run(parts, options, data).await?;
-    run_one(parts, options, &prepared, None, &options.run, &mut Steps::default()).await?;
+    let run = Run { options, budget: options.budget, everything: None };
+    run.write(parts, &prepared, &options.run, &mut Steps::default()).await?;
     Ok(Scored::read(&options.run, &prepared.0)?.packed())
 }
 
 /// The questions in a directory, in plain words.
 pub(crate) fn question_texts(data: &Path) -> Result<Vec<String>> {
-    let questions = questions::read(&data.join("queries.jsonl"))?;
-    Ok(questions.into_iter().map(|question| question.text).collect())
+    Ok(questions(data)?.into_iter().map(|question| question.text).collect())
 }
 
 /// The subdirectories of `data` that hold conversations, in the order of their names.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, plugins, retrieval, vectors, views,
+    log, plugins, retrieval, soak, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -25,6 +25,8 @@ pub enum Group {
     Plugins,
     /// Views and compaction.
     Views,
+    /// Running for long.
+    Soak,
 }
 
 /// External inputs of a group.
@@ -34,11 +36,16 @@ pub struct Inputs {
     pub eval: Option<PathBuf>,
     /// Where to draw curves, if wanted.
     pub plot: Option<PathBuf>,
+    /// Where stores that take minutes to make are kept for the next run, if wanted.
+    pub kept: Option<PathBuf>,
+    /// Whether a tenth of the traffic of the group `soak` is enough.
+    pub short: bool,
 }
 
 impl Group {
     /// All groups.
-    pub const ALL: [Self; 6] = [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views];
+    pub const ALL: [Self; 7] =
+        [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views, Self::Soak];
 
     /// The name of its table.
     #[must_use]
@@ -50,6 +57,7 @@ impl Group {
             Self::Retrieval => "retrieval",
             Self::Plugins => "plugins",
             Self::Views => "views",
+            Self::Soak => "soak",
         }
     }
 
@@ -62,9 +70,10 @@ impl Group {
             Self::Log => log::measure(scratch)?,
             Self::Vectors => vectors::measure(scratch, inputs.eval.as_deref(), inputs.plot.as_deref())?,
             Self::Embed => embed::measure(scratch)?,
-            Self::Retrieval => retrieval::measure(scratch, inputs.eval.as_deref())?,
+            Self::Retrieval => retrieval::measure(scratch, inputs)?,
             Self::Plugins => plugins::measure(inputs.eval.as_deref())?,
             Self::Views => views::measure(scratch, inputs.eval.as_deref())?,
+            Self::Soak => soak::measure(scratch, inputs.short)?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })
     }

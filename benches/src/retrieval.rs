@@ -1,10 +1,15 @@
-//! The group `retrieval`: the time to ask ten thousand messages a question, and how much of the evidence is packed.
+//! The group `retrieval`: the time of a question to one conversation and to thousands, and how much of the evidence is
+//! found and packed.
 
+mod across;
 mod cold;
 mod finding;
+mod many;
+mod sizes;
 
 use std::{
     cell::RefCell,
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     time::Instant,
@@ -18,19 +23,22 @@ use memory_search::HybridRetriever;
 use pollster::block_on;
 
 pub use cold::print_cold_search;
+pub use many::serve_searches;
 
+use self::{
+    across::Across,
+    sizes::{HITS, MESSAGES},
+};
 use crate::{
     eval::{self, Asked, Budget, EvalOptions, EvalParts, Steps},
     figure::Figure,
+    group::Inputs,
     rounds::{Entrant, Samples, interleave},
     stats::quantile,
 };
 
-/// Messages of the conversation that is asked.
-const MESSAGES: usize = 10_000;
 /// Questions of a round.
 const QUESTIONS: usize = 100;
-const HITS: usize = 10;
 /// Messages appended at once.
 const BATCH: usize = 1_000;
 const SECOND: i64 = 1_000;
@@ -40,8 +48,8 @@ const SECOND: i64 = 1_000;
 ///
 /// # Errors
 /// When the model is missing, or a measurement fails.
-pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>> {
-    let Some(data) = data else {
+pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
+    let Some(data) = &inputs.eval else {
         eprintln!("retrieval: skipped, no evaluation data is at hand");
         return Ok(Vec::new());
     };
@@ -51,9 +59,13 @@ pub(crate) fn measure(scratch: &Path, data: Option<&Path>) -> Result<Vec<Figure>
     figures.push(cold::measure(&talk.store, &talk.id, &talk.questions)?);
     figures.extend(finding::measure(&*talk.late.store, &talk.id)?);
     drop(talk);
+    let across = Across::begin(scratch, data)?;
     for (key, name) in [("packed_tenth_locomo", "locomo"), ("packed_tenth_beam100k", "beam100k")] {
-        figures.push(packed(key, &scratch.join(name), &data.join(name))?);
+        figures.push(packed(key, &EvalParts::of(&across.parts), &scratch.join(name), &data.join(name))?);
     }
+    figures.extend(across.figures()?);
+    drop(across);
+    figures.extend(many::measure(inputs.kept.as_deref().unwrap_or(scratch))?);
     Ok(figures)
 }
 
@@ -161,19 +173,17 @@ impl Talk {
 }
 
 /// The share of the evidence among messages packed into a tenth of each conversation.
-fn packed(key: &'static str, store: &Path, data: &Path) -> Result<Figure> {
-    let runtime = memory::parts::open(&Config::new(store, Access::Write))?;
-    let parts = EvalParts::of(&runtime);
+fn packed(key: &'static str, parts: &EvalParts, run: &Path, data: &Path) -> Result<Figure> {
     let options = EvalOptions {
         data: vec![data.to_owned()],
-        run: store.with_extension("run.jsonl"),
+        run: run.with_extension("run.jsonl"),
         compare: None,
         budget: Some(Budget::Tenth),
         stop_early: false,
-        asked: Asked::One,
+        asked: BTreeSet::from([Asked::One]),
         demand_model: true,
     };
-    let shares = block_on(eval::packed_shares(&parts, &options, data))?;
+    let shares = block_on(eval::packed_shares(parts, &options, data))?;
     let samples = Samples { name: "packed".to_owned(), unit: "%", values: vec![shares.alone * 100.0] };
     let note = format!(
         "evidence among messages packed into a tenth of the tokens, deterministic; a full context of as many shows \

@@ -1,7 +1,6 @@
 //! Measures groups of figures and compares every figure with its bar, in one table.
 
 mod bars;
-mod document;
 mod group;
 mod judge;
 mod report;
@@ -17,6 +16,7 @@ use self::bars::Bars;
 use self::group::Group;
 use self::judge::Judged;
 use self::report::Report;
+use crate::document;
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
@@ -24,6 +24,9 @@ use crate::workspace::Workspace;
 pub(crate) struct Args {
     /// One group; by default all groups.
     group: Option<Group>,
+    /// A tenth of the traffic of the group `soak`: some minutes instead of half an hour.
+    #[arg(long)]
+    short: bool,
     /// Exit 1 if a figure misses its bar, or a bar of a measured group has no figure.
     #[arg(long)]
     check: bool,
@@ -57,8 +60,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !unbuilt.is_empty() {
         println!("not built yet: {}", names(&unbuilt));
     }
-    let groups =
-        wanted.into_iter().map(|group| measure(workspace, &bars, group, args.document)).collect::<Result<Vec<_>>>()?;
+    let groups = wanted.into_iter().map(|group| measure(workspace, &bars, group, args)).collect::<Result<Vec<_>>>()?;
     tell(workspace, args, &groups, args.group.is_some() && !unbuilt.is_empty())
 }
 
@@ -72,7 +74,12 @@ fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup], asked_for_un
         write_json(path, groups)?;
     }
     if args.document {
-        document::write(workspace, groups)?;
+        let section = |group: &JudgedGroup| {
+            let table = format!("Measured on {}.\n\n{}", group.machine, table::markdown(group));
+            (format!("bench {}", group.group), table)
+        };
+        let tables: Vec<_> = groups.iter().map(section).collect();
+        document::write(&workspace.root().join("docs/benchmarks.md"), &tables)?;
     }
     if args.check {
         check(groups, asked_for_unbuilt)?;
@@ -93,15 +100,19 @@ fn built_groups(workspace: &Workspace) -> Result<Vec<Group>> {
     listed.lines().map(str::parse).collect()
 }
 
-fn measure(workspace: &Workspace, bars: &Bars, group: Group, draw: bool) -> Result<JudgedGroup> {
+fn measure(workspace: &Workspace, bars: &Bars, group: Group, args: &Args) -> Result<JudgedGroup> {
     let directory = tempfile::tempdir().context("making a directory for the figures")?;
     let path = directory.path().join("figures.json");
-    let mut figures = figures(workspace).args([group.name(), "--json"]).args([&path]);
+    let kept = workspace.target().join("bench-stores");
+    let mut figures = figures(workspace).args([group.name(), "--json"]).args([&path]).args(["--kept"]).args([kept]);
     let eval = workspace.shared("eval");
     if eval.is_dir() {
         figures = figures.args(["--eval"]).args([eval]);
     }
-    if draw {
+    if args.short {
+        figures = figures.args(["--short"]);
+    }
+    if args.document {
         let name = format!("docs/benchmarks-{group}.svg");
         figures = figures.args(["--plot"]).args([workspace.root().join(name)]);
     }

@@ -1,11 +1,13 @@
 //! Runs retrieval on a data directory, writes the run file and prints the scorer's table, or prepares and judges
 //! contexts.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{self, Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
+use crate::document;
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
@@ -70,9 +72,13 @@ pub(crate) struct Args {
     /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
-    /// What each question of a run is asked of: `one` for its own conversation, `all` for those of all data together.
+    /// What each question of a run is asked of: `one` for its own conversation, `all` for those of all data together;
+    /// given twice, both in one table.
     #[arg(long, value_parser = ["one", "all"])]
-    scope: Option<String>,
+    scope: Vec<String>,
+    /// Write the table of both scopes into `README.md`, in place of the one of the previous run.
+    #[arg(long, requires_all = ["scope", "run", "budget"], conflicts_with = "compare")]
+    document: bool,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -129,17 +135,29 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
             eval = eval.args([name, &number.to_string()]);
         }
     }
-    if let Some(scope) = &args.scope {
+    for scope in &args.scope {
         eval = eval.args(["--scope", scope]);
     }
     if let Some(budget) = &args.budget {
         eval = eval.args(["--budget", budget]);
     }
+    if args.document {
+        ensure!(args.scope.iter().collect::<BTreeSet<_>>().len() == 2, "--document wants `--scope one --scope all`");
+        let printed = eval.capture()?;
+        print!("{printed}");
+        let tables = [("eval".to_owned(), first_table(&printed))];
+        return document::write(&workspace.root().join("README.md"), &tables);
+    }
     eval.run()?;
-    match (&run, &data[..]) {
-        (Some(run), [data]) => score(workspace, data, run),
+    match (&run, &data[..], args.scope.len()) {
+        (Some(run), [data], 0 | 1) => score(workspace, data, run),
         _ => Ok(()),
     }
+}
+
+/// The lines up to the first empty one.
+fn first_table(printed: &str) -> String {
+    printed.lines().take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
 /// A developer may lack the data, which is never in the tree; a CI run without it would prove nothing.
@@ -173,6 +191,11 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_table_ends_at_an_empty_line() {
+        assert_eq!(first_table("| a |\n|---|\n\n| b |\n"), "| a |\n|---|\n");
+    }
 
     #[test]
     fn absent_data_is_skipped_except_in_ci() {

@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod demo;
+mod document;
 mod eval;
 mod invocation;
 mod nightly;

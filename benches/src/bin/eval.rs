@@ -4,7 +4,7 @@
 //! model would be shown for readers; `eval --judge OUT`: sheets of their answers, then a table of the grades.
 //! `eval --data DIR... --question-mode`: the figures of single contexts.
 
-use std::{env, fs, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, env, fs, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -75,12 +75,12 @@ struct Args {
     /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
-    /// What each question of a run is asked of.
-    #[arg(long, value_enum, default_value_t = ScopeName::One)]
-    scope: ScopeName,
+    /// What each question of a run is asked of; given twice, both in one table.
+    #[arg(long, value_enum, default_values_t = [ScopeName::One])]
+    scope: Vec<ScopeName>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ScopeName {
     /// Its own conversation.
     One,
@@ -141,23 +141,25 @@ fn with_store(args: Args) -> Result<()> {
         println!("{}", pollster::block_on(memory_benches::write_contexts(&parts, &options))?);
         return Ok(());
     }
-    let asked = match args.scope {
+    let scope = |name: &ScopeName| match name {
         ScopeName::One => Asked::One,
         ScopeName::All => Asked::All,
     };
+    let asked: BTreeSet<_> = args.scope.iter().map(scope).collect();
     let Some(run) = run.filter(|_| !args.fit) else {
-        let with_tokens = pollster::block_on(memory_benches::fit(&parts, &data))?;
+        let fit = |parts: &EvalParts| pollster::block_on(memory_benches::fit(&[(parts, &data[..])]));
+        let with_tokens = fit(&parts)?;
         drop((runtime, parts));
         config.tokens = None;
         let runtime = memory::parts::open(&config)?;
         let parts = EvalParts::of(&runtime);
-        let with_vectors = pollster::block_on(memory_benches::fit(&parts, &data))?;
+        let with_vectors = fit(&parts)?;
         let retriever = Arc::new(HybridRetriever::new(runtime.store.clone(), None, None));
-        let by_words = pollster::block_on(memory_benches::fit(&EvalParts { retriever, ..parts }, &data))?;
+        let by_words = fit(&EvalParts { retriever, ..parts })?;
         print!("{}", memory_benches::weights_file(&with_tokens, &with_vectors, &by_words));
         return Ok(());
     };
-    if data.len() > 1 {
+    if data.len() > 1 || asked.len() > 1 {
         fs::create_dir_all(&run).with_context(|| format!("making {}", run.display()))?;
     }
     pollster::block_on(evaluate(&parts, &EvalOptions { data, run, compare, budget, stop_early, asked, demand_model }))

@@ -38,15 +38,24 @@ enum Command {
     Embed(Measured),
     /// The cost of searching, and how much of the evidence is packed.
     Retrieval(Measured),
-    /// Asks a conversation one question and prints how long that took; the group `retrieval` runs it.
+    /// Asks one question and prints how long that took; the group `retrieval` runs it.
     #[command(hide = true)]
     ColdSearch {
         /// The store.
         store: PathBuf,
-        /// The conversation.
-        conversation: String,
         /// The question.
         question: String,
+        /// The conversation; all by default.
+        conversation: Option<String>,
+    },
+    /// Searches all conversations for each line that is read; the group `retrieval` runs it.
+    #[command(hide = true)]
+    ServeSearches {
+        /// The store.
+        store: PathBuf,
+        /// By words, without a model.
+        #[arg(long)]
+        by_words: bool,
     },
     /// Prints the memory of a process that embeds; the group `embed` runs it.
     #[command(hide = true)]
@@ -61,6 +70,8 @@ enum Command {
     },
     /// The cost of views and compaction.
     Views(Measured),
+    /// The memory of a process that runs for long.
+    Soak(Measured),
 }
 
 #[derive(clap::Args)]
@@ -78,6 +89,12 @@ struct Measured {
     /// Where to draw the curves of a group as SVG, if it has any.
     #[arg(long)]
     plot: Option<PathBuf>,
+    /// Where to keep stores that take minutes to make for the next run; by default they are not kept.
+    #[arg(long)]
+    kept: Option<PathBuf>,
+    /// A tenth of the traffic of the group `soak`.
+    #[arg(long)]
+    short: bool,
 }
 
 fn main() -> Result<()> {
@@ -88,24 +105,29 @@ fn main() -> Result<()> {
         Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
         Command::Retrieval(measured) => measure(Group::Retrieval, &measured)?,
-        Command::ColdSearch { store, conversation, question } => {
-            memory_benches::print_cold_search(&store, &conversation, &question)?;
+        Command::ColdSearch { store, question, conversation } => {
+            memory_benches::print_cold_search(&store, &question, conversation.as_deref())?;
         }
+        Command::ServeSearches { store, by_words } => memory_benches::serve_searches(&store, by_words)?,
         Command::Resident => memory_benches::print_resident()?,
         Command::Plugins(measured) => measure(Group::Plugins, &measured)?,
         Command::LoadPlugin { library } => memory_benches::print_load(&library)?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
+        Command::Soak(measured) => measure(Group::Soak, &measured)?,
     }
     Ok(())
 }
 
-fn measure(group: Group, Measured { json, scratch, eval, plot }: &Measured) -> Result<()> {
+fn measure(group: Group, Measured { json, scratch, eval, plot, kept, short }: &Measured) -> Result<()> {
     let scratch = match scratch {
         Some(parent) => tempfile::tempdir_in(parent),
         None => tempfile::tempdir(),
     };
     let scratch = scratch.context("making a directory for the stores")?;
-    let report = group.report(scratch.path(), &Inputs { eval: eval.clone(), plot: plot.clone() })?;
+    let report = group.report(
+        scratch.path(),
+        &Inputs { eval: eval.clone(), plot: plot.clone(), kept: kept.clone(), short: *short },
+    )?;
     write(json, &serde_json::to_string_pretty(&report)?)
 }
 

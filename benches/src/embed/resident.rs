@@ -1,12 +1,12 @@
 //! The memory of a process that holds the default model and has embedded with it.
 
-use std::{env, fs, process::Command};
+use std::{env, process::Command};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 
 use super::{texts, vectors};
-use crate::{figure::Figure, rounds::Samples};
+use crate::{figure::Figure, process_memory, rounds::Samples};
 
 /// Loads the default model, embeds the mixed set and prints the peak memory of this process, in megabytes.
 ///
@@ -16,10 +16,7 @@ pub fn print_resident() -> Result<()> {
     let files = ModelStore::discover(None)?.locate(&ALL_MINILM_L6_V2)?;
     let embedder = OnnxEmbedder::load(&files, &OnnxOptions::default())?;
     vectors(&embedder, &texts::mixed())?;
-    let status = fs::read_to_string("/proc/self/status").context("this system reports no peak of memory")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak of memory is reported")?;
-    let kilobytes: f64 = peak.trim().trim_end_matches(" kB").parse()?;
-    println!("{}", kilobytes * 1024.0 / 1e6);
+    println!("{}", process_memory::megabytes("VmHWM")?);
     Ok(())
 }
 

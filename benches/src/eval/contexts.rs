@@ -12,9 +12,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use memory_cli::import::eval::Question;
 use memory_core::Node;
 
-use super::{Bars, Budget, EvalParts, fresh_context, prepare, questions::Question, shown::Shown, subject::Subject};
+use super::{Bars, Budget, EvalParts, fresh_context, prepare, shown::Shown, subject::Subject};
 pub(super) use hits::pack;
 pub(super) use key::{Condition, KeyLine, path as key_path, read as read_key, read_lines, write_lines};
 pub(super) use sample::{Asked, name as data_name, sample};

@@ -1,5 +1,7 @@
 //! Fits the ranker's weights: a weighted sum of the signals that a retriever reports, by listwise softmax.
 
+mod examples;
+
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
@@ -9,12 +11,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
 
-use super::{Asked, Bars, EvalParts, contexts, import, index, questions, questions::Question};
+use self::examples::{Example, Row};
+use super::{Asked, Bars, EvalParts, contexts};
 
-/// Hits of a question that are used: those that the ranker considers.
-const CANDIDATES: usize = 200;
 const STEPS: u32 = 500;
 const STEP_SIZE: f64 = 0.05;
 /// Regularization: keeps weights small, and those of a kind of conversation near those of all, where there is little
@@ -30,7 +30,7 @@ const OF_NEIGHBOURS: f64 = 0.2;
 pub struct Fit {
     /// What a unit of each signal adds to a score: with an agent, between two people, among more.
     pub weights: BTreeMap<Cow<'static, str>, [f64; KINDS]>,
-    /// For each data directory.
+    /// For each data directory, in the order of the stores.
     pub held_out: Vec<HeldOut>,
     /// What makes a probability of a score: slopes of the logarithm of the chance, of the coverage and of the window's
     /// coverage, then a constant for each kind.
@@ -49,7 +49,7 @@ pub struct HeldOut {
     pub questions: usize,
     /// The share of their evidence among ten hits of their conversation, 0..=1.
     pub one: f64,
-    /// The same among ten hits of all conversations of all directories.
+    /// The same among ten hits of all conversations of its store.
     pub all: f64,
 }
 
@@ -63,18 +63,6 @@ const RELEVANCE: usize = 3 + KINDS;
 const FOREIGN: f64 = 0.1;
 /// Hits whose probabilities are fitted.
 const TOP: usize = 10;
-/// The signals of a hit that its probability depends on.
-const COVERAGE: [&str; 2] = ["coverage", "coverage_window"];
-
-/// The signals that tell an agent's conversations, and those of more than two people.
-const OF_AGENT: &str = "of_agent";
-const OF_GROUP: &str = "of_group";
-
-/// The signal of a hit that was compared by token vectors.
-const LATE: &str = "late";
-
-/// Signals that are no features: what stands for those that were not measured, and what the neighbours' scores add.
-const NO_FEATURES: [&str; 2] = ["unmeasured", "neighbours"];
 
 /// Prints weights in the form of `memory-search/src/ranker/weights.rs`, to be read and put there: with token vectors,
 /// with vectors, and by words alone.
@@ -120,35 +108,13 @@ pub fn weights_file(with_tokens: &Fit, with_vectors: &Fit, by_words: &Fit) -> St
     out + "];\n"
 }
 
-/// A question's candidates in one scope.
-struct Example {
-    data: usize,
-    /// `None` if it was asked of a conversation of other data, which does not answer it.
-    asked: Option<Asked>,
-    conversation: String,
-    candidates: Vec<Row>,
-    /// Turns of evidence, including those that are not candidates.
-    evidence: usize,
-    /// Where the coverages stand among the values.
-    coverage: [Option<usize>; 2],
-}
-
-/// A candidate.
-struct Row {
-    values: Vec<f64>,
-    kind: usize,
-    is_evidence: bool,
-    conversation: ConversationId,
-    node: NodeId,
-}
-
-/// Fits weights to the signals of `retriever`, over all `data` together, each question asked of its conversation and of
-/// all, and measures them on conversations that they were not fitted to.
+/// Fits weights to the signals of the retrievers, over the data of all `stores` together, each question asked of its
+/// conversation and of all conversations of its store, and measures them on conversations that they were not fitted to.
 ///
 /// # Errors
 /// When data cannot be read, a search fails, or no question has evidence.
-pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
-    let (names, examples) = examples(parts, data).await?;
+pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
+    let (names, examples) = examples::of(stores).await?;
     ensure!(
         examples.iter().any(|example| example.evidence > 0),
         "no question of the data has evidence among the candidates"
@@ -194,7 +160,8 @@ pub async fn fit(parts: &EvalParts, data: &[PathBuf]) -> Result<Fit> {
     let all: Vec<_> = examples.iter().collect();
     let weights = Weights::of(&all, names.len());
     bar.finish_and_clear();
-    let held_out = data.iter().enumerate().map(|(number, path)| {
+    let directories = stores.iter().flat_map(|(_, data)| *data);
+    let held_out = directories.enumerate().map(|(number, path)| {
         #[expect(clippy::cast_precision_loss, reason = "some hundred questions")]
         let mean = |asked: Asked| {
             let of_it = tested.iter().filter(|tested| (tested.data, tested.asked) == (number, Some(asked)));
@@ -279,90 +246,6 @@ fn logistic(rows: &[([f64; RELEVANCE], f64, f64)]) -> [f64; RELEVANCE] {
         }
     }
     numbers
-}
-
-/// A question with its hits, before the names of the signals are known.
-type Found = (usize, Option<Asked>, Question, Vec<(Hit, bool)>);
-
-async fn examples(parts: &EvalParts, data: &[PathBuf]) -> Result<(Vec<Cow<'static, str>>, Vec<Example>)> {
-    let mut known = Vec::new();
-    for data in data {
-        let subjects = import(parts, data).await?;
-        index(parts, subjects.values()).await?;
-        known.push((questions::read(&data.join("queries.jsonl"))?, subjects));
-    }
-    let everything: Vec<_> = known.iter().flat_map(|(_, subjects)| subjects.keys().cloned()).collect();
-    let mut found: Vec<Found> = Vec::new();
-    let others: Vec<_> = known.iter().map(|(_, subjects)| subjects.keys().min().cloned()).collect();
-    for (number, (questions, subjects)) in known.into_iter().enumerate() {
-        let bar = Bars::of(questions.len() as u64, "questions");
-        for question in questions {
-            bar.inc(1);
-            let Some(subject) = subjects.get(&question.conversation) else { continue };
-            let other = others.iter().cycle().skip(number + 1).flatten().next();
-            let scopes = [
-                (Some(Asked::One), Scope::one(&question.conversation)),
-                (Some(Asked::All), Scope::only(everything.clone())),
-                (None, Scope::only(other.cloned().into_iter().collect())),
-            ];
-            for (asked, scope) in scopes {
-                let query = Query::new(&question.text, scope).limit(CANDIDATES);
-                let hits =
-                    parts.retriever.search(&query).await.with_context(|| format!("searching for {}", question.id))?;
-                let mut hits = hits.hits;
-                // Hits that were not compared by token vectors come after those that were.
-                if hits.iter().any(is_late) {
-                    hits.retain(is_late);
-                }
-                let is_evidence = |hit: &Hit| {
-                    hit.conversation == question.conversation
-                        && subject.key(hit.node.id).is_some_and(|key| question.evidence.contains(key.as_str()))
-                };
-                let hits = hits
-                    .into_iter()
-                    .map(|hit| {
-                        let is = is_evidence(&hit);
-                        (hit, is)
-                    })
-                    .collect();
-                found.push((number, asked, question.clone(), hits));
-            }
-        }
-        bar.finish_and_clear();
-    }
-    let signals = found.iter().flat_map(|(_, _, _, hits)| hits).flat_map(|(hit, _)| &hit.signals);
-    let mut names: Vec<Cow<'static, str>> = Vec::new();
-    signals.for_each(|signal| {
-        if !NO_FEATURES.contains(&&*signal.name) && !names.contains(&signal.name) {
-            names.push(signal.name.clone())
-        }
-    });
-    let value = |hit: &Hit, name: &str| hit.signals.iter().find(|signal| signal.name == name).map_or(0.0, |s| s.value);
-    let row = |(hit, is_evidence): (Hit, bool)| Row {
-        values: names.iter().map(|name| f64::from(value(&hit, name))).collect(),
-        kind: match (value(&hit, OF_AGENT) > 0.0, value(&hit, OF_GROUP) > 0.0) {
-            (true, _) => 0,
-            (false, false) => 1,
-            (false, true) => 2,
-        },
-        is_evidence,
-        node: hit.node.id,
-        conversation: hit.conversation,
-    };
-    let examples = found.into_iter().map(|(data, asked, question, hits)| Example {
-        data,
-        asked,
-        conversation: question.conversation.to_string(),
-        candidates: hits.into_iter().map(row).collect(),
-        evidence: asked.map_or(0, |_| question.evidence.len()),
-        coverage: COVERAGE.map(|name| names.iter().position(|known| known == name)),
-    });
-    let examples = examples.collect();
-    Ok((names, examples))
-}
-
-fn is_late(hit: &Hit) -> bool {
-    hit.signals.iter().any(|signal| signal.name == LATE)
 }
 
 impl Example {

@@ -4,6 +4,7 @@
 use std::{fmt, ops::RangeInclusive, path::Path};
 
 use anyhow::Result;
+use memory_cli::import::eval::Question;
 use memory_core::{Node, Role};
 use memory_hooks::Prompt;
 
@@ -11,7 +12,6 @@ use super::{
     Bars, EvalParts,
     contexts::{data_name, pack, sample},
     fresh_context, prepare,
-    questions::Question,
     score::mean,
     shown::{Shown, plain, shows_messages},
     subject::Subject,

@@ -8,9 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use memory_cli::import::eval::Question;
 use serde::Deserialize;
 
-use super::{latency::Latencies, questions::Question};
+use super::{Asked, latency::Latencies};
 
 /// Turns over which the discounted gain is computed.
 const DEPTH: usize = 10;
@@ -128,32 +129,59 @@ impl Scored {
     }
 }
 
-type Column = (&'static str, fn(&Worth) -> Option<f64>);
-const COLUMNS: [Column; 6] = [
+/// The runs of one directory by their scopes, each beside another run to compare with, if there is one.
+pub(super) type Runs = BTreeMap<Asked, (Scored, Option<Scored>)>;
+
+type Measure = fn(&Worth) -> Option<f64>;
+/// The columns of runs in one scope.
+const COLUMNS: [(&str, Measure); 6] = [
     ("R@5", |worth| Some(worth.recall5)),
-    ("R@10", |worth| Some(worth.recall10)),
+    ("R@10", RECALL),
     ("nDCG@10", |worth| Some(worth.ndcg10)),
-    ("packed", |worth| worth.packed),
-    ("in a context", |worth| worth.in_context),
+    ("packed", PACKED),
+    ("in a context", IN_CONTEXT),
     ("its history", |worth| worth.history),
 ];
+/// The columns of runs in both scopes.
+const OF_BOTH: [(&str, Asked, Measure); 4] = [
+    ("R@10 of one", Asked::One, RECALL),
+    ("R@10 of all", Asked::All, RECALL),
+    ("packed", Asked::One, PACKED),
+    ("in a context", Asked::One, IN_CONTEXT),
+];
+const RECALL: Measure = |worth| Some(worth.recall10);
+const PACKED: Measure = |worth| worth.packed;
+const IN_CONTEXT: Measure = |worth| worth.in_context;
 
 /// A Markdown table of runs by the names of their data, in percent with the half-width of the 95 % interval (bootstrap
-/// over questions), and of their changes against another run of the same data, if there is one.
-pub(super) fn table(runs: &[(String, Scored, Option<Scored>)]) -> String {
+/// over questions), and of their changes against another run of the same data, if there is one. All have the scopes of
+/// the first.
+pub(super) fn table(rows: &[(String, Runs)]) -> String {
+    let scopes: Vec<Asked> = rows.first().into_iter().flat_map(|(_, runs)| runs.keys().copied()).collect();
+    let (columns, times): (Vec<_>, Vec<_>) = match scopes[..] {
+        [asked] => (COLUMNS.map(|(name, of)| (name, asked, of)).to_vec(), vec!["search p50, p95"]),
+        _ => (OF_BOTH.to_vec(), vec!["search of one p50, p95", "search of all p50, p95"]),
+    };
     let mut out = String::from("| data | questions |");
-    COLUMNS.iter().for_each(|(name, _)| out += &format!(" {name} |"));
-    out += " search p50, p95 |\n|---|---|---|";
-    out += &"---|".repeat(COLUMNS.len());
-    for (name, run, other) in runs {
+    columns.iter().map(|(name, ..)| name).chain(&times).for_each(|name| out += &format!(" {name} |"));
+    out += "\n|---|---|";
+    out += &"---|".repeat(columns.len() + times.len());
+    for (name, runs) in rows {
+        let Some((first, other)) = runs.values().next() else { continue };
         // Writing to a string cannot fail.
-        let _ = write!(out, "\n| {name} | {} |", run.worth.len());
-        COLUMNS.iter().for_each(|(_, of)| out += &cell(&run.values(*of), false));
-        let _ = write!(out, " {} |", run.latencies);
-        if let Some(other) = other {
+        let _ = write!(out, "\n| {name} | {} |", first.worth.len());
+        let of = |asked: &Asked| runs.get(asked);
+        for (_, asked, measure) in &columns {
+            out += &cell(&of(asked).map(|(run, _)| run.values(*measure)).unwrap_or_default(), false);
+        }
+        runs.values().for_each(|(run, _)| out += &format!(" {} |", run.latencies));
+        if other.is_some() {
             let _ = write!(out, "\n| {name}, change | |");
-            COLUMNS.iter().for_each(|(_, of)| out += &cell(&run.changes(other, *of), true));
-            out += " |";
+            for (_, asked, measure) in &columns {
+                let changes = of(asked).and_then(|(run, other)| Some(run.changes(other.as_ref()?, *measure)));
+                out += &cell(&changes.unwrap_or_default(), true);
+            }
+            out += &" |".repeat(times.len());
         }
     }
     out
@@ -248,6 +276,23 @@ mod tests {
 |---|---|---|---|---|---|---|---|---|
 | toy | 2 | 100.0 ± 0.0 | 100.0 ± 0.0 | 100.0 ± 0.0 | – | – | – | – |
 | toy, change | | **+100.0** ± 0.0 | **+100.0** ± 0.0 | **+100.0** ± 0.0 | – | – | – | |";
-        assert_eq!(table(&[("toy".to_owned(), after, Some(before))]), expected);
+        let runs = Runs::from([(Asked::All, (after, Some(before)))]);
+        assert_eq!(table(&[("toy".to_owned(), runs)]), expected);
+    }
+
+    #[test]
+    fn a_table_of_both_scopes_shows_one_beside_all() {
+        let one = scored(concat!(
+            r#"{"query_id":"q1","ranked":["t1","t2"],"packed":["t1"],"in_context":["t2"],"latency_ms":2.0}"#,
+            "\n",
+            r#"{"query_id":"q2","ranked":["t9"],"packed":[],"in_context":[]}"#,
+        ));
+        let all = scored(r#"{"query_id":"q2","ranked":["t9"],"latency_ms":9.0}"#);
+        let expected = "\
+| data | questions | R@10 of one | R@10 of all | packed | in a context | search of one p50, p95 | search of all p50, p95 |
+|---|---|---|---|---|---|---|---|
+| toy | 2 | 100.0 ± 0.0 | 50.0 ± 50.0 | 25.0 ± 25.0 | 25.0 ± 25.0 | 2.0 ms, 2.0 ms | 9.0 ms, 9.0 ms |";
+        let runs = Runs::from([(Asked::One, (one, None)), (Asked::All, (all, None))]);
+        assert_eq!(table(&[("toy".to_owned(), runs)]), expected);
     }
 }

@@ -1,10 +1,10 @@
 //! A conversation that is asked questions.
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::ImportedConversation;
+use memory_cli::import::{ImportedConversation, eval::Question};
 use memory_core::{ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
 
-use super::{EvalParts, questions::Question};
+use super::EvalParts;
 
 /// An imported conversation.
 #[derive(Debug)]

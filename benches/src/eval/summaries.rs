@@ -11,6 +11,7 @@ mod text_rank;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use memory_cli::import::eval::{Question, questions};
 use memory_core::{
     ConversationId, Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource,
     TokenCounter,
@@ -20,7 +21,6 @@ use memory_strategies::{Extractive, KeywordDigest, Spans, ThemeMerger};
 use pollster::block_on;
 
 use self::{baselines::Task, faithful::Faithful};
-use super::questions;
 
 /// Messages of a group.
 const GROUP: usize = 30;
@@ -171,7 +171,7 @@ fn measure(data: &[PathBuf]) -> Result<Vec<Kept>> {
 
 /// Returns the number of the next conversation.
 fn measure_directory(data: &Path, first: usize, counter: &dyn TokenCounter, kept: &mut Vec<Kept>) -> Result<usize> {
-    let questions = questions::read(&data.join("queries.jsonl"))?;
+    let questions = questions(data)?;
     let conversations = memory_cli::import::eval::read(data)?;
     let count = conversations.len();
     for (index, conversation) in conversations.into_iter().enumerate() {
@@ -211,7 +211,7 @@ impl Told {
 }
 
 /// The evidence in each message.
-fn evidence(questions: &[questions::Question], name: &ConversationId, messages: &[Told]) -> Vec<Option<Evidence>> {
+fn evidence(questions: &[Question], name: &ConversationId, messages: &[Told]) -> Vec<Option<Evidence>> {
     let asked: Vec<_> = questions.iter().filter(|question| question.conversation == *name).collect();
     let of = |message: &Told| {
         let citing: Vec<_> = asked.iter().filter(|question| question.evidence.contains(&message.key)).collect();

@@ -40,7 +40,7 @@ fn options(data: &tempfile::TempDir, budget: Option<Budget>) -> EvalOptions {
         compare: None,
         budget,
         stop_early: false,
-        asked: Asked::One,
+        asked: BTreeSet::from([Asked::One]),
         demand_model: true,
     }
 }
@@ -86,4 +86,37 @@ fn a_question_to_no_conversation_fails_and_leaves_no_run() {
     let error = pollster::block_on(evaluate(&parts(), &options)).unwrap_err().to_string();
     assert!(error.contains("q9") && error.contains("walk"), "{error}");
     assert!(!options.run.exists());
+}
+
+#[test]
+fn both_scopes_are_asked_in_one_run_and_only_one_packs() {
+    let data =
+        data(&[json!({"query_id": "q0", "conversation_id": "talk", "question": "fed tortoise?", "evidence": ["t1"]})]);
+    let directory = data.path().join("runs");
+    fs::create_dir(&directory).unwrap();
+    let options = EvalOptions {
+        run: directory.clone(),
+        asked: BTreeSet::from([Asked::One, Asked::All]),
+        ..options(&data, Some(Budget::Tokens(20)))
+    };
+    pollster::block_on(evaluate(&parts(), &options)).unwrap();
+    let name = contexts::data_name(data.path());
+    let read = |file: String| -> Value {
+        serde_json::from_str(fs::read_to_string(directory.join(file)).unwrap().trim()).unwrap()
+    };
+    let (one, all) = (read(format!("{name}.jsonl")), read(format!("{name}-all.jsonl")));
+    assert_eq!((&one["ranked"], &all["ranked"]), (&json!(["t1"]), &json!(["t1"])));
+    assert_eq!((&one["packed"], &all["packed"]), (&json!(["t1"]), &Value::Null));
+}
+
+#[test]
+fn all_of_a_store_is_no_scope_and_a_part_of_it_is_one() {
+    let (parts, data) = (parts(), data(&[]));
+    let subjects = pollster::block_on(import(&parts, data.path())).unwrap();
+    let all = || pollster::block_on(everything(&parts, subjects.keys().cloned())).unwrap();
+    assert_eq!(all(), Scope::all());
+    let draft = memory_core::NodeDraft::new(memory_core::Message::user("More."), Default::default(), 1);
+    let other = ConversationId::new("other").unwrap();
+    pollster::block_on(parts.store.append(&other, vec![draft])).unwrap();
+    assert_eq!(all(), Scope::only(subjects.keys().cloned().collect()));
 }

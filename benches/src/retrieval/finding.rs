@@ -7,7 +7,7 @@ use memory_core::{ConversationId, Scope, Store};
 use memory_search::{FindRequest, find};
 use pollster::block_on;
 
-use super::MESSAGES;
+use super::sizes::MESSAGES;
 use crate::{
     figure::Figure,
     rounds::{Entrant, interleave},

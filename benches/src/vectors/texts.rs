@@ -1,9 +1,8 @@
 //! Pieces of real text to embed, and questions about them.
 
-use std::{collections::HashSet, fs, path::Path};
+use std::{collections::HashSet, path::Path};
 
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use anyhow::{Result, ensure};
 
 use crate::eval;
 
@@ -16,11 +15,6 @@ pub(super) struct Texts {
     /// Sentences in the order in which they were said, then pairs of neighbouring ones if more are needed.
     pub(super) passages: Vec<String>,
     pub(super) questions: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Line {
-    question: String,
 }
 
 /// Up to `wanted` pieces of the conversations in the directories below `data`, and their questions.
@@ -38,12 +32,7 @@ pub(super) fn read(data: &Path, wanted: usize) -> Result<Texts> {
                 parts.into_iter().for_each(|part| sentences.push(part.to_owned()));
             }
         }
-        let path = directory.join("queries.jsonl");
-        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            let line: Line = serde_json::from_str(line).with_context(|| format!("a line of {}", path.display()))?;
-            questions.push(line.question);
-        }
+        eval::question_texts(&directory)?.into_iter().for_each(|question| questions.push(question));
     }
     pairs.texts.into_iter().for_each(|pair| sentences.push(pair));
     let mut passages = sentences.texts;

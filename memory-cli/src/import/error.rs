@@ -31,8 +31,8 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
     },
-    /// The file holds no question that something answers.
-    #[error("{path} holds no question with evidence")]
+    /// The file holds no question.
+    #[error("{path} holds no question")]
     NoQuestion {
         /// The file.
         path: PathBuf,

@@ -20,10 +20,11 @@ pub(super) enum Group {
     Managers,
     Tools,
     Agent,
+    Soak,
 }
 
 impl Group {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Log,
         Self::Vectors,
         Self::Embed,
@@ -34,6 +35,7 @@ impl Group {
         Self::Managers,
         Self::Tools,
         Self::Agent,
+        Self::Soak,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -48,6 +50,7 @@ impl Group {
             Self::Managers => "managers",
             Self::Tools => "tools",
             Self::Agent => "agent",
+            Self::Soak => "soak",
         }
     }
 }

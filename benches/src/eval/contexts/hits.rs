@@ -1,10 +1,11 @@
 //! The best hits of a search, packed into a budget in order of time: the baseline of every context.
 
 use anyhow::{Context, Result, ensure};
+use memory_cli::import::eval::Question;
 use memory_core::{Node, NodeId, NodeRange, RecallRequest};
 use memory_hooks::PromptOptions;
 
-use crate::eval::{EvalParts, questions::Question, subject::Subject};
+use crate::eval::{EvalParts, subject::Subject};
 
 /// What a model is shown of the hits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-
-use crate::eval::questions::{self, Question};
+use memory_cli::import::eval::{Question, questions};
 
 /// A question of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Asked {
 pub(in crate::eval) fn sample(directories: &[PathBuf], count: Option<usize>, seed: u64) -> Result<Vec<Asked>> {
     let mut all = Vec::new();
     for directory in directories {
-        let questions = questions::read(&directory.join("queries.jsonl"))?.into_iter();
+        let questions = questions(directory)?.into_iter();
         let answered = questions.filter(|question| question.answerable && !question.answer.trim().is_empty());
         all.extend(answered.map(|question| Asked { directory: directory.clone(), question }));
     }

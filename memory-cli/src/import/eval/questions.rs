@@ -1,9 +1,10 @@
-//! The questions of the evaluation data, with the messages that answer them.
+//! The questions of the evaluation data, with the turns that answer them.
 
 use std::{collections::BTreeSet, path::Path};
 
-use memory_core::{ConversationId, MessageKey};
+use memory_core::ConversationId;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::super::{
     ImportError,
@@ -13,20 +14,33 @@ use super::super::{
 /// A question about a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
+    /// Its id in the data.
+    pub id: String,
     /// The conversation.
     pub conversation: ConversationId,
     /// The question in plain words.
     pub text: String,
-    /// The keys of the messages that answer it; not empty.
-    pub evidence: BTreeSet<MessageKey>,
+    /// The expected answer; empty if the data states none.
+    pub answer: String,
+    /// The ids of the turns that answer it; empty if nothing answers it, or the data names none.
+    pub evidence: BTreeSet<String>,
+    /// Its category; empty if the data states none.
+    pub category: String,
+    /// Whether the conversation answers it.
+    pub answerable: bool,
 }
 
 #[derive(Deserialize)]
 struct Line {
+    query_id: String,
     conversation_id: String,
     question: String,
     #[serde(default)]
-    evidence: Vec<String>,
+    answer: Value,
+    #[serde(default)]
+    evidence: BTreeSet<String>,
+    #[serde(default)]
+    category: String,
     #[serde(default = "is_answerable")]
     answerable: bool,
 }
@@ -35,28 +49,32 @@ fn is_answerable() -> bool {
     true
 }
 
-/// Reads the `queries.jsonl` of a directory, in its order. Questions that nothing answers, or that state no evidence,
-/// are left out.
+/// Reads the `queries.jsonl` of a directory, in its order: answerable questions and others.
 ///
 /// # Errors
-/// [`ImportError`] with the line of the first fault; also if no question is left.
+/// [`ImportError`] with the line of the first fault; also if there is no question.
 pub fn questions(directory: &Path) -> Result<Vec<Question>, ImportError> {
     let path = directory.join("queries.jsonl");
     let mut questions = Vec::new();
     for (line, value) in lines(&read_text(&path)?, &path)? {
         let fault = |why: String| ImportError::Line { path: path.clone(), line, why };
         let raw: Line = serde_json::from_value(value).map_err(|error| fault(error.to_string()))?;
-        if raw.answerable && !raw.evidence.is_empty() {
-            questions.push(question(raw).map_err(fault)?);
-        }
+        questions.push(question(raw).map_err(fault)?);
     }
     if questions.is_empty() { Err(ImportError::NoQuestion { path }) } else { Ok(questions) }
 }
 
 fn question(raw: Line) -> Result<Question, String> {
-    let conversation = ConversationId::new(&raw.conversation_id).map_err(|error| error.to_string())?;
-    let keys = raw.evidence.iter().map(|turn| MessageKey::new(turn).map_err(|error| format!("turn {turn}: {error}")));
-    Ok(Question { conversation, text: raw.question, evidence: keys.collect::<Result<_, _>>()? })
+    let Line { query_id, conversation_id, question, answer, evidence, category, answerable } = raw;
+    let conversation = ConversationId::new(&conversation_id).map_err(|error| error.to_string())?;
+    let evidence = if answerable { evidence } else { BTreeSet::new() };
+    let answer = match answer {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        // A year may be given as a number.
+        other => other.to_string(),
+    };
+    Ok(Question { id: query_id, conversation, text: question, answer, evidence, category, answerable })
 }
 
 #[cfg(test)]
@@ -71,18 +89,38 @@ mod tests {
         questions(directory.path())
     }
 
+    fn line(rest: &str) -> String {
+        format!("{{\"query_id\": \"q\", \"conversation_id\": \"c\", \"question\": \"When?\"{rest}}}\n")
+    }
+
     #[test]
-    fn questions_that_are_answered_are_read_and_a_bad_line_is_named() {
-        let line = |rest: &str| {
-            format!("{{\"query_id\": \"q\", \"conversation_id\": \"c\", \"question\": \"When?\"{rest}}}\n")
+    fn a_question_has_its_evidence_if_something_answers_it() {
+        let answered = line(", \"evidence\": [\"t2\", \"t1\"], \"answer\": 1999, \"category\": \"year\"");
+        let unanswerable = line(", \"answerable\": false, \"evidence\": [\"t1\"]");
+        let found = read(&format!("{unanswerable}\n{answered}")).unwrap();
+        let expected = Question {
+            id: "q".to_owned(),
+            conversation: ConversationId::new("c").unwrap(),
+            text: "When?".to_owned(),
+            answer: "1999".to_owned(),
+            evidence: ["t1", "t2"].map(str::to_owned).into(),
+            category: "year".to_owned(),
+            answerable: true,
         };
-        let (answered, unanswerable) =
-            (line(", \"evidence\": [\"t2\", \"t1\"]"), line(", \"answerable\": false, \"evidence\": [\"t1\"]"));
-        let found = read(&format!("{unanswerable}\n{answered}{}", line(""))).unwrap();
-        let evidence = ["t1", "t2"].map(|key| MessageKey::new(key).unwrap()).into();
-        let expected = Question { conversation: ConversationId::new("c").unwrap(), text: "When?".to_owned(), evidence };
-        assert_eq!(found, [expected]);
-        assert!(matches!(read(&unanswerable), Err(ImportError::NoQuestion { .. })));
-        assert!(matches!(read(&format!("{answered}{{}}")), Err(ImportError::Line { line: 2, .. })));
+        let unanswered = Question {
+            answer: String::new(),
+            evidence: BTreeSet::new(),
+            category: String::new(),
+            answerable: false,
+            ..expected.clone()
+        };
+        assert_eq!(found, [unanswered, expected]);
+        assert!(matches!(read("\n"), Err(ImportError::NoQuestion { .. })));
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let error = read(&format!("{}\n{{}}", line(""))).unwrap_err().to_string();
+        assert!(error.contains("queries.jsonl:3: missing field `query_id`"), "{error}");
     }
 }

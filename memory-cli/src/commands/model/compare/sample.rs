@@ -8,8 +8,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use fastrand::Rng;
 use memory_core::{
-    ConversationId, ConversationState, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store,
-    TokenCounter,
+    ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store, TokenCounter,
 };
 use memory_embed::TiktokenCounter;
 
@@ -103,18 +102,20 @@ impl Sample {
     /// When the data does not follow the format.
     pub(super) fn of_data(directory: &Path, questions: usize) -> anyhow::Result<Self> {
         let mut asked = eval::questions(directory)?;
+        asked.retain(|question| !question.evidence.is_empty());
+        ensure!(!asked.is_empty(), "no question in {} has evidence", directory.display());
         Rng::with_seed(SEED).shuffle(&mut asked);
         asked.truncate(questions);
         let about: BTreeSet<&ConversationId> = asked.iter().map(|question| &question.conversation).collect();
         let counter = TiktokenCounter::cl100k();
         let mut conversations = Vec::new();
-        let mut places: BTreeMap<ConversationId, HashMap<MessageKey, NodeId>> = BTreeMap::new();
+        let mut places: BTreeMap<ConversationId, HashMap<String, NodeId>> = BTreeMap::new();
         for conversation in eval::read(directory)?.into_iter().filter(|conversation| about.contains(&conversation.id)) {
             let of_keys = places.entry(conversation.id.clone()).or_default();
             let mut drafts = Vec::new();
             for (message, at) in with_times(conversation.messages) {
-                let key = message.key.clone().context("a turn has no id")?;
-                if of_keys.insert(key, NodeId::from_index(drafts.len())).is_some() {
+                let turn = message.key.as_ref().context("a turn has no id")?.to_string();
+                if of_keys.insert(turn, NodeId::from_index(drafts.len())).is_some() {
                     bail!("a turn id stands twice in `{}`", conversation.id);
                 }
                 let tokens = counter.count(&message.text());
@@ -122,12 +123,12 @@ impl Sample {
             }
             conversations.push((conversation.id, drafts));
         }
-        let question = |EvalQuestion { conversation, text, evidence }: EvalQuestion| {
+        let question = |EvalQuestion { conversation, text, evidence, .. }: EvalQuestion| {
             let of_keys = places.get(&conversation);
-            let place = |key: &MessageKey| {
-                let node = of_keys.and_then(|of_keys| of_keys.get(key).copied());
+            let place = |turn: &String| {
+                let node = of_keys.and_then(|of_keys| of_keys.get(turn).copied());
                 let node =
-                    node.with_context(|| format!("a question names turn {key}, which `{conversation}` has not"))?;
+                    node.with_context(|| format!("a question names turn {turn}, which `{conversation}` has not"))?;
                 Ok((conversation.clone(), node))
             };
             let wanted = evidence.iter().map(place).collect::<anyhow::Result<_>>()?;

@@ -1,0 +1,186 @@
+//! Made-up talks of two people each, for stores of many conversations: words by Zipf's law, with names, numbers and
+//! codes, so that questions have rare words and common ones. The same talk from the same number, on every machine.
+
+mod words;
+
+use fastrand::Rng;
+use memory_core::{Message, Timestamp};
+
+use self::words::{ADJECTIVES, DAYS, FIRST_NAMES, FIRST_TOPIC, LAST_NAMES, TAILS, THINGS, VERBS, word};
+
+const SECOND: i64 = 1_000;
+const HOUR: i64 = 3_600 * SECOND;
+/// Between two messages of a talk.
+const PAUSE: i64 = 420 * SECOND;
+/// The first of January 2024.
+const BEGIN: i64 = 1_704_067_200 * SECOND;
+
+/// One talk: who speaks and about what. Its messages are made when they are asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Talk {
+    number: u32,
+    speakers: [String; 2],
+    /// Words that this talk uses often and others hardly ever.
+    topics: [String; 3],
+    /// In no other talk.
+    code: String,
+    euros: u32,
+}
+
+/// A question about a talk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) text: String,
+    /// The index of the message that answers it; `None` where many do.
+    pub(crate) answer: Option<usize>,
+}
+
+/// Words by Zipf's law.
+const WORDS: f64 = 20_000.0;
+/// Kinds of questions.
+pub(crate) const KINDS: usize = 6;
+
+impl Talk {
+    /// The talk of this number.
+    pub(crate) fn of(number: u32) -> Self {
+        let mut rng = Rng::with_seed(u64::from(number) << 32 | 1);
+        let mut name = || format!("{} {}", pick(&mut rng, FIRST_NAMES), pick(&mut rng, LAST_NAMES));
+        let speakers = [name(), name()];
+        let mut topic = || word(FIRST_TOPIC + rng.usize(0..20_000));
+        let topics = [topic(), topic(), topic()];
+        let letter = |place: u32| char::from(b'A' + u8::try_from(number / 26u32.pow(place) % 26).unwrap_or_default());
+        let code = format!("{}{}{}-{:04}", letter(2), letter(1), letter(0), number.wrapping_mul(7_919) % 10_000);
+        Self { number, speakers, topics, code, euros: 1_000 + number.wrapping_mul(6_113) % 90_000 }
+    }
+
+    /// The name of its conversation.
+    pub(crate) fn name(&self) -> String {
+        format!("talk-{:05}", self.number)
+    }
+
+    /// A message of it and its time.
+    pub(crate) fn message(&self, index: usize) -> (Message, Timestamp) {
+        let [user, other] = &self.speakers;
+        let text = self.text(index);
+        let mut message = if index.is_multiple_of(2) { Message::user(text) } else { Message::assistant(text) };
+        message.speaker = Some(if index.is_multiple_of(2) { user } else { other }.clone());
+        let index = i64::try_from(index).unwrap_or(i64::MAX / PAUSE);
+        (message, Timestamp::from_millis(BEGIN + i64::from(self.number) * HOUR + index.saturating_mul(PAUSE)))
+    }
+
+    /// A question of one of the [`KINDS`]: for a code, of a code, about a name, about a number, of a phrase, and one in
+    /// common words alone.
+    pub(crate) fn question(&self, kind: usize) -> Asked {
+        let [thing, bought, _] = &self.topics;
+        let asked = |text, answer| Asked { text, answer: Some(answer) };
+        match kind {
+            0 => asked(format!("What is the access code of the {thing} {}?", self.thing()), self.code_at()),
+            1 => asked(format!("Where did we mention {}?", self.code), self.code_at()),
+            2 => asked(format!("What did {} buy for the {bought}?", self.speakers[0]), self.purchase_at()),
+            3 => asked(format!("Who paid {} euros?", self.euros), self.purchase_at()),
+            4 => asked(format!("\"a used {} for the {bought}\"", self.thing()), self.purchase_at()),
+            _ => Asked { text: "Does anybody know why the meeting is late?".to_owned(), answer: None },
+        }
+    }
+
+    /// Where the code is said.
+    fn code_at(&self) -> usize {
+        2 + self.number as usize % 7
+    }
+
+    /// Where a purchase is told; the user says so.
+    fn purchase_at(&self) -> usize {
+        10 + 2 * (self.number as usize % 11)
+    }
+
+    fn thing(&self) -> &'static str {
+        THINGS.get(self.number as usize % THINGS.len()).copied().unwrap_or_default()
+    }
+
+    fn text(&self, index: usize) -> String {
+        let [thing, bought, _] = &self.topics;
+        if index == self.code_at() {
+            return format!("The access code of the {thing} {} is {}, please keep it.", self.thing(), self.code);
+        }
+        if index == self.purchase_at() {
+            let (euros, at) = (self.euros, self.thing());
+            return format!("I paid {euros} euros and got a used {at} for the {bought} from {}.", self.speakers[1]);
+        }
+        let mut rng = Rng::with_seed(u64::from(self.number) << 32 | (index as u64 + 2));
+        let sentences: Vec<_> = (0..rng.usize(1..=3)).map(|_| self.sentence(&mut rng)).collect();
+        sentences.join(" ")
+    }
+
+    fn sentence(&self, rng: &mut Rng) -> String {
+        let [one, two] = [self.word(rng), self.word(rng)];
+        let (verb, adjective, tail) = (pick(rng, VERBS), pick(rng, ADJECTIVES), pick(rng, TAILS));
+        let (hour, number) = (rng.u32(7..22), rng.u32(2..500));
+        match rng.u8(0..7) {
+            0 => format!("{} says that the {one} {verb} a {two}.", pick(rng, FIRST_NAMES)),
+            1 => format!("We moved the {one} meeting to {} at {hour}:{:02}.", pick(rng, DAYS), number % 60),
+            2 => format!("It took {number} minutes until the {one} was {adjective}."),
+            3 => format!("Does anybody know why the {one} is {adjective}?"),
+            4 => format!("The {one} of the {two} costs {number} euros {tail}."),
+            _ => format!("I think the {adjective} {one} {verb} the {two} {tail}."),
+        }
+    }
+
+    /// A word of the topic, or any: the word of rank `n` is `n` times rarer than the first.
+    fn word(&self, rng: &mut Rng) -> String {
+        if rng.u8(0..5) == 0
+            && let Some(topic) = rng.choice(&self.topics)
+        {
+            return topic.clone();
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0..=20,000")]
+        word(WORDS.powf(rng.f64()) as usize - 1)
+    }
+}
+
+fn pick(rng: &mut Rng, words: &'static [&'static str]) -> &'static str {
+    rng.choice(words).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use super::*;
+
+    #[test]
+    fn a_number_always_gives_the_same_talk() {
+        let said = |number| (0..50).map(|index| Talk::of(number).message(index)).collect::<Vec<_>>();
+        assert_eq!(said(7), said(7));
+        assert_ne!(said(7), said(8));
+    }
+
+    #[test]
+    fn a_question_is_answered_by_its_message_and_no_code_stands_twice() {
+        let talks: Vec<_> = (0..10_000).map(Talk::of).collect();
+        assert_eq!(talks.iter().map(|talk| &talk.code).collect::<HashSet<_>>().len(), talks.len());
+        let talk = &talks[1_234];
+        let answer = |kind| talk.text(talk.question(kind).answer.unwrap());
+        assert!(answer(0).contains(&talk.code) && answer(1).contains(&talk.code));
+        assert!(talk.question(1).text.contains(&talk.code));
+        assert!(answer(3).contains(&talk.euros.to_string()) && answer(4).contains(&talk.topics[1]));
+        assert!(answer(4).contains(talk.question(4).text.trim_matches('"')));
+        let speaker = talk.message(talk.question(2).answer.unwrap()).0.speaker.unwrap();
+        assert!(talk.question(2).text.contains(&speaker));
+    }
+
+    #[test]
+    fn words_are_common_and_rare() {
+        let mut counts = HashMap::<String, u32>::new();
+        for number in 0..200 {
+            for index in 0..50 {
+                let text = Talk::of(number).text(index).to_lowercase();
+                text.split(|c: char| !c.is_alphanumeric())
+                    .for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
+            }
+        }
+        let mut sorted: Vec<u32> = counts.into_values().collect();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        assert!(sorted.len() > 5_000, "{} words", sorted.len());
+        assert!(sorted[20] > 500 && sorted[1_000] < 60, "{} {}", sorted[20], sorted[1_000]);
+    }
+}
