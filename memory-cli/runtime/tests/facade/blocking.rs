@@ -61,6 +61,6 @@ fn a_prompt_has_4000_tokens_at_most_by_the_real_tokenizer() {
     let prompt = talk.prompt("Where did we walk on day 7?").unwrap();
     let tokens = TiktokenCounter::cl100k().count(prompt.text());
     assert_eq!(tokens, prompt.tokens);
-    assert!((2_000..=4_000).contains(&tokens), "{tokens} of {}", prompt.full_tokens);
+    assert!(tokens <= 4_000, "{tokens} of {}", prompt.full_tokens);
     assert!(prompt.full_tokens > 8_000, "{}", prompt.full_tokens);
 }
