@@ -12,6 +12,7 @@ use crate::{Piece, PieceKind, Prompt, PromptPart, Reduction, SourceClass};
 struct Written<'a> {
     id: String,
     kind: PieceKind,
+    conversation: Option<&'a ConversationId>,
     nodes: Option<NodeRange>,
     summary: Option<SummaryId>,
     excerpt: &'a Option<Range<usize>>,
@@ -25,10 +26,11 @@ struct Written<'a> {
 
 impl Serialize for Piece {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { kind, nodes, summary, excerpt, speaker, times, source, tokens, reason, text } = self;
+        let Self { kind, conversation, nodes, summary, excerpt, speaker, times, source, tokens, reason, text } = self;
         Written {
             id: self.id(),
             kind: *kind,
+            conversation: conversation.as_ref(),
             nodes: *nodes,
             summary: *summary,
             excerpt,
