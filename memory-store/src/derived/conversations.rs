@@ -1,60 +1,310 @@
-//! What an index holds of each conversation, loaded on first use.
+//! What an index holds of each conversation: loaded on first use, and dropped again beyond a number of bytes.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+    time::Instant,
 };
 
 use memory_core::ConversationId;
 
+/// Fewer conversations than this are loaded one after the other: a thread takes as long to start as some of them.
+const LOADED_BY_ONE_THREAD: usize = 16;
+
+/// What is loaded of a conversation.
+pub(super) trait Loaded {
+    /// Bytes that it takes on the heap.
+    fn heap(&self) -> usize;
+
+    /// Whether its files hold all of it, so that dropping it loses nothing.
+    fn is_saved(&self) -> bool;
+
+    /// Whether another process has changed its files since they were read. Takes some microseconds.
+    fn is_outdated(&self) -> bool;
+
+    /// Reads what another process has changed.
+    fn refresh(&mut self);
+}
+
 /// Values by conversation.
 #[derive(Debug)]
-pub(super) struct Conversations<T>(Mutex<HashMap<ConversationId, Arc<Entry<T>>>>);
+pub(super) struct Conversations<T> {
+    entries: Mutex<HashMap<ConversationId, Arc<Entry<T>>>>,
+    /// Those that were written to since the last flush. Being here, they are never dropped.
+    changed: Mutex<Vec<Arc<Entry<T>>>>,
+    /// Held by a flush, so that another one does not end before it.
+    flushing: Mutex<()>,
+    /// Bytes that the values may take.
+    limit: usize,
+    /// Bytes that they take.
+    heap: AtomicUsize,
+    /// Bytes beyond which values are dropped: more than the limit while that many cannot be dropped.
+    ceiling: AtomicUsize,
+    /// Counts the uses.
+    clock: AtomicU64,
+    opened: Instant,
+}
 
 /// The value of a conversation, present from its first use.
 #[derive(Debug)]
-pub(super) struct Entry<T>(OnceLock<RwLock<T>>);
-
-impl<T> Default for Conversations<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<T> Conversations<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Entry<T>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn entry(&self, conversation: &ConversationId) -> Arc<Entry<T>> {
-        Arc::clone(self.lock().entry(conversation.clone()).or_insert_with(|| Arc::new(Entry(OnceLock::new()))))
-    }
-
-    /// Acts on every value that was loaded. A failure does not keep it from the others.
-    pub(super) fn each_loaded<E>(&self, mut act: impl FnMut(&mut T) -> Result<(), E>) -> Result<(), E> {
-        let all: Vec<_> = self.lock().values().cloned().collect();
-        let loaded = all.iter().filter_map(|entry| entry.0.get());
-        loaded.map(|value| act(&mut value.write().unwrap_or_else(PoisonError::into_inner))).fold(Ok(()), Result::and)
-    }
-}
-
-impl<T> Conversations<T> {
-    /// What `look` gives of every value that was loaded.
-    pub(super) fn look_at_loaded<R>(&self, mut look: impl FnMut(&ConversationId, &T) -> R) -> Vec<R> {
-        let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();
-        let loaded = all.iter().filter_map(|(id, entry)| Some((id, entry.0.get()?)));
-        loaded.map(|(id, value)| look(id, &value.read().unwrap_or_else(PoisonError::into_inner))).collect()
-    }
+struct Entry<T> {
+    value: OnceLock<RwLock<T>>,
+    heap: AtomicUsize,
+    used: AtomicU64,
+    /// The second, since the opening, in which its files were looked at last.
+    looked: AtomicU64,
+    is_changed: AtomicBool,
 }
 
 impl<T> Entry<T> {
-    /// The value, loaded by `load` unless it is there. Requests for other conversations do not wait meanwhile.
-    pub(super) fn read(&self, load: impl FnOnce() -> T) -> RwLockReadGuard<'_, T> {
-        self.0.get_or_init(|| RwLock::new(load())).read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// As [`Self::read`].
-    pub(super) fn write(&self, load: impl FnOnce() -> T) -> RwLockWriteGuard<'_, T> {
-        self.0.get_or_init(|| RwLock::new(load())).write().unwrap_or_else(PoisonError::into_inner)
+    fn new() -> Self {
+        let (heap, used, looked) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(u64::MAX));
+        Self { value: OnceLock::new(), heap, used, looked, is_changed: AtomicBool::new(false) }
     }
 }
+
+impl<T: Loaded> Conversations<T> {
+    /// Values that take at most `limit` bytes together, but for those that are in use or not saved.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            entries: Mutex::default(),
+            changed: Mutex::default(),
+            flushing: Mutex::default(),
+            limit,
+            heap: AtomicUsize::new(0),
+            ceiling: AtomicUsize::new(limit),
+            clock: AtomicU64::new(0),
+            opened: Instant::now(),
+        }
+    }
+
+    /// Reads a value, loaded by `load` unless it is there. Requests for other conversations do not wait meanwhile.
+    pub(super) fn read<R>(
+        &self,
+        conversation: &ConversationId,
+        load: impl FnOnce() -> T,
+        act: impl FnOnce(&T) -> R,
+    ) -> R {
+        let entry = self.entry(conversation);
+        self.keep_up(&entry, self.opened.elapsed().as_secs());
+        let result = act(&self.loaded(&entry, load).read().unwrap_or_else(PoisonError::into_inner));
+        drop(entry);
+        self.make_room();
+        result
+    }
+
+    /// Changes a value, loaded as for [`Self::read`]. It is as it was when it was read last.
+    pub(super) fn write<R>(
+        &self,
+        conversation: &ConversationId,
+        load: impl FnOnce() -> T,
+        act: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        let entry = self.entry(conversation);
+        let mut value = self.loaded(&entry, load).write().unwrap_or_else(PoisonError::into_inner);
+        let result = act(&mut value);
+        self.account(&entry, &value);
+        drop(value);
+        drop(entry);
+        self.make_room();
+        result
+    }
+
+    /// Reads several values, in the order of the conversations.
+    pub(super) fn read_all<R>(
+        &self,
+        conversations: &[&ConversationId],
+        load: impl Fn(&ConversationId) -> T + Sync,
+        act: impl FnOnce(&[&T]) -> R,
+    ) -> R
+    where
+        T: Send + Sync,
+    {
+        let entries = self.entries(conversations);
+        self.load_all(conversations, &entries, &load);
+        // Locks are taken in the order of the places in memory, and once each: two readers that wait for each other,
+        // with a writer between them, would deadlock.
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        let address = |at: &usize| entries.get(*at).map(Arc::as_ptr);
+        order.sort_unstable_by_key(address);
+        let mut guards: Vec<RwLockReadGuard<'_, T>> = Vec::with_capacity(entries.len());
+        let (mut places, mut last) = (vec![0; entries.len()], None);
+        for at in order {
+            let (Some(entry), Some(conversation), Some(place)) =
+                (entries.get(at), conversations.get(at), places.get_mut(at))
+            else {
+                continue;
+            };
+            if last != Some(Arc::as_ptr(entry)) {
+                let value = self.loaded(entry, || load(conversation));
+                guards.push(value.read().unwrap_or_else(PoisonError::into_inner));
+                last = Some(Arc::as_ptr(entry));
+            }
+            *place = guards.len() - 1;
+        }
+        let values: Vec<&T> = places.iter().filter_map(|place| guards.get(*place).map(|guard| &**guard)).collect();
+        let result = act(&values);
+        drop(guards);
+        drop(entries);
+        self.release();
+        result
+    }
+
+    /// Acts on every value that was changed since it was saved. A failure does not keep it from the others.
+    pub(super) fn flush<E>(&self, mut act: impl FnMut(&mut T) -> Result<(), E>) -> Result<(), E> {
+        let _flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut result = Ok(());
+        for entry in changed {
+            let Some(value) = entry.value.get() else { continue };
+            let mut value = value.write().unwrap_or_else(PoisonError::into_inner);
+            entry.is_changed.store(false, Ordering::Relaxed);
+            result = result.and(act(&mut value));
+            self.account(&entry, &value);
+        }
+        self.release();
+        result
+    }
+
+    /// What `look` gives of every value that is loaded.
+    pub(super) fn look_at_loaded<R>(&self, mut look: impl FnMut(&ConversationId, &T) -> R) -> Vec<R> {
+        let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();
+        let loaded = all.iter().filter_map(|(id, entry)| Some((id, entry.value.get()?)));
+        loaded.map(|(id, value)| look(id, &value.read().unwrap_or_else(PoisonError::into_inner))).collect()
+    }
+
+    /// Bytes that the values take on the heap.
+    pub(super) fn heap(&self) -> usize {
+        self.heap.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, Arc<Entry<T>>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entry(&self, conversation: &ConversationId) -> Arc<Entry<T>> {
+        self.find(&mut self.lock(), conversation)
+    }
+
+    fn entries(&self, conversations: &[&ConversationId]) -> Vec<Arc<Entry<T>>> {
+        let mut all = self.lock();
+        let entries: Vec<_> = conversations.iter().map(|conversation| self.find(&mut all, conversation)).collect();
+        drop(all);
+        let now = self.opened.elapsed().as_secs();
+        entries.iter().for_each(|entry| self.keep_up(entry, now));
+        entries
+    }
+
+    /// Reads again what another process has changed, if this was not looked at in this second.
+    fn keep_up(&self, entry: &Arc<Entry<T>>, now: u64) {
+        let Some(value) = entry.value.get() else { return };
+        if entry.looked.swap(now, Ordering::Relaxed) != now
+            && value.read().unwrap_or_else(PoisonError::into_inner).is_outdated()
+        {
+            let mut value = value.write().unwrap_or_else(PoisonError::into_inner);
+            value.refresh();
+            self.account(entry, &value);
+        }
+    }
+
+    fn find(
+        &self,
+        entries: &mut HashMap<ConversationId, Arc<Entry<T>>>,
+        conversation: &ConversationId,
+    ) -> Arc<Entry<T>> {
+        let entry = match entries.get(conversation) {
+            Some(entry) => Arc::clone(entry),
+            None => Arc::clone(entries.entry(conversation.clone()).or_insert_with(|| Arc::new(Entry::new()))),
+        };
+        entry.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        entry
+    }
+
+    fn loaded<'e>(&self, entry: &'e Arc<Entry<T>>, load: impl FnOnce() -> T) -> &'e RwLock<T> {
+        entry.value.get_or_init(|| {
+            let value = load();
+            self.account(entry, &value);
+            RwLock::new(value)
+        })
+    }
+
+    /// Loads what is missing by all cores together.
+    fn load_all(
+        &self,
+        conversations: &[&ConversationId],
+        entries: &[Arc<Entry<T>>],
+        load: &(impl Fn(&ConversationId) -> T + Sync),
+    ) where
+        T: Send + Sync,
+    {
+        let all = conversations.iter().zip(entries);
+        let missing: Vec<_> = all.filter(|(_, entry)| entry.value.get().is_none()).collect();
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        if missing.len() < LOADED_BY_ONE_THREAD || threads == 1 {
+            return;
+        }
+        thread::scope(|scope| {
+            for share in missing.chunks(missing.len().div_ceil(threads)) {
+                scope.spawn(move || {
+                    for (conversation, entry) in share {
+                        let _loaded = self.loaded(entry, || load(conversation));
+                    }
+                });
+            }
+        });
+    }
+
+    /// Counts the bytes of a value, and remembers it for the next flush unless it is saved.
+    fn account(&self, entry: &Arc<Entry<T>>, value: &T) {
+        let heap = value.heap();
+        let before = entry.heap.swap(heap, Ordering::Relaxed);
+        self.heap.fetch_add(heap, Ordering::Relaxed);
+        self.heap.fetch_sub(before, Ordering::Relaxed);
+        if !value.is_saved() && !entry.is_changed.swap(true, Ordering::Relaxed) {
+            self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(entry));
+        }
+    }
+
+    /// As [`Self::make_room`], when values can be dropped that could not.
+    fn release(&self) {
+        self.ceiling.store(self.limit, Ordering::Relaxed);
+        self.make_room();
+    }
+
+    /// Drops the values that were not used for the longest time, where there are too many bytes: so many that the next
+    /// ones have room.
+    fn make_room(&self) {
+        if self.heap() <= self.ceiling.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut entries = self.lock();
+        // Only the map names them: nobody uses them, and none is waiting to be flushed. Under its lock nobody begins to.
+        let idle = entries.iter().filter(|(_, entry)| Arc::strong_count(entry) == 1);
+        let mut idle: Vec<_> = idle
+            .map(|(id, entry)| (entry.used.load(Ordering::Relaxed), entry.heap.load(Ordering::Relaxed), id.clone()))
+            .collect();
+        idle.sort_unstable();
+        let room = self.limit - self.limit / 8;
+        let mut dropped = Vec::new();
+        for (_, heap, id) in idle {
+            if self.heap() <= room {
+                break;
+            }
+            dropped.extend(entries.remove(&id));
+            self.heap.fetch_sub(heap, Ordering::Relaxed);
+        }
+        // Where nothing can be dropped, it is not tried again at once.
+        let left = self.heap();
+        let ceiling = if dropped.is_empty() { left.saturating_add(left / 8) } else { self.limit };
+        self.ceiling.store(ceiling.max(self.limit), Ordering::Relaxed);
+        // Unmapping takes its time.
+        drop(entries);
+    }
+}
+
+#[cfg(test)]
+mod tests;

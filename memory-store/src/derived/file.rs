@@ -1,10 +1,11 @@
 //! A file of blocks: its good prefix is read, blocks are appended, and any other change writes it anew.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, BufReader, Read},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use memory_core::Hash;
@@ -40,8 +41,17 @@ pub(super) struct BlockFile {
     blocks: Vec<Placed>,
     /// Whether the file goes on after the good blocks.
     overlong: bool,
+    /// The file as it was when it was read or written here.
+    seen: Option<Seen>,
     /// Whether the file could not be read the last time. It is not overwritten before it can be read.
     is_unread: bool,
+}
+
+/// What shows that a file is another, or has other bytes.
+type Seen = (u64, u64, Option<SystemTime>);
+
+fn seen(file: &Metadata) -> Seen {
+    (file.ino(), file.len(), file.modified().ok())
 }
 
 /// A block in the file.
@@ -95,6 +105,7 @@ impl BlockFile {
             layout: None,
             blocks: Vec::new(),
             overlong: false,
+            seen: None,
             is_unread: false,
         }
     }
@@ -122,6 +133,12 @@ impl BlockFile {
         // Headers of both versions are equally long.
         let header = self.layout.map_or(0, |_| self.header.len() as u64);
         self.blocks.last().map_or(header, |last| last.end)
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn heap(&self) -> usize {
+        let before = self.before.as_ref().map_or(0, |(header, _)| header.capacity());
+        self.path.capacity() + self.header.capacity() + before + self.blocks.capacity() * size_of::<Placed>()
     }
 
     /// The last node of the good blocks.
@@ -160,7 +177,9 @@ impl BlockFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let length = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        let length = metadata.len();
+        self.seen = Some(seen(&metadata));
         let mut input = BufReader::with_capacity(BUFFER, &file);
         let mut body = vec![0; self.header.len()];
         if fill(&mut input, &mut body)? {
@@ -223,6 +242,12 @@ impl BlockFile {
         Ok(is_there && header == last.header.bytes() && file.metadata()?.len() == last.end)
     }
 
+    /// Whether the file is not the one that was read or written here last, or was changed since. Looks at nothing but
+    /// its metadata.
+    pub(super) fn is_outdated(&self) -> bool {
+        fs::symlink_metadata(&self.path).ok().map(|file| seen(&file)) != self.seen
+    }
+
     /// Treats the blocks from this one on as bad.
     pub(super) fn drop_blocks(&mut self, from: usize) {
         self.overlong |= from < self.blocks.len();
@@ -232,7 +257,7 @@ impl BlockFile {
     /// Forgets what was read.
     pub(super) fn forget(&mut self) {
         self.blocks.clear();
-        (self.layout, self.overlong, self.is_unread) = (None, false, false);
+        (self.layout, self.overlong, self.seen, self.is_unread) = (None, false, None, false);
     }
 
     /// Marks the file as unreadable for now.
@@ -245,7 +270,7 @@ impl BlockFile {
     pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
         let (file, mut written) = self.extend(blocks)?;
         file.sync_data()?;
-        self.layout = Some(Layout::Present);
+        (self.layout, self.seen) = (Some(Layout::Present), file.metadata().ok().map(|file| seen(&file)));
         self.blocks.append(&mut written);
         Ok(file)
     }
@@ -274,6 +299,7 @@ impl BlockFile {
         fs::rename(temporary(&self.path), &self.path)?;
         self.forget();
         (self.layout, self.blocks) = (Some(Layout::Present), staged.blocks);
+        self.seen = staged.file.metadata().ok().map(|file| seen(&file));
         Ok(staged.file)
     }
 

@@ -133,6 +133,39 @@ impl TokenFile {
         self.file.is_overlong() || self.altered
     }
 
+    /// Whether another process has changed the file since it was read or written here.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.file.is_outdated()
+    }
+
+    /// Reads what another process has changed. Tokens that are in no file stay, unless nodes before them are gone.
+    ///
+    /// # Errors
+    /// When the file cannot be read; `kept` stays as it is.
+    pub(super) fn refresh(&mut self, kept: &mut Kept) -> io::Result<()> {
+        if self.altered {
+            // The next save tells what was removed here.
+            return Ok(());
+        }
+        let saved = self.file.through();
+        let mut theirs = self.try_read()?;
+        if theirs.through() >= saved {
+            theirs.take_after(kept, self.row_bytes);
+        }
+        *kept = theirs;
+        Ok(())
+    }
+
+    /// Whether the file must be updated from the memory.
+    pub(super) fn owes(&self, kept: &Kept) -> bool {
+        kept.through() > self.file.through() || self.wants_rewriting()
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn heap(&self) -> usize {
+        size_of::<Self>() + self.file.heap()
+    }
+
     /// Writes what is not on disk yet. Where another process has written more, loads what that process has written.
     ///
     /// Writes nothing while another process is writing: the next call does. Also writes nothing after the last node
@@ -141,7 +174,7 @@ impl TokenFile {
     /// # Errors
     /// When the file cannot be read or written; the set of unwritten tokens is unchanged.
     pub(super) fn save(&mut self, kept: &mut Kept) -> io::Result<()> {
-        if kept.through() <= self.file.through() && !self.wants_rewriting() {
+        if !self.owes(kept) {
             return Ok(());
         }
         let Some(_turn) = self.file.turn()? else {

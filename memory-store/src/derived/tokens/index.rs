@@ -8,7 +8,7 @@ use memory_core::{
 };
 
 use super::{
-    super::{anchor::Anchor, conversations::Conversations, vectors::Kernels},
+    super::{anchor::Anchor, conversations::{Conversations, Loaded}, vectors::Kernels},
     codec::{Codec, QuestionCodes, TokenBits},
     file::TokenFile,
     kept::{DamagedBlock, Kept},
@@ -17,6 +17,8 @@ use crate::{LogStore, log::Leaves};
 
 /// The tolerance for a vector's length of 1.
 const UNIT_TOLERANCE: f32 = 1e-3;
+/// Bytes that the tokens may take on the heap, apart from their rows, which are mapped.
+const MEMORY: usize = 64 << 20;
 
 /// Keeps the vectors of tokens with a few bits for each component, and for each node which tokens occur in it.
 ///
@@ -67,7 +69,8 @@ impl QuantizedTokens {
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         let codec = Codec::new(dimensions, bits);
-        Self { model, bits, codec, dir: None, leaves: None, writes: false, conversations: Conversations::default() }
+        let conversations = Conversations::new(MEMORY);
+        Self { model, bits, codec, dir: None, leaves: None, writes: false, conversations }
     }
 
     /// An index beside the log that its tokens are derived from, with its files in the store's [cache
@@ -110,11 +113,11 @@ impl QuantizedTokens {
     }
 
     fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
-        act(&self.conversations.entry(conversation).read(|| self.load(conversation)))
+        self.conversations.read(conversation, || self.load(conversation), act)
     }
 
     fn writing<T>(&self, conversation: &ConversationId, act: impl FnOnce(&mut Held) -> T) -> T {
-        act(&mut self.conversations.entry(conversation).write(|| self.load(conversation)))
+        self.conversations.write(conversation, || self.load(conversation), act)
     }
 
     fn load(&self, conversation: &ConversationId) -> Held {
@@ -196,7 +199,28 @@ impl QuantizedTokens {
         if self.dir.is_some() && !self.writes {
             return Ok(());
         }
-        self.conversations.each_loaded(Held::flush)
+        self.conversations.flush(Held::flush)
+    }
+}
+
+impl Loaded for Held {
+    fn heap(&self) -> usize {
+        self.kept.heap() + self.file.as_ref().map_or(0, TokenFile::heap)
+    }
+
+    fn is_saved(&self) -> bool {
+        self.file.as_ref().map_or(self.kept.through() == 0, |file| !file.owes(&self.kept))
+    }
+
+    fn is_outdated(&self) -> bool {
+        self.file.as_ref().is_some_and(TokenFile::is_outdated)
+    }
+
+    fn refresh(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = file.refresh(&mut self.kept) {
+            tracing::warn!(path = %file.path().display(), %error, "a token cache cannot be read again");
+        }
     }
 }
 

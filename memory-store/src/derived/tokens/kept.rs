@@ -122,6 +122,17 @@ impl Kept {
         self.rows.len() as u64
     }
 
+    /// Bytes on the heap; mapped rows are not there.
+    pub(super) fn heap(&self) -> usize {
+        // A map has a byte for each place beside its key and value.
+        size_of::<Self>()
+            + self.nodes.capacity() * size_of::<Span>()
+            + self.index.capacity()
+            + self.nodes_with.capacity() * (2 * size_of::<u32>() + 1)
+            + self.on_disk.blocks.capacity() * size_of::<MappedRows>()
+            + self.rows.capacity()
+    }
+
     /// Adds the node that follows.
     pub(super) fn push(&mut self, tokens: &TokenVectors, codec: &Codec) {
         self.rows.reserve(tokens.len() * codec.row_bytes());

@@ -1,9 +1,6 @@
 //! The index that compares with every vector.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use memory_core::{
     AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
@@ -11,7 +8,7 @@ use memory_core::{
 };
 
 use super::{
-    super::{anchor::Anchor, conversations::Conversations},
+    super::{anchor::Anchor, conversations::{Conversations, Loaded}},
     file::VectorFile,
     kernel::Kernels,
     rows::{DamagedRow, Rows},
@@ -21,6 +18,8 @@ use crate::{LogStore, log::Leaves};
 
 /// The tolerance for a vector's length of 1.
 const UNIT_TOLERANCE: f32 = 1e-3;
+/// Bytes that the vectors may take on the heap: what is known of a million of them, whose rows are mapped.
+const MEMORY: usize = 64 << 20;
 
 /// Finds the nearest vectors by comparing with each one: first by int8 codes, then the best of these again by the
 /// vectors as they were inserted. Large sets are scanned by all cores together.
@@ -67,7 +66,7 @@ impl ExactIndex {
     /// An index in memory alone.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
-        Self { model, dimensions, dir: None, leaves: None, writes: false, conversations: Conversations::default() }
+        Self { model, dimensions, dir: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
     }
 
     /// An index beside the log that its vectors are derived from, with its files in the store's [cache
@@ -132,24 +131,17 @@ impl ExactIndex {
     }
 
     pub(super) fn reading<T>(&self, conversation: &ConversationId, act: impl FnOnce(&Held) -> T) -> T {
-        act(&self.conversations.entry(conversation).read(|| self.load(conversation)))
+        self.conversations.read(conversation, || self.load(conversation), act)
     }
 
     fn writing<T>(&self, conversation: &ConversationId, act: impl FnOnce(&mut Held) -> T) -> T {
-        act(&mut self.conversations.entry(conversation).write(|| self.load(conversation)))
+        self.conversations.write(conversation, || self.load(conversation), act)
     }
 
     /// Reads the vectors of several conversations, each named once.
-    ///
-    /// Locks are taken in the order of the names, whatever the order of the conversations: two searches that wait for
-    /// each other, with a writer between them, would deadlock.
     pub(super) fn reading_all<T>(&self, parts: &[VectorPart<'_>], act: impl FnOnce(&[&Held]) -> T) -> T {
-        let entry = |part: &VectorPart<'_>| self.conversations.entry(part.conversation);
-        let entries: BTreeMap<_, _> = parts.iter().map(|part| (part.conversation, entry(part))).collect();
-        let guards: BTreeMap<_, _> = entries.iter().map(|(id, entry)| (*id, entry.read(|| self.load(id)))).collect();
-        let held: Vec<&Held> =
-            parts.iter().filter_map(|part| guards.get(part.conversation).map(|held| &**held)).collect();
-        act(&held)
+        let conversations: Vec<_> = parts.iter().map(|part| part.conversation).collect();
+        self.conversations.read_all(&conversations, |conversation| self.load(conversation), act)
     }
 
     fn load(&self, conversation: &ConversationId) -> Held {
@@ -226,7 +218,7 @@ impl ExactIndex {
         if self.dir.is_some() && !self.writes {
             return Ok(());
         }
-        self.conversations.each_loaded(Held::flush)
+        self.conversations.flush(Held::flush)
     }
 }
 
@@ -237,6 +229,27 @@ fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
         Some(VectorHit::new(best.part, *slot, best.score))
     };
     best.iter().filter_map(hit).collect()
+}
+
+impl Loaded for Held {
+    fn heap(&self) -> usize {
+        self.rows.heap() + self.file.as_ref().map_or(0, VectorFile::heap)
+    }
+
+    fn is_saved(&self) -> bool {
+        self.file.as_ref().map_or(self.rows.len() == 0, |file| !file.owes(&self.rows))
+    }
+
+    fn is_outdated(&self) -> bool {
+        self.file.as_ref().is_some_and(VectorFile::is_outdated)
+    }
+
+    fn refresh(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = file.refresh(&mut self.rows) {
+            tracing::warn!(path = %file.path().display(), %error, "a vector cache cannot be read again");
+        }
+    }
 }
 
 impl Held {

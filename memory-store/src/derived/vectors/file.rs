@@ -90,6 +90,11 @@ impl VectorFile {
         self.file.bytes() + (of_rows(self.row_bytes(1)) + of_rows(self.row_bytes(4))) as u64
     }
 
+    /// Bytes on the heap.
+    pub(super) fn heap(&self) -> usize {
+        size_of::<Self>() + self.file.heap()
+    }
+
     /// Writes the rows that are not on disk yet, and destroys removed ones there. Where another process has written
     /// more than these, loads what that process has written.
     ///
@@ -107,10 +112,8 @@ impl VectorFile {
             return Ok(());
         };
         if !self.file.is_as_it_was()? {
-            let mut theirs = self.try_read()?;
-            theirs.take_after(rows);
-            theirs.remove(&rows.removed_nodes());
-            *rows = theirs;
+            let theirs = self.try_read()?;
+            rows.follow(theirs, true);
         }
         while self.owes(rows) {
             let Some(end) = self.end(rows) else { break };
@@ -132,8 +135,25 @@ impl VectorFile {
         Ok(())
     }
 
+    /// Whether another process has changed the files since they were read or written here.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.file.is_outdated()
+    }
+
+    /// Reads what another process has changed. Rows that are in no file stay, unless rows before them are gone.
+    ///
+    /// # Errors
+    /// When the files cannot be read; `rows` stays as it is.
+    pub(super) fn refresh(&mut self, rows: &mut Rows) -> io::Result<()> {
+        let saved = self.file.through();
+        let theirs = self.try_read()?;
+        let is_whole = theirs.through() >= saved;
+        rows.follow(theirs, is_whole);
+        Ok(())
+    }
+
     /// Whether the files must be updated from the memory.
-    fn owes(&self, rows: &Rows) -> bool {
+    pub(super) fn owes(&self, rows: &Rows) -> bool {
         rows.through() > self.file.through() || self.differs(rows)
     }
 

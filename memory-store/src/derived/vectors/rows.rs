@@ -116,6 +116,18 @@ impl Rows {
         (self.codes.len() + size_of_val(self.components.as_slice())) as u64
     }
 
+    /// Bytes on the heap; mapped rows are not there.
+    pub(super) fn heap(&self) -> usize {
+        let derived = if let Codes::Derived(codes) = &self.base.codes { codes.capacity() } else { 0 };
+        let numbers = self.scales.capacity() + self.base.sums.capacity() + self.components.capacity();
+        size_of::<Self>()
+            + self.slots.capacity() * size_of::<Slot>()
+            + numbers * size_of::<f32>()
+            + self.base.checked.capacity() * size_of::<AtomicU64>()
+            + self.codes.capacity()
+            + derived
+    }
+
     /// Rows that are all on disk.
     pub(super) fn of_base(dimensions: usize, slots: Vec<Slot>, scales: Vec<f32>, base: Base, through: u64) -> Self {
         let removed = scales.iter().filter(|scale| **scale == 0.0).count();
@@ -199,6 +211,20 @@ impl Rows {
         self.truncate(self.rows_of(NodeRange::first_n(self.through)).end);
     }
 
+    /// Takes the place of these by those that another process has written, `take`s those of its own that follow them, and
+    /// removes what was removed here.
+    pub(super) fn follow(&mut self, mut theirs: Self, take: bool) {
+        if take {
+            theirs.take_after(self);
+            theirs.remove(&self.removed_nodes());
+        }
+        // The same rows have the same numbers: what is known of them stays valid.
+        if theirs.slots.starts_with(&self.slots) {
+            theirs.id = self.id;
+        }
+        *self = theirs;
+    }
+
     /// Forgets the rows from `rows` on.
     fn truncate(&mut self, rows: usize) {
         if rows >= self.len() {
@@ -249,6 +275,9 @@ impl Rows {
 
     /// How many of the first rows were removed.
     pub(super) fn removed_before(&self, rows: usize) -> usize {
+        if self.removed == 0 {
+            return 0;
+        }
         self.scales.iter().take(rows).filter(|scale| **scale == 0.0).count()
     }
 

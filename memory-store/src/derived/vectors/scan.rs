@@ -15,6 +15,8 @@ const BATCH: usize = 1024;
 const SHORT_RUN: usize = 8;
 /// Bytes that are worth a thread: it takes some 40 µs to start and to end, in which 1 MB is scanned.
 const BYTES_A_THREAD: usize = 4 << 20;
+/// How much longer a row takes that is far from the one before: it is in no cache, and its checksum may be due.
+const SCATTERED: usize = 4;
 /// Fewest candidates that are scored anew. Codes are off by some 0.003 in cosine; when only the first few are wanted,
 /// as many more may be that close to each other.
 const FEWEST_CANDIDATES: usize = 32;
@@ -144,7 +146,9 @@ pub(super) fn rescore(
         }
         Ok(())
     };
-    let threads = threads_for(candidates.len() * question.components.len() * size_of::<f32>());
+    let threads = threads_for(candidates.len() * question.components.len() * size_of::<f32>() * SCATTERED);
+    // Rows that are near each other are in the same pages.
+    candidates.sort_unstable_by_key(|candidate| (candidate.part, candidate.row));
     if threads > 1 {
         let share = candidates.len().div_ceil(threads);
         thread::scope(|scope| {
@@ -154,10 +158,7 @@ pub(super) fn rescore(
     } else {
         score(&mut candidates)?;
     }
-    if limit == usize::MAX {
-        // Most often they are sorted already, and one look at each is enough.
-        candidates.sort_by_key(|candidate| (candidate.part, candidate.row));
-    } else {
+    if limit != usize::MAX {
         keep_best(&mut candidates, limit);
         candidates.sort_unstable_by(Candidate::order);
     }
@@ -235,18 +236,29 @@ fn shares(parts: &[Part<'_>], share: usize) -> Vec<Vec<Piece>> {
 /// The best of some pieces.
 fn scan(parts: &[Part<'_>], pieces: &[Piece], question: &Question, limit: usize) -> Vec<Candidate> {
     let mut best = Best::new(limit);
+    let mut room = Room { products: [0; BATCH], scattered: Vec::new() };
     let mut pieces = pieces;
     while let Some((number, _)) = pieces.first() {
         let (of_part, rest) = pieces.split_at(pieces.partition_point(|(part, _)| part <= number));
         if let Some(part) = parts.get(*number) {
             for (block, codes) in part.rows.blocks() {
+                if block.is_empty() {
+                    continue;
+                }
                 let block = Block { part: *number, rows: part.rows, begin: block.start, end: block.end, codes };
-                block.scan(of_part, question, &mut best);
+                block.scan(of_part, question, &mut room, &mut best);
             }
         }
         pieces = rest;
     }
     best.into_candidates()
+}
+
+/// Memory that is used again for each block: there may be thousands of small ones.
+struct Room {
+    products: [i32; BATCH],
+    /// Rows of short runs, from the beginning of the block.
+    scattered: Vec<u32>,
 }
 
 /// Rows whose codes are contiguous.
@@ -260,9 +272,9 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// Scans the pieces that are in the block.
-    fn scan(&self, pieces: &[Piece], question: &Question, best: &mut Best) {
-        let mut products = [0; BATCH];
-        let mut scattered = Vec::new();
+    fn scan(&self, pieces: &[Piece], question: &Question, room: &mut Room, best: &mut Best) {
+        let Room { products, scattered } = room;
+        scattered.clear();
         let before = pieces.partition_point(|(_, run)| run.end <= self.begin);
         for (_, run) in pieces.get(before..).unwrap_or_default() {
             let run = run.start.max(self.begin)..run.end.min(self.end);
@@ -273,14 +285,14 @@ impl Block<'_> {
                 // A block has fewer rows than 2³²: their codes would take terabytes.
                 scattered.extend(run.filter_map(|row| u32::try_from(row - self.begin).ok()));
                 if scattered.len() + SHORT_RUN > BATCH {
-                    self.scan_scattered(&scattered, question, &mut products, best);
+                    self.scan_scattered(scattered, question, products, best);
                     scattered.clear();
                 }
             } else {
-                self.scan_run(run, question, &mut products, best);
+                self.scan_run(run, question, products, best);
             }
         }
-        self.scan_scattered(&scattered, question, &mut products, best);
+        self.scan_scattered(scattered, question, products, best);
     }
 
     fn scan_run(&self, run: Range<usize>, question: &Question, products: &mut [i32; BATCH], best: &mut Best) {

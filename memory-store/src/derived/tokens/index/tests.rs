@@ -336,3 +336,23 @@ proptest! {
         heals(dir.path(), &expected);
     }
 }
+
+#[test]
+fn what_another_process_flushes_is_found_by_one_that_has_the_conversation_loaded() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, second] = [open(dir.path()), open(dir.path())];
+    insert(&second, 1..=4);
+    for (from, to) in [(1, 3), (4, 9), (10, 11)] {
+        insert(&first, from..=to);
+        block_on(first.flush()).unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        // Its own fourth node stays while the file has three.
+        while second.stats(&talk()).through < to.max(4) {
+            assert!(std::time::Instant::now() < deadline, "what another process flushed is never found");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert_eq!(ask(&second, to).max_cosines, ask(&first, to).max_cosines);
+    }
+    block_on(second.flush()).unwrap();
+    assert_eq!(open(dir.path()).stats(&talk()).through, 11);
+}

@@ -1,6 +1,10 @@
 //! Several processes with one directory of vectors: each has an index of its own on it.
 
-use std::{fs::File, thread};
+use std::{
+    fs::File,
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::*;
 
@@ -112,4 +116,68 @@ fn who_does_not_get_its_turn_keeps_its_vectors_for_the_next_flush() {
     drop(stuck);
     flush(&index);
     assert_eq!(index_in(dir.path()).stats(&id("a")).through, 3);
+}
+
+/// Waits until an index that has the conversation loaded reaches so far, without loading it again.
+fn wait_for(index: &ExactIndex, through: u64) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while index.stats(&id("a")).through < through {
+        assert!(Instant::now() < deadline, "what another process flushed is never found");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_another_process_flushes_is_found_by_one_that_has_the_conversation_loaded() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, second] = [index_in(dir.path()), index_in(dir.path())];
+    let truth: Vec<_> = (0..4).flat_map(|_| sample()).collect();
+    for count in [1, 3, 2, 6] {
+        advance(&first, &truth, count);
+        let through = first.stats(&id("a")).through;
+        assert!(second.stats(&id("a")).through < through);
+        flush(&first);
+        wait_for(&second, through);
+        assert_sound(&second, &truth, &truth[2][1]);
+    }
+}
+
+#[test]
+fn what_is_not_saved_follows_what_another_process_flushed() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, second] = [index_in(dir.path()), index_in(dir.path())];
+    let truth: Vec<_> = (0..4).flat_map(|_| sample()).collect();
+    advance(&second, &truth, 5);
+    advance(&first, &truth, 3);
+    flush(&first);
+    // Read again before the flush: it has the first rows from the disk, and its own after them.
+    let on_disk = || second.reading(&id("a"), |held| held.rows.on_disk());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while on_disk() != 3 {
+        assert!(Instant::now() < deadline, "what another process flushed is never found");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(second.stats(&id("a")).through, 5);
+    assert_sound(&second, &truth, &truth[2][1]);
+    flush(&second);
+    let there = index_in(dir.path());
+    assert_eq!(there.stats(&id("a")).through, 5);
+    assert_sound(&there, &truth, &truth[2][1]);
+}
+
+#[test]
+fn what_another_process_forgot_is_not_kept_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, second] = [index_in(dir.path()), index_in(dir.path())];
+    insert(&first, &id("a"), &sample());
+    flush(&first);
+    assert_eq!(search(&second, &id("a"), &sample()[0][0], 9).len(), 3);
+    first.forget(&id("a")).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !search(&second, &id("a"), &sample()[0][0], 9).is_empty() {
+        assert!(Instant::now() < deadline, "what another process forgot is found for ever");
+        thread::sleep(Duration::from_millis(20));
+    }
+    flush(&second);
+    assert_eq!(index_in(dir.path()).stats(&id("a")).through, 0);
 }
