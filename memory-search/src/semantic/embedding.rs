@@ -1,5 +1,7 @@
 //! Embeds nodes without vectors in batches and inserts them into the indexes.
 
+use std::time::{Duration, Instant};
+
 use memory_core::{
     ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Source, TokenVectors, VectorError,
 };
@@ -16,8 +18,8 @@ const READ_NODES: u64 = 256;
 /// Maximum bytes of text that are embedded together, except for a single longer node: some 32,000 tokens, whose vectors
 /// take 1.5 KB each. Larger batches make workers wait less often for the last text of a batch.
 const BATCH_BYTES: usize = 128 << 10;
-/// Nodes after which the indexes are flushed, so that an interrupted run loses little.
-const NODES_BETWEEN_FLUSHES: u64 = 4_096;
+/// How long vectors stay in memory alone: an interrupted run loses the work of so long, and of one batch.
+const BETWEEN_FLUSHES: Duration = Duration::from_secs(2);
 
 /// What to do when the model rejects texts or a cache fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +221,7 @@ impl Run<'_> {
 
     /// Embeds nodes without vectors, up to `last`.
     async fn embed_through(&mut self, begun: u64, last: u64, progress: &dyn Progress) -> Result<(), SemanticError> {
-        let mut flushed = begun;
+        let mut flushed = Instant::now();
         while let Some(nodes) = nodes_after(self.through(), last) {
             let read = self.source.readable_nodes(self.conversation, nodes).await?;
             for (run, texts) in batches(nodes, &read) {
@@ -229,10 +231,10 @@ impl Run<'_> {
                     return Ok(());
                 }
                 progress.report(self.through().min(last).saturating_sub(begun), last - begun);
-            }
-            if self.through().saturating_sub(flushed) >= NODES_BETWEEN_FLUSHES {
-                flushed = self.through();
-                self.flush().await?;
+                if flushed.elapsed() >= BETWEEN_FLUSHES {
+                    self.flush().await?;
+                    flushed = Instant::now();
+                }
             }
         }
         Ok(())

@@ -2,11 +2,11 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex as StdMutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, Progress, RetrieveError, Store, StoreError};
+use memory_core::{ConversationId, RetrieveError, Store, StoreError};
 use tokio::{
     sync::{Mutex, mpsc},
     time::timeout,
@@ -15,8 +15,6 @@ use tokio::{
 use super::{BackgroundWork, Failures};
 use crate::parts::Parts;
 
-/// How long vectors stay in memory alone: a process that is killed loses the work of so long.
-const BETWEEN_FLUSHES: Duration = Duration::from_secs(2);
 /// How often it looks for what other processes appended, and tries again what failed.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(10);
 /// How often it asks again for the lease that another process has.
@@ -128,36 +126,10 @@ impl Indexer {
             self.parts.memory.enqueue(conversation);
         }
         let nodes = store.conversation(conversation).await?.nodes;
-        let report = self.parts.retriever.catch_up(conversation, &Flusher::new(self, conversation)).await?;
+        let report = self.parts.retriever.catch_up(conversation, &()).await?;
         for notice in report.notices {
             tracing::debug!(%conversation, %notice, "indexed");
         }
         Ok(nodes)
-    }
-}
-
-/// Flushes the indexes every now and then while they grow.
-struct Flusher<'a> {
-    indexer: &'a Indexer,
-    conversation: &'a ConversationId,
-    flushed: StdMutex<Instant>,
-}
-
-impl<'a> Flusher<'a> {
-    fn new(indexer: &'a Indexer, conversation: &'a ConversationId) -> Self {
-        Self { indexer, conversation, flushed: StdMutex::new(Instant::now()) }
-    }
-}
-
-impl Progress for Flusher<'_> {
-    fn report(&self, _done: u64, _total: u64) {
-        let mut flushed = self.flushed.lock().unwrap_or_else(PoisonError::into_inner);
-        if flushed.elapsed() < BETWEEN_FLUSHES {
-            return;
-        }
-        if let Err(error) = pollster::block_on(self.indexer.parts.flush()) {
-            self.indexer.failures.add(BackgroundWork::Indexing, Some(self.conversation), error.to_string());
-        }
-        *flushed = Instant::now();
     }
 }
