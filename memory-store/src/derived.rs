@@ -12,6 +12,7 @@ mod header;
 mod kind;
 mod map;
 mod other_models;
+mod packs;
 mod questions;
 mod stored;
 mod tokens;

@@ -170,6 +170,23 @@ impl<T: Loaded> Conversations<T> {
         result
     }
 
+    /// Drops the values whose files were changed, so that they do not keep what was there before, but for those that are
+    /// in use or not saved.
+    pub(super) fn drop_outdated(&self) {
+        let outdated: Vec<_> = self.look_at_loaded(|id, value| value.is_outdated().then(|| id.clone()));
+        let mut entries = self.lock();
+        for id in outdated.into_iter().flatten() {
+            let dropped = entries.remove_entry(&id);
+            if let Some((id, entry)) = dropped {
+                if Arc::strong_count(&entry) == 1 {
+                    self.heap.fetch_sub(entry.heap.load(Ordering::Relaxed), Ordering::Relaxed);
+                } else {
+                    entries.insert(id, entry);
+                }
+            }
+        }
+    }
+
     /// What `look` gives of every value that is loaded.
     pub(super) fn look_at_loaded<R>(&self, mut look: impl FnMut(&ConversationId, &T) -> R) -> Vec<R> {
         let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();

@@ -1,7 +1,7 @@
 //! Opens derived files; anything but a regular file counts as missing, and is made again.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     path::Path,
 };
@@ -29,4 +29,17 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 /// or of memory, shows nothing about the file, which then does not count as damaged.
 pub(super) fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
+}
+
+/// Gives a file another name, in place of the file that has it.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }

@@ -5,6 +5,10 @@ use std::{
     io::{self, BufReader, Read},
     os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::SystemTime,
 };
 
@@ -15,8 +19,10 @@ use super::{
     block::{BlockHeader, HEADER, Layout},
     disk,
     header::Format,
+    packs::{self, Packs, Source},
     turn::Turn,
 };
+pub(super) use super::disk::remove;
 use crate::checksum;
 
 /// Bytes that are read ahead: a block of a few nodes has fewer.
@@ -31,6 +37,8 @@ const LONGEST_BODY: u64 = 4 << 30;
 #[derive(Debug)]
 pub(super) struct BlockFile {
     path: PathBuf,
+    /// Where the file may be instead.
+    packs: Option<Arc<Packs>>,
     header: Vec<u8>,
     /// The header of the version before, where that can be read, and the layout of its blocks.
     before: Option<(Vec<u8>, Layout)>,
@@ -43,15 +51,30 @@ pub(super) struct BlockFile {
     overlong: bool,
     /// The file as it was when it was read or written here.
     seen: Option<Seen>,
+    /// The [generation](Packs::generation) of the packs in which it was found as it was.
+    generation: AtomicU64,
     /// Whether the file could not be read the last time. It is not overwritten before it can be read.
     is_unread: bool,
 }
 
 /// What shows that a file is another, or has other bytes.
-type Seen = (u64, u64, Option<SystemTime>);
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    Loose(u64, u64, Option<SystemTime>),
+    Packed(PathBuf),
+}
 
-fn seen(file: &Metadata) -> Seen {
-    (file.ino(), file.len(), file.modified().ok())
+impl Seen {
+    fn loose(file: &Metadata) -> Self {
+        Self::Loose(file.ino(), file.len(), file.modified().ok())
+    }
+
+    fn of(source: &Source) -> io::Result<Self> {
+        Ok(match source {
+            Source::Loose(file) => Self::loose(&file.metadata()?),
+            Source::Packed(packed) => Self::Packed(packed.path().to_owned()),
+        })
+    }
 }
 
 /// A block in the file.
@@ -99,6 +122,7 @@ impl BlockFile {
     pub(super) fn new(path: PathBuf, anchor: Anchor, format: Format, fields: &[u8], names: [&str; 2]) -> Self {
         Self {
             path,
+            packs: None,
             header: format.header(anchor.store(), fields, names),
             before: None,
             anchor,
@@ -106,8 +130,31 @@ impl BlockFile {
             blocks: Vec::new(),
             overlong: false,
             seen: None,
+            generation: AtomicU64::new(0),
             is_unread: false,
         }
+    }
+
+    /// The file may also be in one of these packs.
+    pub(super) fn packed(self, packs: Option<&Arc<Packs>>) -> Self {
+        Self { packs: packs.cloned(), ..self }
+    }
+
+    /// Opens the file, or another one of the conversation, loose or in a pack.
+    pub(super) fn open(&self, path: &Path) -> io::Result<Source> {
+        packs::open(path, self.packs.as_deref())
+    }
+
+    /// Makes the files of the conversation loose, so that they can be written to. The caller has the turn.
+    pub(super) fn unpack(&self) -> io::Result<()> {
+        self.packs.as_ref().map_or(Ok(()), |packs| packs.unpack(&self.path))
+    }
+
+    /// Removes from the packs what was packed of the conversation before its files were written anew. The caller has the
+    /// turn.
+    pub(super) fn leave_packs(&self) -> io::Result<()> {
+        let own = self.path.file_stem().and_then(|stem| stem.to_str());
+        self.packs.as_ref().map_or(Ok(()), |packs| packs.forget(|stem| Some(stem) == own))
     }
 
     /// Also reads a file of the version before.
@@ -166,21 +213,23 @@ impl BlockFile {
     ///
     /// # Errors
     /// When the file cannot be checked, for example for lack of descriptors or of memory.
-    pub(super) fn read(&mut self, apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<File>> {
+    pub(super) fn read(&mut self, apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<Source>> {
         self.forget();
         self.read_good(apply).inspect_err(|_| self.leave_alone())
     }
 
-    fn read_good(&mut self, mut apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<File>> {
-        let file = match disk::open(&self.path) {
+    fn read_good(&mut self, mut apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<Source>> {
+        // Before the file is opened: what changes meanwhile is noticed later.
+        let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
+        let file = match self.open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let metadata = file.metadata()?;
-        let length = metadata.len();
-        self.seen = Some(seen(&metadata));
-        let mut input = BufReader::with_capacity(BUFFER, &file);
+        let length = file.len()?;
+        (self.seen, self.generation) = (Some(Seen::of(&file)?), AtomicU64::new(generation));
+        let buffer = usize::try_from(length).unwrap_or(BUFFER).min(BUFFER);
+        let mut input = BufReader::with_capacity(buffer, file.reader());
         let mut body = vec![0; self.header.len()];
         if fill(&mut input, &mut body)? {
             let before = self.before.iter().find(|(header, _)| *header == body).map(|(_, layout)| *layout);
@@ -231,7 +280,7 @@ impl BlockFile {
 
     /// Whether no other process has written to the file since it was read or written here.
     pub(super) fn is_as_it_was(&self) -> io::Result<bool> {
-        let file = match disk::open(&self.path) {
+        let file = match self.open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.bytes() == 0 && !self.is_unread),
             Err(error) => return Err(error),
@@ -239,13 +288,28 @@ impl BlockFile {
         let Some(last) = self.blocks.last().filter(|_| !self.is_of_before()) else { return Ok(false) };
         let mut header = [0; HEADER];
         let is_there = file.read_exact_at(&mut header, last.begin).is_ok();
-        Ok(is_there && header == last.header.bytes() && file.metadata()?.len() == last.end)
+        Ok(is_there && header == last.header.bytes() && file.len()? == last.end)
     }
 
     /// Whether the file is not the one that was read or written here last, or was changed since. Looks at nothing but
     /// its metadata.
     pub(super) fn is_outdated(&self) -> bool {
-        fs::symlink_metadata(&self.path).ok().map(|file| seen(&file)) != self.seen
+        let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
+        let is_packed = matches!(self.seen, Some(Seen::Packed(_)));
+        if is_packed && generation == self.generation.load(Ordering::Relaxed) {
+            return false;
+        }
+        let loose = fs::symlink_metadata(&self.path).ok().map(|file| Seen::loose(&file));
+        let found = match (loose, &self.packs) {
+            (Some(loose), _) => Some(loose),
+            (None, Some(packs)) => match packs.find(packs::name_of(&self.path)) {
+                Ok(found) => found.map(|packed| Seen::Packed(packed.path().to_owned())),
+                Err(_) => return true,
+            },
+            (None, None) => None,
+        };
+        self.generation.store(generation, Ordering::Relaxed);
+        found != self.seen
     }
 
     /// Treats the blocks from this one on as bad.
@@ -270,7 +334,7 @@ impl BlockFile {
     pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
         let (file, mut written) = self.extend(blocks)?;
         file.sync_data()?;
-        (self.layout, self.seen) = (Some(Layout::Present), file.metadata().ok().map(|file| seen(&file)));
+        (self.layout, self.seen) = (Some(Layout::Present), file.metadata().ok().map(|file| Seen::loose(&file)));
         self.blocks.append(&mut written);
         Ok(file)
     }
@@ -281,6 +345,7 @@ impl BlockFile {
             let written = self.write_all(&file, blocks)?;
             return Ok((file, written));
         }
+        self.unpack()?;
         let file = disk::open_written(&self.path)?;
         let written = write(&file, self.bytes(), blocks)?;
         Ok((file, written))
@@ -296,10 +361,10 @@ impl BlockFile {
 
     /// Puts a staged file in the place of this one.
     pub(super) fn commit(&mut self, staged: Staged) -> io::Result<File> {
-        fs::rename(temporary(&self.path), &self.path)?;
+        disk::rename(&temporary(&self.path), &self.path)?;
         self.forget();
         (self.layout, self.blocks) = (Some(Layout::Present), staged.blocks);
-        self.seen = staged.file.metadata().ok().map(|file| seen(&file));
+        self.seen = staged.file.metadata().ok().map(|file| Seen::loose(&file));
         Ok(staged.file)
     }
 
@@ -318,16 +383,11 @@ impl BlockFile {
         let mut paths = vec![self.path.clone()];
         paths.extend(beside.iter().map(|extension| self.path.with_extension(extension)));
         // Not between another process's look at the files and its block. But they are removed in any case.
-        let _turn = if paths.iter().any(|path| path.exists()) { self.turn()? } else { None };
-        paths.iter().try_for_each(|path| remove(path))
-    }
-}
-
-/// Removes a file, if it is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+        let is_there = |path: &PathBuf| self.open(path).is_ok();
+        let _turn = if paths.iter().any(is_there) { self.turn()? } else { None };
+        // What is loose counts, so nothing older is found between the two.
+        self.leave_packs()?;
+        paths.iter().try_for_each(|path| disk::remove(path))
     }
 }
 

@@ -5,11 +5,17 @@ use std::{
     fs,
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memory_core::{ConversationId, DerivedKind, NodeSet};
 
-use super::{anchor::Anchor, disk, file::temporary, header::Format};
+use super::{
+    anchor::Anchor,
+    file::temporary,
+    header::Format,
+    packs::{self, Packs, name_of, stem_of},
+};
 
 /// Bytes in which a header lies whole.
 const LONGEST_HEADER: u64 = 16 << 10;
@@ -85,6 +91,8 @@ pub(super) struct Listed {
     /// The first name in the header.
     pub(super) name: String,
     pub(super) fields: Vec<u8>,
+    /// Where the files may be instead.
+    pub(super) packs: Arc<Packs>,
 }
 
 impl Listed {
@@ -101,7 +109,21 @@ impl Listed {
 
     /// Bytes of all its files as they are now, unfinished ones too.
     pub(super) fn bytes(&self) -> u64 {
-        self.paths().filter_map(|path| fs::symlink_metadata(path).ok()).map(|file| file.len()).sum()
+        self.paths().map(|path| bytes_alone(&path).unwrap_or_else(|| self.bytes_in_packs(&path))).sum()
+    }
+
+    /// Bytes of those of its files that are in packs, and not loose as well.
+    pub(super) fn packed_bytes(&self) -> u64 {
+        self.paths().filter(|path| bytes_alone(path).is_none()).map(|path| self.bytes_in_packs(&path)).sum()
+    }
+
+    fn bytes_in_packs(&self, path: &Path) -> u64 {
+        let found = self.packs.find(name_of(path)).ok().flatten();
+        found.map_or(0, |packed| packed.bytes().len() as u64)
+    }
+
+    pub(super) fn stem(&self) -> &str {
+        &self.stem
     }
 
     /// All its files, whether they are there or not.
@@ -112,11 +134,19 @@ impl Listed {
     }
 }
 
+/// Bytes of a file that is in no pack.
+fn bytes_alone(path: &Path) -> Option<u64> {
+    Some(fs::symlink_metadata(path).ok()?.len())
+}
+
 /// The files of a directory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Listing {
     /// By conversation.
     pub(super) known: Vec<Listed>,
+    pub(super) packs: Arc<Packs>,
+    /// The stems of files in packs that are of no known conversation.
+    pub(super) strange_in_packs: BTreeSet<String>,
     /// Files of no known conversation: their header is damaged or missing, or of another store or version.
     pub(super) strange: Vec<PathBuf>,
 }
@@ -128,12 +158,29 @@ impl Kind {
     /// When the directory cannot be listed, or a header cannot be read for another reason than damage.
     pub(super) fn list(&self, cache: &Path, store: [u8; 16]) -> io::Result<Listing> {
         let dir = cache.join(self.directory);
+        let packs = Packs::new(&dir, store, self.extensions);
         let mut stems: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
-        let entries = match fs::read_dir(&dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
+        match fs::read_dir(&dir) {
+            Ok(entries) => self.add_loose(entries, &mut stems)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
-        };
+        }
+        let packed: BTreeSet<String> = packs.names()?.iter().map(|name| stem_of(name).to_owned()).collect();
+        stems.extend(packed.iter().filter(|stem| !stems.contains_key(*stem)).map(|stem| (stem.clone(), BTreeSet::new())).collect::<Vec<_>>());
+        let (mut known, mut strange, mut strange_in_packs) = (Vec::new(), packs.strange()?, BTreeSet::new());
+        for (stem, paths) in stems {
+            match self.listed(&packs, stem.clone(), store)? {
+                Some(listed) => known.push(listed),
+                None => {
+                    strange.extend(paths);
+                    strange_in_packs.extend(Some(stem).filter(|stem| packed.contains(stem)));
+                }
+            }
+        }
+        Ok(Listing { known, packs, strange_in_packs, strange })
+    }
+
+    fn add_loose(&self, entries: fs::ReadDir, stems: &mut BTreeMap<String, BTreeSet<PathBuf>>) -> io::Result<()> {
         for entry in entries {
             let entry = entry?;
             let (name, is_dir) = (entry.file_name(), entry.file_type()?.is_dir());
@@ -144,21 +191,14 @@ impl Kind {
                 stems.entry(stem.to_owned()).or_default().insert(entry.path());
             }
         }
-        let mut listing = Listing::default();
-        for (stem, paths) in stems {
-            match self.listed(&dir, stem, store)? {
-                Some(listed) => listing.known.push(listed),
-                None => listing.strange.extend(paths),
-            }
-        }
-        Ok(listing)
+        Ok(())
     }
 
-    fn listed(&self, dir: &Path, stem: String, store: [u8; 16]) -> io::Result<Option<Listed>> {
-        let path = dir.join(&stem).with_extension(self.extensions.first().unwrap_or(&""));
+    fn listed(&self, packs: &Arc<Packs>, stem: String, store: [u8; 16]) -> io::Result<Option<Listed>> {
+        let path = packs.dir().join(&stem).with_extension(self.extensions.first().unwrap_or(&""));
         let mut bytes = Vec::new();
-        match disk::open(&path) {
-            Ok(file) => drop(file.take(LONGEST_HEADER).read_to_end(&mut bytes)?),
+        match packs::open(&path, Some(packs)) {
+            Ok(file) => drop(file.reader().take(LONGEST_HEADER).read_to_end(&mut bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         }
@@ -169,8 +209,8 @@ impl Kind {
             return Ok(None);
         };
         let [name, conversation] = names;
-        let (dir, extensions) = (dir.to_owned(), self.extensions);
-        let listed = |conversation| Listed { dir, stem, extensions, conversation, name, fields };
+        let (dir, extensions, packs) = (packs.dir().to_owned(), self.extensions, Arc::clone(packs));
+        let listed = |conversation| Listed { dir, stem, extensions, conversation, name, fields, packs };
         Ok(ConversationId::new(&conversation).ok().map(listed))
     }
 }

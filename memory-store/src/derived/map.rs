@@ -2,11 +2,24 @@
 
 use std::{fmt, fs::File, io, mem, slice};
 
+use super::packs::{Packed, Source};
+
 /// Bytes before the first row of a file: a cache line, so that rows of 384 dimensions begin at one.
 pub(super) const ROWS_AT: usize = 64;
 
 /// The rows of a file as they were when it was mapped.
-pub(super) struct RowMap(memmap2::Mmap);
+pub(super) struct RowMap {
+    of: Mapped,
+    /// Bytes from the beginning of the file on.
+    length: usize,
+}
+
+/// The bytes of a file.
+enum Mapped {
+    Alone(memmap2::Mmap),
+    /// In a pack, which is mapped once for all of its files.
+    Packed(Packed),
+}
 
 impl RowMap {
     /// Maps the first `bytes` bytes of rows of a file.
@@ -14,21 +27,30 @@ impl RowMap {
     /// # Errors
     /// `UnexpectedEof` when the file is shorter, and others when it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
-    pub(super) fn of(file: &File, bytes: usize) -> io::Result<Self> {
+    pub(super) fn of(source: &Source, bytes: usize) -> io::Result<Self> {
         let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidData)?;
-        if file.metadata()?.len() < length as u64 {
+        if source.len()? < length as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        let file = match source {
+            Source::Loose(file) => file,
+            Source::Packed(packed) => return Ok(Self { of: Mapped::Packed(packed.clone()), length }),
+        };
         // SAFETY: the bytes must not change under the slices. Rows that a block of the cache file names are never
         // written again and never cut off by this program: appending writes after them, and any other change makes a
         // new file and renames it over the name, while the map keeps the old one alive. Changes by other programs
         // cannot be ruled out: changed bytes fail their checksum, a cut ends the process with SIGBUS.
-        unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map(Self)
+        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }?;
+        Ok(Self { of: Mapped::Alone(map), length })
     }
 
     /// The rows as stored on disk.
     pub(super) fn bytes(&self) -> &[u8] {
-        self.0.get(ROWS_AT..).unwrap_or_default()
+        let all = match &self.of {
+            Mapped::Alone(map) => map,
+            Mapped::Packed(packed) => packed.bytes(),
+        };
+        all.get(ROWS_AT..self.length).unwrap_or_default()
     }
 
     /// The rows as codes.
@@ -46,8 +68,9 @@ impl RowMap {
         const { assert!(cfg!(target_endian = "little"), "components stand on disk as little-endian numbers") };
         let bytes = self.bytes();
         #[expect(unsafe_code, reason = "bytes are seen as numbers")]
-        // SAFETY: a map begins at a page, so its byte 64 is aligned. Every bit pattern is a number, and only whole ones
-        // are taken. The slice lives as long as the map.
+        // SAFETY: a map begins at a page, and a file in a pack at a multiple of 64 (`Pack::open` looks), so byte 64 of
+        // either is aligned. Every bit pattern is a number, and only whole ones are taken. The slice lives as long as the
+        // map.
         unsafe {
             slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / mem::size_of::<f32>())
         }
@@ -56,7 +79,7 @@ impl RowMap {
 
 impl fmt::Debug for RowMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RowMap({} bytes)", self.0.len())
+        write!(f, "RowMap({} bytes)", self.length)
     }
 }
 
@@ -70,9 +93,9 @@ impl FileMap {
     /// When it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        // SAFETY: the bytes must not change under the slice. Only graphs are mapped like this; the next one is a new
-        // file that is renamed over the name, while the map keeps the old one alive. Changes by other programs cannot
-        // be ruled out: links are checked when they are used, a cut ends the process.
+        // SAFETY: the bytes must not change under the slice. Only graphs and packs are mapped like this; the next one is
+        // a new file, while the map keeps the old one alive. Changes by other programs cannot be ruled out: what is read
+        // is checked when it is used, a cut ends the process.
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 }
@@ -80,5 +103,11 @@ impl FileMap {
 impl AsRef<[u8]> for FileMap {
     fn as_ref(&self) -> &[u8] {
         &self.0
+    }
+}
+
+impl fmt::Debug for FileMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FileMap({} bytes)", self.0.len())
     }
 }

@@ -15,7 +15,7 @@ use memory_files::{Links, open_dir};
 
 use super::{
     anchor::Anchor,
-    file::remove,
+    disk,
     graph,
     kind::{Contents, Depth, Kind, Listed, Listing},
     tokens::{self, QuantizedTokens},
@@ -116,7 +116,11 @@ impl DerivedFiles {
             add(&conversation, through, DerivedSize::default().memory(bytes));
         }
         let strange = listing.strange.iter().filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len());
-        Ok(Holdings::new(all.into_values().collect(), DerivedSize::default().disk(strange.sum())))
+        // What packs take beside the files that count.
+        let packs = listing.packs.bytes().map_err(|source| DerivedError::io("list", self.dir().display(), source))?;
+        let counting: u64 = listing.known.iter().map(Listed::packed_bytes).sum();
+        let shared = strange.sum::<u64>() + packs.saturating_sub(counting);
+        Ok(Holdings::new(all.into_values().collect(), DerivedSize::default().disk(shared)))
     }
 
     /// Removes the files of all models but one, and those that cannot be attributed.
@@ -127,13 +131,21 @@ impl DerivedFiles {
     /// Removes some of the files, and those that cannot be attributed to any conversation.
     fn remove(&self, which: impl Fn(&Listed) -> bool) -> Result<(), DerivedError> {
         let listing = self.list()?;
-        if listing.strange.is_empty() && !listing.known.iter().any(&which) {
+        let is_any_strange = !listing.strange.is_empty() || !listing.strange_in_packs.is_empty();
+        if !is_any_strange && !listing.known.iter().any(&which) {
             return Ok(());
         }
         let _turn = self.turn()?;
         // Another process may have written meanwhile, and finished what looked strange.
         let listing = self.list()?;
-        let removed = |path: &Path| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
+        let removed = |path: &Path| {
+            disk::remove(path).map_err(|source| DerivedError::io("remove", path.display(), source))
+        };
+        let mut stems = listing.strange_in_packs;
+        stems.extend(listing.known.iter().filter(|listed| which(listed)).map(|listed| listed.stem().to_owned()));
+        // What is loose counts, so nothing older is found between the two.
+        let left = listing.packs.forget(|stem| stems.contains(stem));
+        left.map_err(|source| DerivedError::io("write", self.dir().display(), source))?;
         listing.strange.iter().try_for_each(|path| removed(path))?;
         listing.known.iter().filter(|listed| which(listed)).flat_map(Listed::paths).try_for_each(|path| removed(&path))
     }
@@ -160,8 +172,11 @@ impl DerivedFiles {
 
     fn forget_nodes(&self, listed: &Listed, nodes: &NodeSet) -> Result<(), DerivedError> {
         let forgotten = (self.kind.forget)(listed, &self.anchor(&listed.conversation), nodes);
-        if forgotten.map_err(|source| DerivedError::io("write", listed.path().display(), source))? {
-            return Ok(());
+        let failed = |source| DerivedError::io("write", listed.path().display(), source);
+        if forgotten.map_err(failed)? {
+            // What was packed before the files were written anew may hold them still.
+            let _turn = self.turn()?;
+            return listed.packs.forget_older(listed.stem()).map_err(failed);
         }
         // They cannot be written without these nodes, so they are made again from the log.
         self.remove(|other| other.path() == listed.path())
@@ -170,6 +185,11 @@ impl DerivedFiles {
     fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
         let listing = self.list()?;
         let mut faults: Vec<_> = listing.strange.iter().map(|path| strange(path)).collect();
+        let damaged = listing.packs.damaged().map_err(|source| DerivedError::io("read", self.dir().display(), source))?;
+        faults.extend(damaged.iter().map(|path| {
+            let what = "it is not as it was written: what is damaged is derived again";
+            DerivedFault::new(None, path.display().to_string(), what)
+        }));
         for listed in &listing.known {
             if let Some(fault) = self.fault(listed)? {
                 // Another process may have been writing it right then.

@@ -23,6 +23,15 @@ impl Turn {
     /// Waits for the right to write to the files of `dir`, which is made if it is missing; `None` when another process
     /// keeps the right.
     pub(super) fn wait(dir: &Path) -> io::Result<Option<Self>> {
+        Self::within(dir, PATIENCE)
+    }
+
+    /// The right to write where no other process has it.
+    pub(super) fn now(dir: &Path) -> io::Result<Option<Self>> {
+        Self::within(dir, Duration::ZERO)
+    }
+
+    fn within(dir: &Path, patience: Duration) -> io::Result<Option<Self>> {
         memory_files::create_dir_all(dir)?;
         // The directory is locked, since its files are replaced now and then.
         let dir = open_dir(dir, Links::Refuse)?;
@@ -30,7 +39,7 @@ impl Turn {
         loop {
             match dir.try_lock() {
                 Ok(()) => return Ok(Some(Self { _dir: dir })),
-                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if start.elapsed() < patience => thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
             }

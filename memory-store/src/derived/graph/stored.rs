@@ -8,7 +8,6 @@ use super::{
     super::{
         anchor::Anchor,
         disk,
-        file::remove,
         header::{GRAPH, file_name},
         kind::{Contents, Depth, Kind, Listed, named},
         map::FileMap,
@@ -44,6 +43,6 @@ fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
 
 fn forget(listed: &Listed, _: &Anchor, _: &NodeSet) -> io::Result<bool> {
     let Some(_turn) = Turn::wait(&listed.dir)? else { return Ok(false) };
-    listed.paths().try_for_each(|path| remove(&path))?;
+    listed.paths().try_for_each(|path| disk::remove(&path))?;
     Ok(true)
 }

@@ -1,6 +1,11 @@
 //! The cache file of a conversation's tokens: blocks whose rows are mapped.
 
-use std::{fs::File, io, ops::Range, path::Path, sync::atomic::AtomicBool};
+use std::{
+    io,
+    ops::Range,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use memory_core::ModelId;
 
@@ -12,6 +17,7 @@ use super::{
         file::{BlockFile, NewBlock},
         header::{TOKENS, TOKENS_BEFORE, file_name},
         map::{ROWS_AT, RowMap},
+        packs::{Packs, Source},
     },
     TokenBits,
     codec::Codec,
@@ -23,6 +29,9 @@ use crate::checksum;
 /// Most rows of a block, unless a single node has more: damage to a block loses all of them.
 const BLOCK_ROWS: u64 = 8192;
 
+/// The extension of the file of a conversation.
+pub(super) const EXTENSIONS: &[&str] = &["tok"];
+
 /// Where a conversation's tokens are kept between runs.
 #[derive(Debug)]
 pub(super) struct TokenFile {
@@ -33,24 +42,34 @@ pub(super) struct TokenFile {
 }
 
 impl TokenFile {
-    /// The file for a conversation and `model` in `dir`, and the good part of it. The next [`Self::save`] overwrites
+    /// The file for a conversation and `model`, loose or in `packs`, and the good part of it. The next [`Self::save`] overwrites
     /// the rest, which is not an error. A file that is unreadable for a reason other than damage counts as missing
     /// until it can be read.
-    pub(super) fn load(dir: &Path, anchor: Anchor, model: &ModelId, quantized: (&Codec, TokenBits)) -> (Self, Kept) {
-        let mut file = Self::new(dir, anchor, model, quantized);
+    pub(super) fn load(
+        packs: &Arc<Packs>,
+        anchor: Anchor,
+        model: &ModelId,
+        quantized: (&Codec, TokenBits),
+    ) -> (Self, Kept) {
+        let mut file = Self::new(packs, anchor, model, quantized);
         let kept = file.read();
         (file, kept)
     }
 
     /// The file of [`Self::load`], nothing of it read yet.
-    pub(super) fn new(dir: &Path, anchor: Anchor, model: &ModelId, (codec, bits): (&Codec, TokenBits)) -> Self {
+    pub(super) fn new(
+        packs: &Arc<Packs>,
+        anchor: Anchor,
+        model: &ModelId,
+        (codec, bits): (&Codec, TokenBits),
+    ) -> Self {
         let conversation = anchor.conversation().clone();
-        let path = dir.join(file_name(conversation.as_str(), model.as_str())).with_extension("tok");
+        let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("tok");
         let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes()).concat();
         let names = [model.as_str(), conversation.as_str()];
         let row_bytes = codec.row_bytes();
         let file = BlockFile::new(path, anchor, TOKENS, &fields, names);
-        let file = file.or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names);
+        let file = file.or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names).packed(Some(packs));
         Self { file, row_bytes, altered: false }
     }
 
@@ -107,7 +126,7 @@ impl TokenFile {
     }
 
     /// The rows of the good blocks.
-    fn on_disk(&self, file: &File) -> io::Result<OnDisk> {
+    fn on_disk(&self, file: &Source) -> io::Result<OnDisk> {
         let after_header = |at: u64| usize::try_from(at).map_or(0, |at| at.saturating_sub(ROWS_AT));
         if self.file.blocks().is_empty() {
             return Ok(OnDisk::default());
@@ -191,7 +210,7 @@ impl TokenFile {
         }
         let blocks = self.blocks(kept, self.file.through()..end);
         let file = self.file.append(blocks)?;
-        kept.rebase(self.on_disk(&file)?, self.row_bytes);
+        kept.rebase(self.on_disk(&Source::Loose(file))?, self.row_bytes);
         Ok(())
     }
 
@@ -220,7 +239,8 @@ impl TokenFile {
         let file = self.file.commit(staged)?;
         self.altered = false;
         *kept = all;
-        kept.rebase(self.on_disk(&file)?, self.row_bytes);
+        self.file.leave_packs()?;
+        kept.rebase(self.on_disk(&Source::Loose(file))?, self.row_bytes);
         Ok(())
     }
 

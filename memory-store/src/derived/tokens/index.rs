@@ -1,6 +1,6 @@
 //! The index of tokens' vectors: a few bits for each component, compared with a question's tokens one node at a time.
 
-use std::path::{Path, PathBuf};
+use std::{path::Path, sync::Arc};
 
 use memory_core::{
     BoxFuture, ConversationId, ModelId, NodeId, NodeSet, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart,
@@ -8,9 +8,9 @@ use memory_core::{
 };
 
 use super::{
-    super::{anchor::Anchor, conversations::{Conversations, Loaded}, vectors::Kernels},
+    super::{anchor::Anchor, conversations::{Conversations, Loaded}, packs::Packs, vectors::Kernels},
     codec::{Codec, QuestionCodes, TokenBits},
-    file::TokenFile,
+    file::{EXTENSIONS, TokenFile},
     kept::{DamagedBlock, Kept},
 };
 use crate::{LogStore, log::Leaves};
@@ -49,7 +49,8 @@ pub struct QuantizedTokens {
     model: ModelId,
     bits: TokenBits,
     codec: Codec,
-    dir: Option<PathBuf>,
+    /// The directory of the files, and what is packed there.
+    packs: Option<Arc<Packs>>,
     /// What binds the files to the log that they were derived from.
     leaves: Option<Leaves>,
     /// Whether a flush writes to disk.
@@ -70,7 +71,7 @@ impl QuantizedTokens {
     pub fn in_memory(model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         let codec = Codec::new(dimensions, bits);
         let conversations = Conversations::new(MEMORY);
-        Self { model, bits, codec, dir: None, leaves: None, writes: false, conversations }
+        Self { model, bits, codec, packs: None, leaves: None, writes: false, conversations }
     }
 
     /// An index beside the log that its tokens are derived from, with its files in the store's [cache
@@ -79,9 +80,10 @@ impl QuantizedTokens {
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         Self {
+            packs: Some(Packs::new(&store.cache_dir().join("tokens"), store.leaves().store(), EXTENSIONS)),
             leaves: Some(store.leaves()),
             writes: store.may_write(),
-            ..Self::open(store.cache_dir().join("tokens"), model, dimensions, bits)
+            ..Self::in_memory(model, dimensions, bits)
         }
     }
 
@@ -91,7 +93,8 @@ impl QuantizedTokens {
     /// Several processes may flush to it: they take turns, and each block is written after what is there already.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
-        Self { dir: Some(dir.as_ref().to_owned()), writes: true, ..Self::in_memory(model, dimensions, bits) }
+        let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
+        Self { packs: Some(packs), writes: true, ..Self::in_memory(model, dimensions, bits) }
     }
 
     /// Forgets a conversation's tokens, on disk as well: for a log that is shorter than [`TokenIndexStats::through`],
@@ -121,9 +124,9 @@ impl QuantizedTokens {
     }
 
     fn load(&self, conversation: &ConversationId) -> Held {
-        let Some(dir) = &self.dir else { return Held { kept: Kept::default(), file: None } };
+        let Some(packs) = &self.packs else { return Held { kept: Kept::default(), file: None } };
         let anchor = Anchor::new(self.leaves.as_ref(), conversation);
-        let (file, kept) = TokenFile::load(dir, anchor, &self.model, (&self.codec, self.bits));
+        let (file, kept) = TokenFile::load(packs, anchor, &self.model, (&self.codec, self.bits));
         Held { kept, file: Some(file) }
     }
 
@@ -196,10 +199,12 @@ impl QuantizedTokens {
     }
 
     fn flush_all(&self) -> Result<(), VectorError> {
-        if self.dir.is_some() && !self.writes {
+        if self.packs.is_some() && !self.writes {
             return Ok(());
         }
-        self.conversations.flush(Held::flush)
+        self.conversations.flush(Held::flush)?;
+        self.packs.as_deref().is_some_and(Packs::tidy).then(|| self.conversations.drop_outdated());
+        Ok(())
     }
 }
 

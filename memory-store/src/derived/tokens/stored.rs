@@ -11,13 +11,13 @@ use super::{
         kind::{ATTEMPTS, Contents, Depth, Kind, Listed, named},
     },
     codec::{Codec, TokenBits},
-    file::TokenFile,
+    file::{EXTENSIONS, TokenFile},
 };
 
 pub(in crate::derived) static KIND: Kind = Kind {
     kind: DerivedKind::Tokens,
     directory: "tokens",
-    extensions: &["tok"],
+    extensions: EXTENSIONS,
     formats: &[TOKENS, TOKENS_BEFORE],
     header: named::<16>,
     stem: |[model, conversation]| file_name(conversation, model),
@@ -34,7 +34,7 @@ fn quantized(listed: &Listed) -> Option<(Codec, TokenBits)> {
 
 fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
     let Some((codec, bits)) = quantized(listed) else { return Ok(Contents::default()) };
-    let mut file = TokenFile::new(&listed.dir, anchor, &ModelId::new(&listed.name), (&codec, bits));
+    let mut file = TokenFile::new(&listed.packs, anchor, &ModelId::new(&listed.name), (&codec, bits));
     if depth == Depth::Headers {
         let (through, count) = file.survey()?;
         return Ok(Contents { through, count, bytes: 0 });
@@ -50,7 +50,7 @@ fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
 fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool> {
     let Some((codec, bits)) = quantized(listed) else { return Ok(false) };
     for _ in 0..ATTEMPTS {
-        let mut file = TokenFile::new(&listed.dir, anchor.clone(), &ModelId::new(&listed.name), (&codec, bits));
+        let mut file = TokenFile::new(&listed.packs, anchor.clone(), &ModelId::new(&listed.name), (&codec, bits));
         let mut kept = file.try_read()?;
         if kept.count(nodes) == 0 && file.bytes() == listed.bytes() {
             return Ok(true);

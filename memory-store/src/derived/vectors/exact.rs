@@ -1,6 +1,6 @@
 //! The index that compares with every vector.
 
-use std::path::{Path, PathBuf};
+use std::{path::Path, sync::Arc};
 
 use memory_core::{
     AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
@@ -8,8 +8,12 @@ use memory_core::{
 };
 
 use super::{
-    super::{anchor::Anchor, conversations::{Conversations, Loaded}},
-    file::VectorFile,
+    super::{
+        anchor::Anchor,
+        conversations::{Conversations, Loaded},
+        packs::Packs,
+    },
+    file::{EXTENSIONS, VectorFile},
     kernel::Kernels,
     rows::{DamagedRow, Rows},
     scan::{self, Candidate, Part, Question},
@@ -47,7 +51,8 @@ const MEMORY: usize = 64 << 20;
 pub struct ExactIndex {
     model: ModelId,
     dimensions: usize,
-    dir: Option<PathBuf>,
+    /// The directory of the files, and what is packed there.
+    packs: Option<Arc<Packs>>,
     /// What binds the files to the log that they were derived from.
     leaves: Option<Leaves>,
     /// Whether a flush writes to disk.
@@ -66,7 +71,7 @@ impl ExactIndex {
     /// An index in memory alone.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
-        Self { model, dimensions, dir: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
+        Self { model, dimensions, packs: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
     }
 
     /// An index beside the log that its vectors are derived from, with its files in the store's [cache
@@ -75,9 +80,10 @@ impl ExactIndex {
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize) -> Self {
         Self {
+            packs: Some(Packs::new(&store.cache_dir().join("vectors"), store.leaves().store(), EXTENSIONS)),
             leaves: Some(store.leaves()),
             writes: store.may_write(),
-            ..Self::open_read_only(store.cache_dir().join("vectors"), model, dimensions)
+            ..Self::in_memory(model, dimensions)
         }
     }
 
@@ -95,7 +101,8 @@ impl ExactIndex {
     /// are forgotten at exit.
     #[must_use]
     pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
-        Self { dir: Some(dir.as_ref().to_owned()), ..Self::in_memory(model, dimensions) }
+        let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
+        Self { packs: Some(packs), ..Self::in_memory(model, dimensions) }
     }
 
     /// Forgets a conversation's vectors, on disk as well: for a log that is shorter than [`VectorIndexStats::through`],
@@ -117,7 +124,7 @@ impl ExactIndex {
     }
 
     pub(super) fn dir(&self) -> Option<&Path> {
-        self.dir.as_deref()
+        self.packs.as_ref().map(|packs| packs.dir())
     }
 
     /// What binds the vectors of a conversation to the log.
@@ -145,8 +152,8 @@ impl ExactIndex {
     }
 
     fn load(&self, conversation: &ConversationId) -> Held {
-        let Some(dir) = &self.dir else { return Held { rows: Rows::new(self.dimensions), file: None } };
-        let (file, rows) = VectorFile::load(dir, self.anchor(conversation), &self.model, self.dimensions);
+        let Some(packs) = &self.packs else { return Held { rows: Rows::new(self.dimensions), file: None } };
+        let (file, rows) = VectorFile::load(packs, self.anchor(conversation), &self.model, self.dimensions);
         Held { rows, file: Some(file) }
     }
 
@@ -215,10 +222,12 @@ impl ExactIndex {
     }
 
     fn flush_all(&self) -> Result<(), VectorError> {
-        if self.dir.is_some() && !self.writes {
+        if self.packs.is_some() && !self.writes {
             return Ok(());
         }
-        self.conversations.flush(Held::flush)
+        self.conversations.flush(Held::flush)?;
+        self.packs.as_deref().is_some_and(Packs::tidy).then(|| self.conversations.drop_outdated());
+        Ok(())
     }
 }
 

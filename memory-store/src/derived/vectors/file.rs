@@ -6,12 +6,7 @@ mod entries;
 mod reading;
 mod stored;
 
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::FileExt,
-    path::Path,
-};
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
 use memory_core::ModelId;
 
@@ -25,9 +20,13 @@ use super::{
         file::{BlockFile, NewBlock, temporary},
         header::{VECTOR_ROWS, VECTORS, file_name},
         map::ROWS_AT,
+        packs::Packs,
     },
     rows::{Codes, DamagedRow, Rows},
 };
+
+/// The extensions of the files of a conversation.
+pub(super) const EXTENSIONS: &[&str] = &["vec", "i8", "f32"];
 
 /// Where a conversation's vectors are kept between runs: blocks in `.vec`, and the rows that they name, one after the
 /// other, as codes in `.i8` and as components in `.f32`. A row counts when a block names it.
@@ -48,22 +47,22 @@ pub(super) struct VectorFile {
 }
 
 impl VectorFile {
-    /// The files for a conversation and `model` in `dir`, and the good part of them: undamaged, and derived from the
+    /// The files for a conversation and `model`, loose or in `packs`, and the good part of them: undamaged, and derived from the
     /// log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that are unreadable
     /// for a reason other than damage count as missing until they can be read.
-    pub(super) fn load(dir: &Path, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
-        let mut file = Self::new(dir, anchor, model, dimensions);
+    pub(super) fn load(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
+        let mut file = Self::new(packs, anchor, model, dimensions);
         let rows = file.read();
         (file, rows)
     }
 
     /// The files of [`Self::load`], nothing of them read yet.
-    fn new(dir: &Path, anchor: Anchor, model: &ModelId, dimensions: usize) -> Self {
+    fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> Self {
         let conversation = anchor.conversation().clone();
-        let path = dir.join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
+        let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
         let (fields, names) = ((dimensions as u64).to_le_bytes(), [model.as_str(), conversation.as_str()]);
         let file = BlockFile::new(path, anchor, VECTORS, &fields, names);
-        let file = file.or_before(VECTOR_ROWS, Layout::Vectors3, &fields, names);
+        let file = file.or_before(VECTOR_ROWS, Layout::Vectors3, &fields, names).packed(Some(packs));
         Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, anew: false, wary: false }
     }
 
@@ -171,6 +170,7 @@ impl VectorFile {
 
     /// Appends rows, and then the blocks that name them.
     fn append(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
+        self.file.unpack()?;
         if self.file.is_of_before() {
             self.renew()?;
         }
@@ -233,6 +233,7 @@ impl VectorFile {
             rows.cut(end);
         }
         (self.rows, self.codes_owed, self.anew) = (0, false, false);
+        self.file.leave_packs()?;
         self.rebase(rows, sums)
     }
 
@@ -240,7 +241,7 @@ impl VectorFile {
         ["f32", "i8"]
             .iter()
             .map(|extension| self.path().with_extension(extension))
-            .try_for_each(|path| fs::rename(temporary(&path), path))
+            .try_for_each(|path| disk::rename(&temporary(&path), &path))
     }
 
     /// Writes the rows of the nodes after `through`, from row `row` on, up to node `end`; gives the blocks that are to

@@ -396,7 +396,7 @@ fn missing(there: impl Iterator<Item = u64>, before: u32) -> Vec<RangeInclusive<
 /// cannot be listed.
 fn caches(media: &dyn Media, path: &Path, store: StoreId) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
     let (mut stale, mut unlisted) = (Vec::new(), Vec::new());
-    for name in ["tokens", "vectors", "words"] {
+    for name in ["tokens", "tokens/packs", "vectors", "vectors/packs", "words"] {
         let dir = path.join("cache").join(name);
         let names = match media.list(&dir) {
             Ok(names) => names,

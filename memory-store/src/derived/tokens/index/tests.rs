@@ -1,6 +1,6 @@
 //! The index of tokens from outside: what it keeps, what damage costs, and that it never answers wrongly.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use memory_core::{Message, NodeDraft, NodeRange, Store, Timestamp};
 use pollster::block_on;

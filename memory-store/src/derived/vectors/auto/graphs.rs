@@ -18,7 +18,7 @@ use memory_core::{ConversationId, Hash, NodeRange, Progress, VectorError, Vector
 use super::super::{
     super::{
         disk,
-        file::{remove, temporary},
+        file::temporary,
         graph::{Codes, Graph, GraphBinding, GraphOptions},
         header::file_name,
         map::FileMap,
@@ -90,7 +90,7 @@ impl Graphs {
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
         let Some(path) = Self::path(exact, conversation) else { return Ok(()) };
-        remove(&path).map_err(|source| VectorError::Io { path, source })
+        disk::remove(&path).map_err(|source| VectorError::Io { path, source })
     }
 
     /// Links the missing rows of a graph on a thread of its own, unless that is under way.

@@ -5,7 +5,7 @@ mod conformance;
 mod faults;
 mod turns;
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use proptest::prelude::*;
 

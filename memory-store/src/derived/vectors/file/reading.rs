@@ -1,11 +1,11 @@
 //! Reads the good part of the cache files of vectors.
 
-use std::{fs, io, os::unix::fs::FileExt};
+use std::io;
 
 use super::{
     super::{
         super::{
-            disk::{self, is_damage},
+            disk::is_damage,
             header::VECTOR_ROWS,
             map::{ROWS_AT, RowMap},
         },
@@ -91,15 +91,19 @@ impl VectorFile {
         self.dimensions * of_component
     }
 
+    /// Bytes of a file; 0 where there is none.
+    pub(super) fn length(&self, extension: &str) -> u64 {
+        self.file.open(&self.path().with_extension(extension)).and_then(|file| file.len()).unwrap_or(0)
+    }
+
     /// Rows that a file is long enough for.
     fn rows_there(&self, extension: &str, row: usize) -> usize {
-        let bytes = fs::metadata(self.path().with_extension(extension)).map_or(0, |file| file.len());
-        usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(ROWS_AT).checked_div(row).unwrap_or(0)
+        usize::try_from(self.length(extension)).unwrap_or(usize::MAX).saturating_sub(ROWS_AT).checked_div(row).unwrap_or(0)
     }
 
     /// The good rows of a file.
     pub(super) fn map(&self, extension: &str, row: usize) -> io::Result<RowMap> {
-        let file = disk::open(&self.path().with_extension(extension))?;
+        let file = self.file.open(&self.path().with_extension(extension))?;
         let mut begin = [0; ROWS_AT];
         file.read_exact_at(&mut begin, 0)?;
         if begin != self.rows_header(extension) {

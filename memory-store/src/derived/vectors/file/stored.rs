@@ -1,6 +1,6 @@
 //! The files of vectors as derived data: how far they reach, and the same files without some nodes.
 
-use std::{fs, io};
+use std::io;
 
 use memory_core::{DerivedKind, ModelId, NodeSet};
 
@@ -11,13 +11,13 @@ use super::{
         kind::{ATTEMPTS, Contents, Depth, Kind, Listed, named},
         map::ROWS_AT,
     },
-    VectorFile, entries,
+    EXTENSIONS, VectorFile, entries,
 };
 
 pub(in crate::derived) static KIND: Kind = Kind {
     kind: DerivedKind::Vectors,
     directory: "vectors",
-    extensions: &["vec", "i8", "f32"],
+    extensions: EXTENSIONS,
     formats: &[VECTORS, VECTOR_ROWS],
     header: named::<8>,
     stem: |[model, conversation]| file_name(conversation, model),
@@ -26,7 +26,7 @@ pub(in crate::derived) static KIND: Kind = Kind {
 };
 
 fn file(listed: &Listed, anchor: Anchor) -> Option<VectorFile> {
-    Some(VectorFile::new(&listed.dir, anchor, &ModelId::new(&listed.name), listed.number(0)?))
+    Some(VectorFile::new(&listed.packs, anchor, &ModelId::new(&listed.name), listed.number(0)?))
 }
 
 fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
@@ -64,11 +64,10 @@ fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool>
 impl VectorFile {
     /// Bytes on disk that are good, the headers of files without rows included.
     fn good_bytes(&self) -> u64 {
-        let length = |extension| fs::metadata(self.path().with_extension(extension)).map_or(0, |file| file.len());
         match self.rows {
             0 => {
                 self.file.bytes()
-                    + ["i8", "f32"].map(|extension| length(extension).min(ROWS_AT as u64)).iter().sum::<u64>()
+                    + ["i8", "f32"].map(|extension| self.length(extension).min(ROWS_AT as u64)).iter().sum::<u64>()
             }
             _ if self.codes_owed => 0,
             _ => self.bytes(),

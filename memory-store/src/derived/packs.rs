@@ -1,0 +1,329 @@
+//! The packs of a directory: the files of conversations that do not change, many in one.
+
+mod gather;
+mod pack;
+
+use std::{
+    fs,
+    io::{self, Read, Seek},
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use self::pack::Entry;
+pub(super) use self::pack::Pack;
+use super::{disk, file::temporary, turn::Turn};
+
+/// Where the packs of a directory are.
+const DIRECTORY: &str = "packs";
+/// How long after a change of a directory another one may have the same time.
+const TICK: Duration = Duration::from_millis(50);
+/// How often the directories are looked at for [`Packs::generation`].
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// How often a file is looked for, loose and in packs, while another process moves it from one to the other.
+const ATTEMPTS: u32 = 3;
+
+/// The packs of a directory. A loose file counts before the one in a pack that has the same name.
+#[derive(Debug)]
+pub(super) struct Packs {
+    /// The directory of the loose files.
+    dir: PathBuf,
+    store: [u8; 16],
+    /// The extensions of the files of a conversation, the first that of the file with the header.
+    extensions: &'static [&'static str],
+    listed: Mutex<Listed>,
+    looked: Mutex<Looked>,
+    /// When the directory had changed before its files were counted last.
+    tidied: Mutex<Time>,
+}
+
+/// The packs as they were listed last.
+#[derive(Debug, Default)]
+struct Listed {
+    time: Time,
+    /// The newest first: what it holds counts before what the others hold under the same name.
+    packs: Arc<[Arc<Pack>]>,
+    /// Files that are no good packs of this store, and unfinished ones.
+    strange: Vec<PathBuf>,
+}
+
+/// The times of the directories when they were looked at last.
+#[derive(Debug, Default)]
+struct Looked {
+    at: Option<Instant>,
+    times: [Time; 2],
+    number: u64,
+}
+
+/// When a directory changed last, if that is certain to be different after the next change.
+type Time = Option<SystemTime>;
+
+/// A file in a pack.
+#[derive(Clone, Debug)]
+pub(super) struct Packed {
+    pack: Arc<Pack>,
+    place: Range<usize>,
+}
+
+/// The bytes of a derived file.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A file of its own.
+    Loose(fs::File),
+    Packed(Packed),
+}
+
+impl Packs {
+    /// The packs beside the loose files in `dir`, nothing of them read yet.
+    pub(super) fn new(dir: &Path, store: [u8; 16], extensions: &'static [&'static str]) -> Arc<Self> {
+        let (listed, looked, tidied) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { dir: dir.to_owned(), store, extensions, listed, looked, tidied })
+    }
+
+    /// The directory of the loose files.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.dir.join(DIRECTORY)
+    }
+
+    /// A number that changes when a file may have become loose or packed, or a pack another one. Takes a microsecond,
+    /// and may be a tenth of a second old.
+    pub(super) fn generation(&self) -> u64 {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.at.is_none_or(|at| at.elapsed() >= BETWEEN_LOOKS) {
+            let times = [changed(&self.dir), changed(&self.directory())];
+            let is_same = times == looked.times && times.iter().all(Option::is_some);
+            looked.number += u64::from(!is_same);
+            (looked.times, looked.at) = (times, Some(Instant::now()));
+        }
+        looked.number
+    }
+
+    /// Gathers loose files where there are too many, unless another process is writing. Gives whether it did. After a
+    /// flush that made no new file it takes a microsecond.
+    pub(super) fn tidy(&self) -> bool {
+        let time = changed(&self.dir);
+        if time == Some(SystemTime::UNIX_EPOCH) {
+            // There is no directory.
+            return false;
+        }
+        let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
+        if time.is_some() && *tidied == time {
+            return false;
+        }
+        let gathered = match Turn::now(&self.dir) {
+            Ok(Some(_turn)) => self.gather(),
+            Ok(None) => return false,
+            Err(error) => Err(error),
+        };
+        *tidied = time;
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).at = None;
+        // The files stay as they are, and the next flush tries again.
+        gathered.unwrap_or_else(|error| {
+            tracing::warn!(dir = %self.dir.display(), %error, "derived files cannot be packed");
+            false
+        })
+    }
+
+    /// The present packs.
+    ///
+    /// # Errors
+    /// When they cannot be listed or opened for another reason than damage.
+    fn list(&self) -> io::Result<Arc<[Arc<Pack>]>> {
+        Ok(Arc::clone(&self.listed()?.packs))
+    }
+
+    fn listed(&self) -> io::Result<MutexGuard<'_, Listed>> {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self.directory();
+        let time = changed(&directory);
+        if time.is_some() && time == listed.time {
+            return Ok(listed);
+        }
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                *listed = Listed { time, ..Listed::default() };
+                return Ok(listed);
+            }
+            Err(error) => return Err(error),
+        };
+        let (mut packs, mut strange) = (Vec::new(), Vec::new());
+        for entry in entries {
+            let path = entry?.path();
+            // No other pack ever has the same name.
+            if let Some(known) = listed.packs.iter().find(|pack| pack.path() == path) {
+                packs.push(Arc::clone(known));
+                continue;
+            }
+            match Pack::open(path.clone(), self.store) {
+                Ok(pack) if path.extension().is_some_and(|extension| extension == "pack") => packs.push(Arc::new(pack)),
+                Ok(_) => strange.push(path),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if disk::is_damage(&error) => strange.push(path),
+                Err(error) => return Err(error),
+            }
+        }
+        packs.sort_by_key(|pack| std::cmp::Reverse(pack.number()));
+        *listed = Listed { time, packs: packs.into(), strange };
+        Ok(listed)
+    }
+
+    /// The file of this name in a pack.
+    pub(super) fn find(&self, name: &str) -> io::Result<Option<Packed>> {
+        let packs = self.list()?;
+        let found = packs.iter().find_map(|pack| Some(Packed { place: pack.find(name)?, pack: Arc::clone(pack) }));
+        Ok(found)
+    }
+
+    /// Every name in a pack.
+    pub(super) fn names(&self) -> io::Result<Vec<String>> {
+        let packs = self.list()?;
+        Ok(packs.iter().flat_map(|pack| pack.entries().map(|entry| entry.name.to_owned()).collect::<Vec<_>>()).collect())
+    }
+
+    /// Files that are no good packs of this store, and unfinished ones.
+    pub(super) fn strange(&self) -> io::Result<Vec<PathBuf>> {
+        Ok(self.listed()?.strange.clone())
+    }
+
+    /// Bytes of all packs.
+    pub(super) fn bytes(&self) -> io::Result<u64> {
+        Ok(self.list()?.iter().map(|pack| pack.length()).sum())
+    }
+
+    /// Packs that hold a byte that is not as it was written.
+    pub(super) fn damaged(&self) -> io::Result<Vec<PathBuf>> {
+        let packs = self.list()?;
+        Ok(packs.iter().filter(|pack| !pack.is_whole()).map(|pack| pack.path().to_owned()).collect())
+    }
+
+    /// Makes the files of a conversation loose, so that they can be changed. The caller has the turn.
+    pub(super) fn unpack(&self, stem: &Path) -> io::Result<()> {
+        for extension in self.extensions {
+            let path = stem.with_extension(extension);
+            if path.symlink_metadata().is_err()
+                && let Some(packed) = self.find(name_of(&path))?
+            {
+                let copy = disk::create(&temporary(&path))?;
+                copy.write_all_at(packed.bytes(), 0)?;
+                copy.sync_data()?;
+                disk::rename(&temporary(&path), &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes packs anew without the files of some conversations, by the stems of their names, so that no byte of them is
+    /// left there. The caller has the turn.
+    pub(super) fn forget(&self, is_forgotten: impl Fn(&str) -> bool) -> io::Result<()> {
+        let is_forgotten = |name: &str| is_forgotten(stem_of(name));
+        for pack in self.list()?.iter() {
+            if pack.entries().any(|entry| is_forgotten(entry.name)) {
+                self.replace(std::slice::from_ref(pack), &[], is_forgotten)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes packs anew without those files of a conversation that do not count any more. The caller has the turn.
+    pub(super) fn forget_older(&self, stem: &str) -> io::Result<()> {
+        let all = self.list()?;
+        for pack in all.iter() {
+            let of_stem = |entries: &mut dyn Iterator<Item = Entry<'_>>| {
+                entries.filter(|entry| stem_of(entry.name) == stem).count()
+            };
+            if of_stem(&mut pack.entries()) > of_stem(&mut self.counting(pack, &all)) {
+                self.replace(std::slice::from_ref(pack), &[], |_| false)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of a file.
+pub(super) fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// What the files of a conversation have in common in their names.
+pub(super) fn stem_of(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// When a directory changed; `None` where that was so short a time ago that the next change may have the same time.
+fn changed(dir: &Path) -> Time {
+    let Ok(metadata) = fs::symlink_metadata(dir) else { return Some(SystemTime::UNIX_EPOCH) };
+    metadata.modified().ok().filter(|time| time.elapsed().is_ok_and(|age| age >= TICK))
+}
+
+/// Opens a file, loose or in a pack.
+pub(super) fn open(path: &Path, packs: Option<&Packs>) -> io::Result<Source> {
+    for _ in 0..ATTEMPTS {
+        match disk::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened.map(Source::Loose),
+        }
+        let Some(packs) = packs else { break };
+        if let Some(packed) = packs.find(name_of(path))? {
+            return Ok(Source::Packed(packed));
+        }
+        // Another process may have made it loose meanwhile, and its pack anew.
+        if path.symlink_metadata().is_err() {
+            break;
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+impl Packed {
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.pack.bytes(self.place.clone())
+    }
+
+    /// Where the pack is.
+    pub(super) fn path(&self) -> &Path {
+        self.pack.path()
+    }
+}
+
+impl Source {
+    pub(super) fn len(&self) -> io::Result<u64> {
+        match self {
+            Self::Loose(file) => Ok(file.metadata()?.len()),
+            Self::Packed(packed) => Ok(packed.bytes().len() as u64),
+        }
+    }
+
+    pub(super) fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        match self {
+            Self::Loose(file) => file.read_exact_at(buffer, at),
+            Self::Packed(packed) => {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                let end = at.saturating_add(buffer.len());
+                let bytes = packed.bytes().get(at..end).ok_or(io::ErrorKind::UnexpectedEof)?;
+                buffer.copy_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Its bytes, one after the other.
+    pub(super) fn reader(&self) -> Box<dyn Readable + '_> {
+        match self {
+            Self::Loose(file) => Box::new(file),
+            Self::Packed(packed) => Box::new(io::Cursor::new(packed.bytes())),
+        }
+    }
+}
+
+/// Bytes that can be read on from any place.
+pub(super) trait Readable: Read + Seek {}
+
+impl<T: Read + Seek> Readable for T {}
