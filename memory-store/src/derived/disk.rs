@@ -20,6 +20,8 @@ pub(super) fn open_written(path: &Path) -> io::Result<File> {
 
 /// Makes an empty file, in place of anything that is there. The caller has the [turn](super::turn::Turn).
 pub(super) fn create(path: &Path) -> io::Result<File> {
+    #[cfg(test)]
+    stopping::step()?;
     memory_files::make_way(path)?;
     let mut options = memory_files::options();
     memory_files::open_with(options.read(true).write(true).create(true).truncate(true), path, Links::Refuse)
@@ -33,13 +35,40 @@ pub(super) fn is_damage(error: &io::Error) -> bool {
 
 /// Gives a file another name, in place of the file that has it.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    stopping::step()?;
     fs::rename(from, to)
 }
 
 /// Removes a file, if it is there.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    stopping::step()?;
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Stops a thread of a test after some operations, as a crash does.
+#[cfg(test)]
+pub(super) mod stopping {
+    use std::{cell::Cell, io};
+
+    thread_local! { static LEFT: Cell<Option<u32>> = const { Cell::new(None) } }
+
+    /// Lets so many operations happen and fails all after them; `None` lets all happen.
+    pub(in crate::derived) fn after(operations: Option<u32>) {
+        LEFT.set(operations);
+    }
+
+    pub(super) fn step() -> io::Result<()> {
+        match LEFT.get() {
+            Some(0) => Err(io::Error::other("stopped by a test")),
+            left => {
+                LEFT.set(left.map(|left| left - 1));
+                Ok(())
+            }
+        }
     }
 }

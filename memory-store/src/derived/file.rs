@@ -14,6 +14,7 @@ use std::{
 
 use memory_core::Hash;
 
+pub(super) use super::disk::remove;
 use super::{
     anchor::Anchor,
     block::{BlockHeader, HEADER, Layout},
@@ -22,7 +23,6 @@ use super::{
     packs::{self, Packs, Source},
     turn::Turn,
 };
-pub(super) use super::disk::remove;
 use crate::checksum;
 
 /// Bytes that are read ahead: a block of a few nodes has fewer.

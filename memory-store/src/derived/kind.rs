@@ -166,7 +166,13 @@ impl Kind {
             Err(error) => return Err(error),
         }
         let packed: BTreeSet<String> = packs.names()?.iter().map(|name| stem_of(name).to_owned()).collect();
-        stems.extend(packed.iter().filter(|stem| !stems.contains_key(*stem)).map(|stem| (stem.clone(), BTreeSet::new())).collect::<Vec<_>>());
+        stems.extend(
+            packed
+                .iter()
+                .filter(|stem| !stems.contains_key(*stem))
+                .map(|stem| (stem.clone(), BTreeSet::new()))
+                .collect::<Vec<_>>(),
+        );
         let (mut known, mut strange, mut strange_in_packs) = (Vec::new(), packs.strange()?, BTreeSet::new());
         for (stem, paths) in stems {
             match self.listed(&packs, stem.clone(), store)? {

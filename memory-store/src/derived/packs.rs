@@ -185,7 +185,10 @@ impl Packs {
     /// Every name in a pack.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let packs = self.list()?;
-        Ok(packs.iter().flat_map(|pack| pack.entries().map(|entry| entry.name.to_owned()).collect::<Vec<_>>()).collect())
+        Ok(packs
+            .iter()
+            .flat_map(|pack| pack.entries().map(|entry| entry.name.to_owned()).collect::<Vec<_>>())
+            .collect())
     }
 
     /// Files that are no good packs of this store, and unfinished ones.
@@ -327,3 +330,6 @@ impl Source {
 pub(super) trait Readable: Read + Seek {}
 
 impl<T: Read + Seek> Readable for T {}
+
+#[cfg(test)]
+mod tests;

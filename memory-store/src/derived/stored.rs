@@ -15,8 +15,7 @@ use memory_files::{Links, open_dir};
 
 use super::{
     anchor::Anchor,
-    disk,
-    graph,
+    disk, graph,
     kind::{Contents, Depth, Kind, Listed, Listing},
     tokens::{self, QuantizedTokens},
     turn::Turn,
@@ -138,9 +137,8 @@ impl DerivedFiles {
         let _turn = self.turn()?;
         // Another process may have written meanwhile, and finished what looked strange.
         let listing = self.list()?;
-        let removed = |path: &Path| {
-            disk::remove(path).map_err(|source| DerivedError::io("remove", path.display(), source))
-        };
+        let removed =
+            |path: &Path| disk::remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
         let mut stems = listing.strange_in_packs;
         stems.extend(listing.known.iter().filter(|listed| which(listed)).map(|listed| listed.stem().to_owned()));
         // What is loose counts, so nothing older is found between the two.
@@ -185,7 +183,8 @@ impl DerivedFiles {
     fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
         let listing = self.list()?;
         let mut faults: Vec<_> = listing.strange.iter().map(|path| strange(path)).collect();
-        let damaged = listing.packs.damaged().map_err(|source| DerivedError::io("read", self.dir().display(), source))?;
+        let damaged =
+            listing.packs.damaged().map_err(|source| DerivedError::io("read", self.dir().display(), source))?;
         faults.extend(damaged.iter().map(|path| {
             let what = "it is not as it was written: what is damaged is derived again";
             DerivedFault::new(None, path.display().to_string(), what)

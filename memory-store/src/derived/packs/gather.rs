@@ -52,7 +52,8 @@ impl Packs {
         self.gather_beyond(LOOSE, STAYING)
     }
 
-    pub(super) fn gather_beyond(&self, most_loose: usize, staying: usize) -> io::Result<bool> {
+    /// As [`Self::gather`], where more than so many conversations are loose, but for those that changed last.
+    pub(in crate::derived) fn gather_beyond(&self, most_loose: usize, staying: usize) -> io::Result<bool> {
         let mut loose: Vec<(String, Loose)> = self.loose()?.into_iter().collect();
         loose.retain(|(_, files)| files.bytes() <= LARGEST_CONVERSATION);
         if loose.len() <= most_loose {
@@ -90,7 +91,8 @@ impl Packs {
 
     /// The files of a pack that are neither loose nor in a later one.
     pub(super) fn counting<'p>(&self, pack: &'p Pack, all: &'p [Arc<Pack>]) -> impl Iterator<Item = Entry<'p>> {
-        let later = move |name: &str| all.iter().any(|other| other.number() > pack.number() && other.find(name).is_some());
+        let later =
+            move |name: &str| all.iter().any(|other| other.number() > pack.number() && other.find(name).is_some());
         let is_loose = |name: &str| self.dir.join(name).symlink_metadata().is_ok();
         pack.entries().filter(move |entry| !later(entry.name) && !is_loose(entry.name))
     }
@@ -104,10 +106,8 @@ impl Packs {
         is_left_out: impl Fn(&str) -> bool,
     ) -> io::Result<()> {
         let all = self.list()?;
-        let mut entries: Vec<(NewEntry, Option<&[u8]>)> = loose
-            .iter()
-            .map(|(name, length)| (NewEntry { name: name.clone(), length: *length }, None))
-            .collect();
+        let mut entries: Vec<(NewEntry, Option<&[u8]>)> =
+            loose.iter().map(|(name, length)| (NewEntry { name: name.clone(), length: *length }, None)).collect();
         for pack in old {
             let counting = self.counting(pack, &all).filter(|entry| !is_left_out(entry.name));
             entries.extend(counting.map(|entry| {
@@ -131,12 +131,7 @@ impl Packs {
     }
 
     /// Writes a pack; gives its path. Files without bytes are read from the directory.
-    fn write(
-        &self,
-        directory: &Path,
-        number: u64,
-        mut entries: Vec<(NewEntry, Option<&[u8]>)>,
-    ) -> io::Result<PathBuf> {
+    fn write(&self, directory: &Path, number: u64, mut entries: Vec<(NewEntry, Option<&[u8]>)>) -> io::Result<PathBuf> {
         entries.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         let (entries, bytes): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
         // Files of one kind are next to each other: a scan of all codes reads one after the other.

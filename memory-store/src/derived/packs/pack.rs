@@ -73,8 +73,7 @@ impl Pack {
         let directory = rest.get(..files.checked_mul(ENTRY)?)?;
         let is_good = checksum::crc32c(directory) == u32::from_le_bytes(*fields.first_chunk()?);
         let (entries, _) = directory.as_chunks::<ENTRY>();
-        let within =
-            |entry: &Entry<'_>| entry.place.end <= bytes.len() && entry.place.start.is_multiple_of(ALIGNED);
+        let within = |entry: &Entry<'_>| entry.place.end <= bytes.len() && entry.place.start.is_multiple_of(ALIGNED);
         let are_whole = entries.iter().all(|entry| Entry::read(entry).is_some_and(|entry| within(&entry)));
         (is_good && are_whole).then_some(files)
     }
@@ -147,7 +146,9 @@ impl Pack {
         let mut directory = vec![0; entries.len() * ENTRY];
         let mut bytes = Vec::new();
         for number in laid {
-            let (Some(entry), (places, _)) = (entries.get(*number), directory.as_chunks_mut::<ENTRY>()) else { continue };
+            let (Some(entry), (places, _)) = (entries.get(*number), directory.as_chunks_mut::<ENTRY>()) else {
+                continue;
+            };
             at = at.next_multiple_of(ALIGNED as u64);
             bytes.clear();
             read(*number, &mut bytes)?;

@@ -6,7 +6,7 @@ use std::{fs, sync::Arc};
 
 use memory_core::testing::derived_conformance;
 
-use self::harness::{Case, Graphs, Questions, Tokens, Vectors, Words, block_on, files, id};
+use self::harness::{Case, Graphs, Packed, Questions, Tokens, Vectors, Words, block_on, files, id};
 use super::*;
 
 #[test]
@@ -17,6 +17,16 @@ fn files_of_words_are_derived_data() {
 #[test]
 fn files_of_vectors_by_several_models_are_derived_data() {
     derived_conformance(&Case::<Vectors>::new());
+}
+
+#[test]
+fn packed_files_of_vectors_are_derived_data() {
+    derived_conformance(&Case::<Packed<Vectors>>::new());
+}
+
+#[test]
+fn packed_files_of_tokens_are_derived_data() {
+    derived_conformance(&Case::<Packed<Tokens>>::new());
 }
 
 #[test]

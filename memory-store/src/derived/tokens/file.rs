@@ -57,19 +57,16 @@ impl TokenFile {
     }
 
     /// The file of [`Self::load`], nothing of it read yet.
-    pub(super) fn new(
-        packs: &Arc<Packs>,
-        anchor: Anchor,
-        model: &ModelId,
-        (codec, bits): (&Codec, TokenBits),
-    ) -> Self {
+    pub(super) fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, (codec, bits): (&Codec, TokenBits)) -> Self {
         let conversation = anchor.conversation().clone();
         let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("tok");
         let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes()).concat();
         let names = [model.as_str(), conversation.as_str()];
         let row_bytes = codec.row_bytes();
         let file = BlockFile::new(path, anchor, TOKENS, &fields, names);
-        let file = file.or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names).packed(Some(packs));
+        let file = file
+            .or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names)
+            .packed(Some(packs));
         Self { file, row_bytes, altered: false }
     }
 

@@ -8,7 +8,12 @@ use memory_core::{
 };
 
 use super::{
-    super::{anchor::Anchor, conversations::{Conversations, Loaded}, packs::Packs, vectors::Kernels},
+    super::{
+        anchor::Anchor,
+        conversations::{Conversations, Loaded},
+        packs::Packs,
+        vectors::Kernels,
+    },
     codec::{Codec, QuestionCodes, TokenBits},
     file::{EXTENSIONS, TokenFile},
     kept::{DamagedBlock, Kept},

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::super::super::{
     AutoOptions, BlockFiles, DerivedBlocks, ExactIndex, Method, RecordedQuestions, TokenBits, graph::GraphBinding,
+    packs::Packs,
 };
 use super::*;
 
@@ -102,7 +103,7 @@ impl<K: Kind> DerivedUnderTest for Case<K> {
     }
 
     fn at_rest(&self) -> Vec<u8> {
-        files(&K::dir(&self.store)).into_iter().flat_map(|(_, bytes)| bytes).collect()
+        at_rest::<K>(&self.store).into_iter().flat_map(|(_, bytes)| bytes).collect()
     }
 
     fn bytes_of(&self, conversation: &ConversationId, node: u64) -> Option<Vec<u8>> {
@@ -110,11 +111,52 @@ impl<K: Kind> DerivedUnderTest for Case<K> {
     }
 
     fn flip(&self, nth: usize) -> bool {
-        flip(&files(&K::dir(&self.store)), nth)
+        flip(&at_rest::<K>(&self.store), nth)
     }
 
     fn block_on<'a, T>(&self, future: BoxFuture<'a, T>) -> T {
         pollster::block_on(future)
+    }
+}
+
+/// The files of a kind, loose and packed.
+fn at_rest<K: Kind>(store: &LogStore) -> Vec<(PathBuf, Vec<u8>)> {
+    let dir = K::dir(store);
+    [files(&dir), files(&dir.join("packs"))].concat()
+}
+
+/// A kind whose files are packed after each change.
+pub(super) struct Packed<K>(PhantomData<K>);
+
+impl<K: Kind> Kind for Packed<K> {
+    type Files = K::Files;
+
+    fn open(store: &LogStore) -> Self::Files {
+        K::open(store)
+    }
+
+    fn dir(store: &LogStore) -> PathBuf {
+        K::dir(store)
+    }
+
+    fn derive(store: &LogStore, conversation: &ConversationId, through: u64) {
+        K::derive(store, conversation, through);
+        for kind in [&vectors::KIND, &tokens::KIND] {
+            let dir = store.cache_dir().join(kind.directory);
+            let packs = Packs::new(&dir, store.leaves().store(), kind.extensions);
+            if dir.exists() {
+                packs.gather_beyond(0, 0).unwrap();
+            }
+        }
+        assert_eq!(files(&K::dir(store)), []);
+    }
+
+    fn found(store: &LogStore, conversation: &ConversationId) -> BTreeSet<u64> {
+        K::found(store, conversation)
+    }
+
+    fn bytes_of(conversation: &ConversationId, node: u64) -> Option<Vec<u8>> {
+        K::bytes_of(conversation, node)
     }
 }
 

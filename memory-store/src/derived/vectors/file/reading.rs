@@ -98,7 +98,11 @@ impl VectorFile {
 
     /// Rows that a file is long enough for.
     fn rows_there(&self, extension: &str, row: usize) -> usize {
-        usize::try_from(self.length(extension)).unwrap_or(usize::MAX).saturating_sub(ROWS_AT).checked_div(row).unwrap_or(0)
+        usize::try_from(self.length(extension))
+            .unwrap_or(usize::MAX)
+            .saturating_sub(ROWS_AT)
+            .checked_div(row)
+            .unwrap_or(0)
     }
 
     /// The good rows of a file.
