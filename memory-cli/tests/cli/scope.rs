@@ -95,6 +95,9 @@ fn a_message_of_another_conversation_that_is_gone_is_named() {
     // In a frame of its own: with that of the first messages the whole conversation would be gone.
     let more = store.file("more.jsonl", &said(3, "Another ferry leaves from quay 55."));
     store.succeed(&["import", "--format", "jsonl", "-c", "trip", &more]);
+    // After it, for what is lost at the end of a log is not known to have been there.
+    let last = store.file("last.jsonl", &said(4, "Good night."));
+    store.succeed(&["import", "--format", "jsonl", "-c", "trip", &last]);
     assert!(store.succeed(&ask(&["--scope", "trip"])).contains("quay 55"));
     store.flip("Another ferry leaves from quay 55.");
     let error = store.fail(&["replay", "-c", "talk", "1"], 4);

@@ -33,8 +33,17 @@ pub(crate) const LOG: &str = "log";
 pub(crate) const CACHE: &str = "cache";
 /// Files beside the log; with all directories, anything else under their names is refused.
 const FILES: [&str; 4] = [FORMAT_FILE, WATERMARK_FILE, LOCK_FILE, LEASE_FILE];
-const DIRECTORIES: [&str; 7] =
-    [LOG, CACHE, "cache/vectors", "cache/vectors/graphs", "cache/tokens", "cache/words", "cache/embeddings"];
+const DIRECTORIES: [&str; 9] = [
+    LOG,
+    CACHE,
+    "cache/vectors",
+    "cache/vectors/graphs",
+    "cache/vectors/packs",
+    "cache/tokens",
+    "cache/tokens/packs",
+    "cache/words",
+    "cache/embeddings",
+];
 
 /// A store's directory and the name in its `FORMAT`.
 #[derive(Clone, Debug)]

@@ -418,3 +418,22 @@ fn caches(media: &dyn Media, path: &Path, store: StoreId) -> (Vec<PathBuf>, Vec<
     stale.sort();
     (stale, unlisted)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_cache_that_cannot_be_listed_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("cache")).unwrap();
+        assert_eq!(caches(&Disk, dir.path(), [0; 16]), (Vec::new(), Vec::new()), "what is missing holds nothing");
+        // As in a directory without the right to list it, which a test of an administrator could not take from itself.
+        fs::write(dir.path().join("cache/words"), b"no directory").unwrap();
+        let (stale, unlisted) = caches(&Disk, dir.path(), [0; 16]);
+        let [(path, why)] = unlisted.as_slice() else { panic!("{unlisted:?}") };
+        assert!(stale.is_empty() && path.ends_with("cache/words") && !why.is_empty(), "{unlisted:?}");
+    }
+}
