@@ -30,8 +30,8 @@ fn sentences() -> Vec<&'static str> {
 fn embedded() -> Option<(String, Vec<Vec<f32>>)> {
     let files = match ModelStore::discover(None).and_then(|models| models.locate(&ALL_MINILM_L6_V2)) {
         Ok(files) => files,
-        Err(missing) if env::var_os("CI").is_some_and(|ci| ci == "true") => panic!("{missing}"),
         Err(missing) => {
+            assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{missing}");
             eprintln!("skipped: {missing}");
             return None;
         }

@@ -40,7 +40,9 @@ pub struct Builder {
 }
 
 /// Makes a manager of the conversations in a store.
-struct MakeManager(Box<dyn FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync>);
+struct MakeManager(Box<MakesManager>);
+
+type MakesManager = dyn FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync;
 
 impl fmt::Debug for MakeManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,7 +14,10 @@ const MOST: NonZeroUsize = NonZeroUsize::new(1 << 14).unwrap();
 
 /// The terms of the titles that were looked at lately: taking a title apart takes longer than comparing it.
 #[derive(Debug)]
-pub(crate) struct Titles(Mutex<LruCache<Box<str>, Arc<[Box<str>]>>>);
+pub(crate) struct Titles(Mutex<LruCache<Box<str>, Terms>>);
+
+/// Sorted.
+type Terms = Arc<[Box<str>]>;
 
 impl Default for Titles {
     fn default() -> Self {
@@ -30,7 +33,7 @@ impl Titles {
         let terms = match known.get(title) {
             Some(terms) => Arc::clone(terms),
             None => {
-                let terms: Arc<[Box<str>]> = analyzer.question(title).into();
+                let terms: Terms = analyzer.question(title).into();
                 known.put(title.into(), Arc::clone(&terms));
                 terms
             }
