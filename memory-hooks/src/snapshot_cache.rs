@@ -15,8 +15,9 @@ use memory_strategies::StandingLines;
 
 use crate::kept_out::Redactor;
 
-/// Approximate limit of the nodes of the cached conversations.
-const MOST_NODES: u64 = 4_000_000;
+/// Limit of the nodes of the cached conversations, unless one alone has more. Those that were not used for the longest time
+/// are read again when they are used next.
+const MOST_NODES: u64 = 1 << 16;
 /// Most budgets for which the last cut of a conversation is kept.
 const MOST_SHOWN: usize = 4;
 
