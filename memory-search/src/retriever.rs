@@ -134,17 +134,8 @@ impl HybridRetriever {
         if nodes > self.ranked_all && states.len() > FEWEST && !filter.is_by_node() {
             let listed = self.shortlist(question, &states, &seen, asked.as_ref().ok(), first).await?;
             stopwatch.end("shortlist", states.len());
-            let is_chosen = |number: &usize| listed.chosen.binary_search(number).is_ok();
-            let keep = |all: &mut Vec<u64>| {
-                *all =
-                    all.iter().enumerate().filter(|(number, _)| is_chosen(number)).map(|(_, value)| *value).collect();
-            };
-            keep(&mut seen);
-            let mut number = 0;
-            states.retain(|_| {
-                number += 1;
-                is_chosen(&(number - 1))
-            });
+            let chosen = |number: &usize| Some((states.get(*number)?.clone(), *seen.get(*number)?));
+            (states, seen) = listed.chosen.iter().filter_map(chosen).unzip();
             (weighed, beyond) = (Some(listed.question), listed.beyond);
             if let Some(failed) = listed.failed {
                 asked = Err(failed.into());
@@ -189,15 +180,12 @@ impl HybridRetriever {
         let list = Shortlist { states, seen, words: &words };
         let weighed = list.weigh(self.words.question(question));
         let nearest = match asked {
-            Some(asked) => Some(asked.nearest(states, NEAREST).await),
-            None => None,
+            Some(asked) => asked.nearest(states, NEAREST).await.map(Some),
+            None => Ok(None),
         };
-        let (nearest, failed) = match nearest {
-            Some(Ok(nearest)) => (Some(nearest), None),
-            Some(Err(failed)) => (None, Some(failed)),
-            None => (None, None),
-        };
-        let embedded = nearest.as_ref().map_or_else(Vec::new, |(_, embedded)| embedded.clone());
+        let (nearest, failed) = nearest.map_or_else(|failed| (None, Some(failed)), |nearest| (nearest, None));
+        let (nearest, embedded) = nearest.unzip();
+        let embedded = embedded.unwrap_or_default();
         let missing = |(state, embedded): (&ConversationState, &u64)| state.nodes.saturating_sub(*embedded);
         let backlog: u64 = states.iter().zip(&embedded).map(missing).sum();
         let mut always = list.with_losses();
@@ -207,16 +195,15 @@ impl HybridRetriever {
             always.extend(behind.map(|(number, _)| number));
         }
         let titles: Vec<f32> = states.iter().map(|state| self.words.title_share(state, &weighed)).collect();
-        let nearest = nearest.as_ref().map(|(nearest, _)| nearest);
-        let chosen = list.choose(Evidence { question: &weighed, titles: &titles, nearest }, &always);
-        let is_beyond = |number: &usize| chosen.binary_search(number).is_err();
-        let sum = |values: &mut dyn Iterator<Item = (usize, u64)>| {
-            let sum = values.filter(|(number, _)| is_beyond(number)).map(|(_, value)| value).sum::<u64>();
-            usize::try_from(sum).unwrap_or(usize::MAX)
+        let evidence = Evidence { question: &weighed, titles: &titles, nearest: nearest.as_ref() };
+        let chosen = list.choose(evidence, &always);
+        let others: Vec<usize> = (0..states.len()).filter(|number| chosen.binary_search(number).is_err()).collect();
+        let sum = |of: &dyn Fn(usize) -> Option<u64>| {
+            usize::try_from(others.iter().filter_map(|number| of(*number)).sum::<u64>()).unwrap_or(usize::MAX)
         };
         let beyond = Beyond {
-            messages: sum(&mut states.iter().map(|state| state.nodes).enumerate()),
-            embedded: sum(&mut embedded.iter().copied().enumerate()),
+            messages: sum(&|number| Some(states.get(number)?.nodes)),
+            embedded: sum(&|number| embedded.get(number).copied()),
         };
         Ok(Listed { chosen, question: weighed, beyond, failed })
     }

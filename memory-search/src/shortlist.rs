@@ -52,6 +52,11 @@ struct Best {
 }
 
 impl Best {
+    /// The sum of the three best scores.
+    fn three(&self) -> f32 {
+        self.chat.iter().sum()
+    }
+
     fn add(&mut self, chat: f32, agent: f32) {
         self.agent = self.agent.max(agent);
         let mut value = chat;
@@ -110,13 +115,12 @@ impl Shortlist<'_> {
             let seen = self.seen_of(*number);
             chat.into_iter().zip(agent).skip(seen).for_each(|(chat, agent)| best.add(chat, agent));
         }
-        let highest = |of: fn(&Best) -> f32| best.iter().map(of).fold(f32::MIN_POSITIVE, f32::max);
-        let three = |best: &Best| best.chat.iter().sum::<f32>();
-        let (chat, agent, threes) = (highest(|best| best.chat[0]), highest(|best| best.agent), highest(three));
+        let (chat, agent) = (highest(&best, |best| best.chat[0]), highest(&best, |best| best.agent));
+        let three = highest(&best, Best::three);
         let score = |best: &Best| {
             CHAT_PART * best.chat[0] / chat
                 + AGENT_PART * best.agent / agent
-                + THREE_PART * three(best) / threes
+                + THREE_PART * best.three() / three
                 + COVERAGE_PART * best.covered / question.total.max(f32::MIN_POSITIVE)
         };
         best.iter().map(score).collect()
@@ -204,11 +208,14 @@ impl Shortlist<'_> {
                 best.add(hit.cosine - low, 0.0);
             }
         }
-        let highest = |of: fn(&Best) -> f32| best.iter().map(of).fold(f32::MIN_POSITIVE, f32::max);
-        let three = |best: &Best| best.chat.iter().sum::<f32>();
-        let (one, threes) = (highest(|best| best.chat[0]), highest(three));
-        best.iter().map(|best| 0.7 * best.chat[0] / one + 0.3 * three(best) / threes).collect()
+        let (one, three) = (highest(&best, |best| best.chat[0]), highest(&best, Best::three));
+        best.iter().map(|best| 0.7 * best.chat[0] / one + 0.3 * best.three() / three).collect()
     }
+}
+
+/// The highest of some scores, above 0.
+fn highest(all: &[Best], of: impl Fn(&Best) -> f32) -> f32 {
+    all.iter().map(of).fold(f32::MIN_POSITIVE, f32::max)
 }
 
 /// The numbers of the scores above 0, best first.
