@@ -95,7 +95,7 @@ pub(crate) async fn assemble(
 }
 
 /// The other conversations that are recalled from; `None` if there are none. Those of one owner are never shown beside
-/// those of another, whoever asks: what is recorded of a conversation is its owner's to see.
+/// those of another, for the administrator too: what is recorded of a conversation is its owner's to see.
 async fn within(
     parts: &Parts,
     conversation: &ConversationId,

@@ -273,7 +273,7 @@ fn results_that_were_shortened_are_shortened_again_and_only_by_the_same_counter(
     assert!(matches!(error, MemoryError::View(ViewError::OtherCounter { .. })), "{error}");
 }
 
-/// Views are recorded with the version of the layout: whoever changes a byte of it must count it up, and keep this one.
+/// Views are recorded with the version of the layout: a change of one byte of it must count it up, and keep this one.
 #[test]
 fn the_layout_of_version_2_never_changes() {
     let told = |world: &World, budget| {

@@ -358,7 +358,7 @@ proptest! {
     }
 }
 
-/// Views are recorded with the version of the layout: whoever changes a byte of it must count it up, and keep this one.
+/// Views are recorded with the version of the layout: a change of one byte of it must count it up, and keep this one.
 #[test]
 fn the_layout_of_other_conversations_never_changes() {
     let world = trains();
