@@ -263,9 +263,9 @@ pub(crate) fn escape(text: &str) -> String {
     v2::escape(text)
 }
 
-/// The question with the lines that always precede it, to count their cost.
-pub(crate) fn question_lines(tail: &Tail<'_>) -> String {
-    v2::question(tail, None)
+/// The question with the lines that precede it where `parts` are shown, to count their cost.
+pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
+    v2::question(tail, parts)
 }
 
 /// Ends the last line.

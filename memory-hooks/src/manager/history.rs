@@ -68,15 +68,33 @@ impl History<'_> {
     }
 
     /// The history within its share of the budget; the coarsest possible one where that needs more.
+    ///
+    /// The lines of the question name the speakers that are shown, so what they cost follows from the history: where both
+    /// exceed the budget, the history is made again for a longer question.
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
+        let (mut question, notices) = (self.request.question_tokens, self.notices.len());
+        loop {
+            let history = self.history_beside(question).await?;
+            let excess = self.tokens_of(&history).saturating_sub(self.request.budget);
+            if excess == 0 {
+                return Ok(history);
+            }
+            question = question.saturating_add(excess);
+            self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
+            self.longest_result = self.request.longest_result;
+            self.notices.truncate(notices);
+        }
+    }
+
+    /// The same beside a question of so many tokens.
+    async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
         let options = PromptOptions::new(self.request.budget).history_share(self.request.history_share);
-        let (question, recalls) = (self.request.question_tokens, self.request.recalls);
-        if let Some(whole) = self.everything(self.request.budget.saturating_sub(self.request.question_tokens)).await? {
+        if let Some(whole) = self.everything(self.request.budget.saturating_sub(question)).await? {
             return Ok(whole);
         }
         let stands = !standing::lines(self.ports, self.request.conversation, &self.snapshot).await?.is_empty();
         self.shorten_last_turn();
-        let limit = options.history_limit(&self.snapshot.tree, question, recalls, stands);
+        let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls, stands);
         let ceiling = options.history_ceiling(question);
         let trouble = match self.fit(limit, plan_shrink_before_end).await? {
             Ok(history) if self.shows_end(&history) => return Ok(history),

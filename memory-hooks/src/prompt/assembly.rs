@@ -49,7 +49,9 @@ pub(crate) async fn assemble(
     let manages = !parts.queue.enqueue(conversation);
     let snapshot = Snapshot::read(parts, conversation).await?;
     let tail = Tail { question, now: options.now.unwrap_or_else(|| snapshot.tree.last_time()) };
-    let question_tokens = parts.counter.count(&format!("\n\n{}", render::question_lines(&tail))).saturating_add(SEAM);
+    let question_tokens = |tail: &Tail<'_>, shown: &[Part]| {
+        parts.counter.count(&format!("\n\n{}", render::question_lines(tail, shown))).saturating_add(SEAM)
+    };
     let layout = Layout::for_question(options.now);
     let tokens_of = |pieces: &[ViewPiece]| {
         let shown: Vec<_> = pieces.iter().cloned().map(|piece| part(piece, &snapshot)).collect();
@@ -59,7 +61,7 @@ pub(crate) async fn assemble(
     let asked = ViewRequest::new(conversation, options.budget, &tokens_of)
         .history_share(options.history_share)
         .recalls(parts.retriever.is_some())
-        .question_tokens(question_tokens)
+        .question_tokens(question_tokens(&tail, &[]))
         .longest_result(longest_result)
         .manages(manages);
     let view = parts.manager.view(&asked).await?;
@@ -69,6 +71,7 @@ pub(crate) async fn assemble(
     let ManagedView { nodes, pieces, verbatim, longest_result, losses, notices, .. } = view;
     let shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &snapshot)).collect();
     let tokens = parts.counts.count_parts(&render::history_lines(&shown), parts.counter.as_ref());
+    let question_tokens = question_tokens(&tail, &shown);
     let history = HistoryPart { verbatim, shown, tokens, losses };
     let full_tokens = snapshot.tree.tokens_within(nodes);
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);

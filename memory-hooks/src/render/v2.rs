@@ -62,7 +62,7 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
         writer.lines.push(format!("{FENCE_CLOSE}\n"));
     }
     end_line(&mut writer.lines);
-    let question = question(tail, Some((parts, offset)));
+    let question = question(tail, parts);
     writer.lines.push(question.clone());
     writer.pieces.push(Piece::question(question, count));
     Written { pieces: writer.pieces, lines: writer.lines }
@@ -89,14 +89,13 @@ fn lead(history: &[Part]) -> String {
     format!("{}\n", if is_summarized { SUMMARIZED_LEAD } else { VERBATIM_LEAD })
 }
 
-/// The question, preceded by the roles of speakers and the present time.
-pub(super) fn question(tail: &Tail<'_>, shown: Option<(&[Part], i32)>) -> String {
+/// The question, preceded by the roles of the speakers in `parts` and the present time.
+pub(super) fn question(tail: &Tail<'_>, parts: &[Part]) -> String {
     let mut out = String::new();
-    let (parts, offset) = shown.unwrap_or_default();
     if let Some(speakers) = speakers(parts) {
         let _ = writeln!(out, "[Speakers: {speakers}]");
     }
-    if let Some(now) = tail.now.civil(offset) {
+    if let Some(now) = tail.now.civil(offset(parts)) {
         let _ = writeln!(out, "[Now: {now}]");
     }
     let _ = write!(out, "{QUESTION}{}", tail.question);

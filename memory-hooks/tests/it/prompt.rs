@@ -34,6 +34,27 @@ pub(crate) fn a_prompt_that_fits(world: &World, question: &str, budget: u32) -> 
 }
 
 #[test]
+fn a_conversation_that_all_but_fills_the_budget_is_shown_beside_its_speakers() {
+    let names = ["Anastasia Hollingsworth-Smythe", "Bartholomew Featherstonehaugh the Younger"];
+    let messages = (0..40).map(|number| {
+        let message = if number % 2 == 0 { Message::user(text(number)) } else { Message::assistant(text(number)) };
+        message.speaker(names[number % 2])
+    });
+    let world = World::new();
+    world.say(messages);
+    let whole = prompt(&world, "What about topic7?", 10_000).unwrap().tokens;
+    for budget in whole - 60..whole + 20 {
+        let shown = prompt(&world, "What about topic7?", budget).unwrap();
+        assert!(shown.tokens <= budget, "{} of {budget}", shown.tokens);
+        assert_eq!(covered(&shown), (1..=40).collect::<Vec<_>>(), "{budget}");
+    }
+}
+
+fn text(number: usize) -> String {
+    line(number, 30).text()
+}
+
+#[test]
 fn what_is_said_to_be_needed_is_enough_where_one_message_takes_less_than_its_summary() {
     for tokens in [60, 100, 300] {
         let world = World::new();
