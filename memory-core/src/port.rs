@@ -38,7 +38,7 @@ pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
 pub use context_strategy::ContextStrategy;
 pub use derived::{
-    Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holding, Holdings,
+    Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, HeldInMemory, Holding, Holdings,
 };
 
 pub use embedder::{EmbedError, Embedder};

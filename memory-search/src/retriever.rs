@@ -5,9 +5,9 @@ mod recall;
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Filter, Hit, IndexReport, NodeId, NodeRange,
-    Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source,
-    TokenIndex, VectorError, VectorIndex,
+    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Filter, HeldInMemory, Hit, IndexReport, NodeId,
+    NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
+    Source, TokenIndex, VectorError, VectorIndex,
 };
 
 use crate::{
@@ -105,6 +105,14 @@ impl HybridRetriever {
     #[must_use]
     pub fn word_cache(mut self, cache: Arc<dyn BlockCache>) -> Self {
         self.words.save_in(cache);
+        self
+    }
+
+    /// Drops the postings that were not used for the longest time where all take more than this many bytes, 64 MiB by
+    /// default.
+    #[must_use]
+    pub fn hold_words_at_most(mut self, bytes: usize) -> Self {
+        self.words.hold_at_most(bytes);
         self
     }
 
@@ -346,6 +354,10 @@ impl Retriever for HybridRetriever {
             }
             Ok(report)
         })
+    }
+
+    fn held(&self) -> Vec<HeldInMemory> {
+        std::iter::once(self.words.in_memory()).chain(self.semantic.held()).collect()
     }
 }
 

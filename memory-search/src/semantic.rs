@@ -5,9 +5,9 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, ConversationState, EmbedError, Embedder, NodeId, NodeRange, Notice, Progress, RetrieveError,
-    Source, StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
-    ceil_char_boundary, floor_char_boundary,
+    ConversationId, ConversationState, EmbedError, Embedder, HeldInMemory, NodeId, NodeRange, Notice, Progress,
+    RetrieveError, Source, StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart,
+    VectorQuery, ceil_char_boundary, floor_char_boundary,
 };
 
 use crate::{
@@ -148,6 +148,12 @@ impl Semantic {
 
     pub(crate) fn comparing_all_up_to(self, nodes: usize) -> Self {
         Self { compared_all: nodes, ..self }
+    }
+
+    /// What the indexes hold in memory.
+    pub(crate) fn held(&self) -> Vec<HeldInMemory> {
+        let vectors = self.index.as_ref().map(|index| index.held());
+        vectors.into_iter().chain(self.tokens.as_ref().map(|tokens| tokens.held())).flatten().collect()
     }
 
     /// The model and the index.

@@ -15,8 +15,8 @@
 use std::path::PathBuf;
 
 use memory_core::{
-    Appended, ConversationId, ConversationState, InvalidConversationId, ManagerState, Message, Node, NodeId, NodeRange,
-    Query, Retrieved, Timestamp,
+    Appended, ConversationId, ConversationState, HeldInMemory, InvalidConversationId, ManagerState, Message, Node,
+    NodeId, NodeRange, Query, Retrieved, Timestamp,
 };
 use memory_hooks::{Added, AsOf, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport, Spending};
 use memory_search::{FindRequest, Found};
@@ -107,6 +107,12 @@ impl Memory {
     /// When a file cannot be written.
     pub fn flush(&self) -> Result<(), Error> {
         block_on(self.0.flush())
+    }
+
+    /// As [`Memory::held`](crate::Memory::held).
+    #[must_use]
+    pub fn held(&self) -> Vec<HeldInMemory> {
+        self.0.held()
     }
 
     /// As [`Memory::failures`](crate::Memory::failures).

@@ -46,6 +46,9 @@ pub struct Config {
     pub min_score: Option<f32>,
     /// The most bytes of cached embeddings; 0 turns the cache off.
     pub embedding_cache_bytes: u64,
+    /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, but for what
+    /// is in use or not on disk yet. Mapped files do not count.
+    pub held_bytes: usize,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -95,6 +98,7 @@ impl Config {
             reranker: None,
             min_score: None,
             embedding_cache_bytes: 256 << 20,
+            held_bytes: 64 << 20,
             lock_timeout: Duration::from_secs(10),
         }
     }
@@ -116,6 +120,7 @@ impl Config {
         some into reranker: String,
         const some min_score: f32,
         const embedding_cache_bytes: u64,
+        const held_bytes: usize,
         const lock_timeout: Duration,
     }
 

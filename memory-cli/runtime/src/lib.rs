@@ -75,10 +75,10 @@ pub use error::Error;
 pub use memory::{Memory, open};
 pub use memory_core::{
     AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock,
-    ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter, Hit,
-    ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView,
-    ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice,
-    OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
+    ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter,
+    HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses,
+    ManagedView, ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange,
+    Notice, OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
     ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
     SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewBody, ViewId, ViewPiece,
     ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,

@@ -8,7 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, ConversationState, InvalidConversationId, Lease, Query, RetrieveError, Retrieved, Store, StoreError,
+    ConversationId, ConversationState, HeldInMemory, InvalidConversationId, Lease, Query, RetrieveError, Retrieved,
+    Store, StoreError,
 };
 use memory_search::{FindRequest, Found};
 
@@ -147,6 +148,13 @@ impl Memory {
     pub async fn flush(&self) -> Result<(), Error> {
         let parts = self.0.parts.clone();
         self.run(async move { Ok(parts.flush().await.map_err(RetrieveError::from)?) }).await
+    }
+
+    /// What this process holds in memory of words, vectors and token vectors, each with its limit
+    /// ([`Config::held_bytes`](crate::Config::held_bytes)).
+    #[must_use]
+    pub fn held(&self) -> Vec<HeldInMemory> {
+        self.0.parts.retriever.held()
     }
 
     /// Background work that failed and has not succeeded since, most often none. It is tried again by itself; each

@@ -7,7 +7,7 @@ use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory, MemoryBuilder};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_search::{HybridRetriever, RerankOptions};
-use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogOptions, LogStore, QuantizedTokens};
+use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
 pub use crate::derived::derived;
 use crate::{
@@ -129,8 +129,8 @@ pub(crate) fn assemble_with(
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
-        let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
-        Arc::new(index) as Arc<dyn VectorIndex>
+        let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
+        Arc::new(AutoIndex::over(index.hold_at_most(config.held_bytes), options)) as Arc<dyn VectorIndex>
     });
     let registry = registry(config, embedder.clone());
     let tokens = embedder.as_deref().and_then(|embedder| {
@@ -140,11 +140,13 @@ pub(crate) fn assemble_with(
             embedder.with_tokens()?.token_dimensions(),
             config.tokens?,
         );
-        Some(Arc::new(index) as Arc<dyn TokenIndex>)
+        Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
     let words = Arc::new(BlockFiles::beside(&store));
     let seen = seen(config, &store);
-    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone()).word_cache(words);
+    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone())
+        .word_cache(words)
+        .hold_words_at_most(config.held_bytes);
     if let Some(tokens) = &tokens {
         retriever = retriever.token_index(Arc::clone(tokens));
     }

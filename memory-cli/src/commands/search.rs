@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Hit, Losses, Node, Notice, Query, Scope, SearchStep, Signal, Store, StoreError};
+use memory_core::{
+    ConversationId, HeldInMemory, Hit, Losses, Node, Notice, Query, Scope, SearchStep, Signal, Store, StoreError,
+};
 use memory_search::{Excerpted, excerpt};
 use serde_json::{Value, json};
 
@@ -17,7 +19,7 @@ use crate::{
     compared::{self, Compared},
     globals::Globals,
     news, open,
-    output::{Field, Line, known, single_spaced},
+    output::{Field, Line, grouped, known, single_spaced},
 };
 
 /// Finds the messages that answer a question best.
@@ -64,6 +66,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let lost: Vec<_> = losses.iter().filter(|(id, _)| !is_named(id)).filter_map(|(id, lost)| lost.notice(id)).collect();
     let news = news::of(found.notices.into_iter().chain(lost));
     let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
+    let held = runtime.retriever.held();
     let output = globals.output;
     if output.json {
         let hits: Vec<_> = hits.iter().map(|hit| to_json(hit, &args.question)).collect();
@@ -76,6 +79,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             "notice_codes": news::codes(&news),
             "steps": steps,
             "vectors": compared::to_json(&vectors),
+            "held": held.iter().map(held_to_json).collect::<Vec<_>>(),
         }))?);
     }
     news::print(output, &news);
@@ -110,8 +114,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
         compared::explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
+        let held: Vec<_> = held.iter().map(held_of).collect();
+        output.line(&format!("held in memory, in bytes: {}", held.join(", ")))?;
     }
     Ok(())
+}
+
+fn held_of(held: &HeldInMemory) -> String {
+    format!("{} {} of at most {}", held.kind, grouped(held.bytes), grouped(held.limit))
+}
+
+fn held_to_json(held: &HeldInMemory) -> Value {
+    json!({"kind": held.kind.name(), "bytes": held.bytes, "limit": held.limit})
 }
 
 /// Parses a probability.

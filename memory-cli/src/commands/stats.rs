@@ -39,7 +39,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Read)?.without_model();
     let runtime = open(&config)?;
-    let bytes = Bytes::of(&runtime.log, &derived(&config, &runtime.log)).await?;
+    let bytes = Bytes::of(&runtime.log, &derived(&config, &runtime.log), config.held_bytes).await?;
     // An owner learns nothing of the others, not even how much they have.
     let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;

@@ -74,6 +74,26 @@ impl DerivedSize {
     }
 }
 
+/// How much of something derived a process holds in memory so that it answers sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldInMemory {
+    /// What it is.
+    pub kind: DerivedKind,
+    /// Bytes that it takes, estimated. What is mapped from files is not among them.
+    pub bytes: u64,
+    /// Bytes beyond which what was not used for the longest time is dropped, unless it is in use or not saved.
+    pub limit: u64,
+}
+
+impl HeldInMemory {
+    /// This many bytes of a kind, of so many at most.
+    #[must_use]
+    pub const fn new(kind: DerivedKind, bytes: u64, limit: u64) -> Self {
+        Self { kind, bytes, limit }
+    }
+}
+
 /// What was derived from one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

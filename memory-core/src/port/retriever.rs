@@ -3,8 +3,8 @@
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use super::{
-    AnsweredBy, BoxError, BoxFuture, Conversations, EmbedError, Losses, Notice, RerankError, Scope, StoreError,
-    VectorError,
+    AnsweredBy, BoxError, BoxFuture, Conversations, EmbedError, HeldInMemory, Losses, Notice, RerankError, Scope,
+    StoreError, VectorError,
 };
 use crate::{ConversationId, Filter, Node, NodeId, NodeRange, OwnerId};
 
@@ -425,6 +425,11 @@ pub trait Retriever: fmt::Debug + Send + Sync {
         conversation: &'a ConversationId,
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>>;
+
+    /// How much this process holds in memory of what is derived from the log; nothing by default.
+    fn held(&self) -> Vec<HeldInMemory> {
+        Vec::new()
+    }
 }
 
 /// Why there is no answer.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BoxFuture, TokenVectors, VectorError};
+use super::{BoxFuture, HeldInMemory, TokenVectors, VectorError};
 use crate::{ConversationId, ModelId, NodeId, NodeSet};
 
 /// Some nodes of one conversation.
@@ -108,4 +108,9 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
 
     /// Writes and syncs what is not on disk yet. A local disk is written by the thread that polls this.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
+
+    /// How much this process holds in memory of what the index keeps; nothing by default.
+    fn held(&self) -> Vec<HeldInMemory> {
+        Vec::new()
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{BoxError, BoxFuture};
+use super::{BoxError, BoxFuture, HeldInMemory};
 use crate::{ConversationId, ModelId, NodeId, NodeSet, Progress};
 
 /// The identity of a vector: a node and one of its chunks.
@@ -195,6 +195,11 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
 
     /// Writes and syncs inserts and removals. A local disk is written by the thread that polls this.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
+
+    /// How much this process holds in memory of what the index keeps; nothing by default.
+    fn held(&self) -> Vec<HeldInMemory> {
+        Vec::new()
+    }
 }
 
 /// Why an index did not accept or find vectors.

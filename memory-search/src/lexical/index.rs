@@ -10,8 +10,8 @@ use std::{
 
 use lru::LruCache;
 use memory_core::{
-    BlockCache, BlockId, BlockKey, ConversationId, ConversationState, Losses, Node, NodeId, NodeOutline, NodeRange,
-    Progress, Source, StoreError,
+    BlockCache, BlockId, BlockKey, ConversationId, ConversationState, DerivedKind, HeldInMemory, Losses, Node, NodeId,
+    NodeOutline, NodeRange, Progress, Source, StoreError,
 };
 
 use super::{
@@ -101,6 +101,16 @@ impl WordIndex {
             held: Mutex::new(held),
             titles: Titles::default(),
         }
+    }
+
+    /// Retains about this many bytes instead.
+    pub(crate) fn hold_at_most(&mut self, bytes: usize) {
+        self.max_bytes = bytes;
+    }
+
+    /// How much the postings of single conversations take. Segments are mapped.
+    pub(crate) fn in_memory(&self) -> HeldInMemory {
+        HeldInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
     }
 
     /// Saves postings in `cache` between runs.

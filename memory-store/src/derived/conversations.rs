@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use memory_core::ConversationId;
+use memory_core::{ConversationId, DerivedKind, HeldInMemory};
 
 /// Fewer conversations than this are loaded one after the other: a thread takes as long to start as some of them.
 const LOADED_BY_ONE_THREAD: usize = 16;
@@ -192,6 +192,17 @@ impl<T: Loaded> Conversations<T> {
         let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();
         let loaded = all.iter().filter_map(|(id, entry)| Some((id, entry.value.get()?)));
         loaded.map(|(id, value)| look(id, &value.read().unwrap_or_else(PoisonError::into_inner))).collect()
+    }
+
+    /// Another limit, for values that are loaded from now on.
+    pub(super) fn limit_to(&mut self, limit: usize) {
+        self.limit = limit;
+        self.ceiling.store(limit, Ordering::Relaxed);
+    }
+
+    /// How much of `kind` the values are, and their limit.
+    pub(super) fn held(&self, kind: DerivedKind) -> HeldInMemory {
+        HeldInMemory::new(kind, self.heap() as u64, self.limit as u64)
     }
 
     /// Bytes that the values take on the heap.

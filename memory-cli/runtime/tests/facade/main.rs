@@ -6,5 +6,6 @@ mod crash;
 mod examples;
 mod executors;
 mod failures;
+mod held;
 mod managers;
 mod support;

@@ -19,11 +19,13 @@ const RUN: usize = 512;
 pub(super) struct Bytes {
     messages: u64,
     log: u64,
+    /// The most of each kind that a process holds in memory.
+    held: u64,
     derived: Vec<(DerivedKind, Holdings)>,
 }
 
 impl Bytes {
-    pub(super) async fn of(store: &LogStore, derived: &[Arc<dyn Derived>]) -> anyhow::Result<Self> {
+    pub(super) async fn of(store: &LogStore, derived: &[Arc<dyn Derived>], held: usize) -> anyhow::Result<Self> {
         let messages = store.conversations().await?.iter().map(|conversation| conversation.nodes).sum();
         let mut all = Vec::with_capacity(derived.len());
         for data in derived {
@@ -35,7 +37,7 @@ impl Bytes {
             });
             all.push((data.kind(), holdings));
         }
-        Ok(Self { messages, log: log_bytes(store)?, derived: all })
+        Ok(Self { messages, log: log_bytes(store)?, held: held as u64, derived: all })
     }
 
     fn of_kinds(&self, kinds: &[DerivedKind]) -> u64 {
@@ -79,6 +81,7 @@ impl Bytes {
             "embeddings_bytes": self.embeddings(),
             "index_bytes": self.index(),
             "total_bytes": self.total(),
+            "held_bytes": self.held,
             "derived": derived.collect::<Map<_, _>>(),
         })
     }
@@ -120,7 +123,9 @@ impl Bytes {
         let (messages, noun) = (grouped(self.messages), if self.messages == 1 { "message" } else { "messages" });
         format!(
             "The store holds {messages} {noun}. Their log takes {log} bytes, embeddings {embeddings} and the index \
-             {index}: {total} bytes in all. Embeddings and index are made again if they are deleted."
+             {index}: {total} bytes in all. Embeddings and index are made again if they are deleted. A process that \
+             searches holds at most {held} bytes of words in memory, and as many of vectors and of token vectors.",
+            held = grouped(self.held)
         )
     }
 }

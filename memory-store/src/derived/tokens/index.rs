@@ -3,8 +3,8 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ConversationId, ModelId, NodeId, NodeSet, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart,
-    TokenVectors, VectorError,
+    BoxFuture, ConversationId, DerivedKind, HeldInMemory, ModelId, NodeId, NodeSet, TokenAnswer, TokenIndex,
+    TokenIndexStats, TokenPart, TokenVectors, VectorError,
 };
 
 use super::{
@@ -100,6 +100,14 @@ impl QuantizedTokens {
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
         Self { packs: Some(packs), writes: true, ..Self::in_memory(model, dimensions, bits) }
+    }
+
+    /// Drops what was not used for the longest time where all of it takes more than this many bytes on the heap, 64 MiB by
+    /// default. What is in use or not saved stays. Mapped files do not count.
+    #[must_use]
+    pub fn hold_at_most(mut self, bytes: usize) -> Self {
+        self.conversations.limit_to(bytes);
+        self
     }
 
     /// Forgets a conversation's tokens, on disk as well: for a log that is shorter than [`TokenIndexStats::through`],
@@ -319,6 +327,10 @@ impl TokenIndex for QuantizedTokens {
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
         Box::pin(async move { self.flush_all() })
+    }
+
+    fn held(&self) -> Vec<HeldInMemory> {
+        vec![self.conversations.held(DerivedKind::Tokens)]
     }
 }
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError, VectorIndex,
-    VectorIndexStats, VectorQuery,
+    AnsweredBy, BoxFuture, ConversationId, HeldInMemory, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError,
+    VectorIndex, VectorIndexStats, VectorQuery,
 };
 
 pub use options::{AutoOptions, Method};
@@ -279,6 +279,10 @@ impl VectorIndex for AutoIndex {
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
         self.exact.flush()
+    }
+
+    fn held(&self) -> Vec<HeldInMemory> {
+        self.exact.held()
     }
 }
 

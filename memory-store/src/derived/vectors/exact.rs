@@ -3,8 +3,8 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery,
+    AnsweredBy, BoxFuture, ConversationId, DerivedKind, HeldInMemory, ModelId, NodeId, NodeSet, VectorAnswer,
+    VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
 };
 
 use super::{
@@ -103,6 +103,14 @@ impl ExactIndex {
     pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
         Self { packs: Some(packs), ..Self::in_memory(model, dimensions) }
+    }
+
+    /// Drops what was not used for the longest time where all of it takes more than this many bytes on the heap, 64 MiB by
+    /// default. What is in use or not saved stays. Mapped files do not count.
+    #[must_use]
+    pub fn hold_at_most(mut self, bytes: usize) -> Self {
+        self.conversations.limit_to(bytes);
+        self
     }
 
     /// Forgets a conversation's vectors, on disk as well: for a log that is shorter than [`VectorIndexStats::through`],
@@ -341,6 +349,10 @@ impl VectorIndex for ExactIndex {
 
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>> {
         Box::pin(async move { self.flush_all() })
+    }
+
+    fn held(&self) -> Vec<HeldInMemory> {
+        vec![self.conversations.held(DerivedKind::Vectors)]
     }
 }
 
