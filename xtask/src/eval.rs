@@ -76,8 +76,9 @@ pub(crate) struct Args {
     /// given twice, both in one table.
     #[arg(long, value_parser = ["one", "all"])]
     scope: Vec<String>,
-    /// Write the table of both scopes into `README.md`, in place of the one of the previous run.
-    #[arg(long, requires_all = ["scope", "run", "budget"], conflicts_with = "compare")]
+    /// Write what is printed into a document, in place of what the previous run wrote: the table of both scopes into
+    /// `README.md`, the tables of `--summaries` and `--needles` into `docs/benchmarks.md`.
+    #[arg(long, conflicts_with_all = ["compare", "fit", "contexts", "judge", "question_mode"])]
     document: bool,
 }
 
@@ -142,11 +143,22 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         eval = eval.args(["--budget", budget]);
     }
     if args.document {
-        ensure!(args.scope.iter().collect::<BTreeSet<_>>().len() == 2, "--document wants `--scope one --scope all`");
+        let marks = [(args.summaries, "eval summaries"), (args.needles, "eval needles")];
+        let mark = marks.into_iter().find_map(|(is_set, mark)| is_set.then_some(mark));
+        let both = args.scope.iter().collect::<BTreeSet<_>>().len() == 2 && args.budget.is_some();
+        ensure!(
+            mark.is_some() || both,
+            "--document wants `--scope one --scope all --budget …`, --summaries or --needles"
+        );
         let printed = eval.capture()?;
         print!("{printed}");
-        let tables = [("eval".to_owned(), first_table(&printed))];
-        return document::write(&workspace.root().join("README.md"), &tables);
+        return match mark {
+            Some(mark) => document::write(
+                &workspace.root().join("docs/benchmarks.md"),
+                &[(mark.to_owned(), format!("{}\n", printed.trim_end()))],
+            ),
+            None => document::write(&workspace.root().join("README.md"), &[("eval".to_owned(), first_table(&printed))]),
+        };
     }
     eval.run()?;
     match (&run, &data[..], args.scope.len()) {

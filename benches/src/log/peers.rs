@@ -44,7 +44,7 @@ impl Contender for Fjall {
             write.insert(&self.records, self.next.to_be_bytes(), text);
             self.next += 1;
         }
-        Ok(write.durability(Some(PersistMode::SyncAll)).commit()?)
+        Ok(write.durability(Some(PersistMode::SyncData)).commit()?)
     }
 
     /// Writes tables and merges them into one level.

@@ -1,6 +1,7 @@
 //! Facts planted in a generated conversation, and the questions that they answer.
 
 use anyhow::{Result, ensure};
+use fastrand::Rng;
 use memory_core::{Message, NodeDraft, Role, Timestamp, TokenCounter};
 
 use crate::corpus::Corpus;
@@ -43,6 +44,8 @@ pub(crate) struct Needle {
     /// The wrong first statement, if there is one.
     pub(crate) wrong: Option<Wrong>,
     said: String,
+    /// A sentence with the words of the question and without its answer.
+    beside: String,
     place: Place,
 }
 
@@ -62,7 +65,11 @@ enum Place {
     Last,
 }
 
-/// Subjects that no other message mentions, so that a question has one answer.
+/// Sentences that mention a fact's subject and do not answer its question: so many for each fact in ten thousand messages,
+/// fewer in fewer.
+const BESIDE: usize = 8;
+
+/// What the facts are about.
 const SUBJECTS: [&str; DEPTHS] =
     ["zeppelin", "marimba", "quasar", "gazebo", "tundra", "falcon", "orchid", "kayak", "bazaar", "igloo", "walnut"];
 const OWNERS: [&str; DEPTHS] = [
@@ -109,6 +116,7 @@ pub(crate) fn plant(messages: usize, counter: &dyn TokenCounter) -> Result<(Vec<
             })
         })
         .collect();
+    put_beside(&mut drafts, &needles, counter);
     for needle in &needles {
         let wrong = needle.wrong.iter().map(|wrong| (wrong.at, wrong.said.as_str()));
         for (at, said) in wrong.chain([(needle.at, needle.said.as_str())]) {
@@ -120,6 +128,21 @@ pub(crate) fn plant(messages: usize, counter: &dyn TokenCounter) -> Result<(Vec<
         }
     }
     Ok((drafts, needles))
+}
+
+/// Puts sentences about the same subjects into other messages.
+fn put_beside(drafts: &mut [NodeDraft], needles: &[Needle], counter: &dyn TokenCounter) {
+    let is_taken = |at: usize| needles.iter().any(|one| one.at == at || one.wrong.iter().any(|wrong| wrong.at == at));
+    let mut rng = Rng::with_seed(29);
+    for needle in needles {
+        for _ in 0..drafts.len() * BESIDE / 10_000 {
+            let at = rng.usize(0..drafts.len());
+            let Some(draft) = drafts.get_mut(at).filter(|_| !is_taken(at)) else { continue };
+            let text = Place::Amid.put(&needle.beside, &draft.message.text());
+            *draft =
+                NodeDraft::new(Message::text_of(draft.message.role, text.as_str()), draft.at, counter.count(&text));
+        }
+    }
 }
 
 /// The subject of the facts of one depth.
@@ -175,6 +198,12 @@ impl Needle {
                 format!("{number} euros"),
             ),
         };
+        let beside = match kind {
+            Kind::Number => format!("Customs has not called about the {name} shipment yet."),
+            Kind::Name => format!("I heard that the {name} workshop was full again."),
+            Kind::Code => format!("We should clean up the {name} module before it is opened to others."),
+            Kind::Corrected => format!("Does anybody use the {name} license this year?"),
+        };
         let place = match depth % 3 {
             0 => Place::First,
             1 => Place::Amid,
@@ -188,7 +217,7 @@ impl Needle {
                 (at + CORRECTED_AFTER, Some(Wrong { at, said, answer }))
             }
         };
-        Self { at, question, answer, wrong, said, place }
+        Self { at, question, answer, wrong, said, beside, place }
     }
 }
 
@@ -214,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_fact_stands_once_in_the_conversation_and_no_question_gives_it_away() {
-        for messages in [100, 1_000] {
+        for messages in [100, 1_000, 4_000] {
             let (drafts, needles) = plant(messages, &WordCounter).unwrap();
             assert_eq!((drafts.len(), needles.len()), (messages, 44));
             let texts: Vec<_> = drafts.iter().map(|draft| draft.message.text()).collect();
@@ -233,6 +262,11 @@ mod tests {
             let (first, last) =
                 (needles.iter().map(|needle| needle.at).min(), needles.iter().map(|needle| needle.at).max());
             assert_eq!((first, last), (Some(0), Some(messages - 1)), "every depth");
+            for needle in &needles {
+                assert!(holding(&needle.beside).len() <= messages * BESIDE / 10_000, "{}", needle.beside);
+            }
+            let beside: usize = needles.iter().map(|needle| holding(&needle.beside).len()).sum();
+            assert_eq!(beside > 0, messages > 1_250, "other messages have the words of the questions");
         }
         assert!(plant(98, &WordCounter).is_err());
     }

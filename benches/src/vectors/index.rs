@@ -299,7 +299,12 @@ pub(super) fn measure_million(scratch: &Path, figures: &mut Figures) -> Result<(
     let bytes = (MILLION * DIMENSIONS) as f64;
     let rate = |us: &f64| bytes / us / 1e3;
     let read = Samples { name: "int8 scan".to_owned(), unit: "GB/s", values: scan.values.iter().map(rate).collect() };
-    let share = "codes read a second by a whole search, all cores, beside as many bytes summed up";
+    // A search reads, too: where it is the fastest, it is the best that was measured.
+    let fastest = |(summed, searched): (&f64, &f64)| summed.max(*searched);
+    let fastest = bandwidth.values.iter().zip(&read.values).map(fastest).collect();
+    let bandwidth = Samples { values: fastest, ..bandwidth };
+    let share = "codes read a second by a whole search, all cores, beside as many bytes read by the fastest of five kernels: \
+                 sums over 1, 2, 4 and 8 places in turn, and the search";
     figures.push(Figure::ratio("graph_1m_vs_exact_p50", &graph, &scan, note));
     figures.push(Figure::ratio("exact_1m_bandwidth_share", &read, &bandwidth, share));
     figures.push(choice(&index, &data)?);

@@ -4,25 +4,45 @@ use std::{hint::black_box, thread, time::Instant};
 
 use super::backends::threads;
 
-/// Reads a block of so many bytes on all cores, after one warm-up, and returns the gigabytes a second.
+/// Words of a step: independent sums, which the compiler keeps in wide registers.
+const LANES: usize = 32;
+/// How many places of its part each core reads in turn. One is a plain sum; with several, more reads are under way at a
+/// time.
+const STREAMS: [usize; 4] = [1, 2, 4, 8];
+
+/// Reads a block of so many bytes on all cores by several kernels, after one warm-up, and returns the gigabytes a second of
+/// the fastest.
 #[expect(clippy::cast_precision_loss, reason = "some hundred megabytes")]
 pub(super) fn read_bandwidth(bytes: usize) -> f64 {
     let block = vec![1u64; bytes / size_of::<u64>()];
-    sum(&block);
-    let start = Instant::now();
-    sum(&block);
-    bytes as f64 / start.elapsed().as_secs_f64() / 1e9
+    sum::<1>(&block);
+    let rate = |streams: usize| {
+        let start = Instant::now();
+        match streams {
+            1 => sum::<1>(&block),
+            2 => sum::<2>(&block),
+            4 => sum::<4>(&block),
+            _ => sum::<8>(&block),
+        }
+        bytes as f64 / start.elapsed().as_secs_f64() / 1e9
+    };
+    STREAMS.into_iter().map(rate).fold(0.0, f64::max)
 }
 
-fn sum(block: &[u64]) {
+/// Sums up a block, each core its part, of which it reads so many places in turn.
+fn sum<const PLACES: usize>(block: &[u64]) {
     let share = block.len().div_ceil(threads().get()).max(1);
     thread::scope(|scope| {
         for part in block.chunks(share) {
-            // Independent sums, which the compiler keeps in wide registers.
             scope.spawn(move || {
-                let mut sums = [0u64; 32];
-                for words in part.as_chunks::<32>().0 {
-                    sums.iter_mut().zip(words).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
+                let steps = part.as_chunks::<LANES>().0;
+                let stride = steps.len() / PLACES;
+                let places: [_; PLACES] = std::array::from_fn(|place| steps.split_at(place * stride).1);
+                let mut sums = [0u64; LANES];
+                for at in 0..stride {
+                    for words in places.iter().filter_map(|place| place.get(at)) {
+                        sums.iter_mut().zip(words).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
+                    }
                 }
                 black_box(sums)
             });
