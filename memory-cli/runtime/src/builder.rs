@@ -3,9 +3,10 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use memory_core::{
-    Clock, ConversationManager, Embedder, ImportanceScorer, Store, Summarizer, TokenCounter, plan::Thresholds,
+    Clock, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer, TokenCounter,
+    plan::Thresholds,
 };
-use memory_hooks::{HookRegistry, MemoryBuilder};
+use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions};
 
 use crate::{
     Access, Config, Memory, OpenError, Recall,
@@ -36,6 +37,7 @@ pub struct Builder {
     thresholds: Option<Thresholds>,
     manager: Option<MakeManager>,
     hooks: HookRegistry,
+    recall_hook: Option<RecallHookOptions>,
     background: bool,
 }
 
@@ -70,6 +72,7 @@ impl Builder {
             thresholds: None,
             manager: None,
             hooks: HookRegistry::new(),
+            recall_hook: None,
             background: true,
         }
     }
@@ -138,6 +141,14 @@ impl Builder {
         self
     }
 
+    /// Adds what was said before to a user's outgoing message ([`RecallHook`]), after all other hooks: for a program that
+    /// sends whole conversations to its model, and no prompts of this memory. It is off by default.
+    #[must_use]
+    pub fn recall_hook(mut self, options: RecallHookOptions) -> Self {
+        self.recall_hook = Some(options);
+        self
+    }
+
     /// Sets whether messages are compacted and indexed in the background, as they are by default. Without it, a prompt
     /// writes the summaries that are due, a question embeds up to 64 new messages, and
     /// [`catch_up`](Memory::catch_up) does the rest.
@@ -165,12 +176,22 @@ impl Builder {
         let failures = Arc::new(Failures::default());
         failures.listen(&mut self.hooks);
         let (config, background) = (self.config.clone(), self.background && may_write);
-        let parts = assemble_with(&config, store, embedder, |memory, store| self.into_memory(memory, store))?;
+        let parts = assemble_with(&config, store, embedder, |memory, store, retriever| {
+            self.into_memory(memory, store, retriever)
+        })?;
         Memory::start(Opened { parts, failures, background, lock_timeout: config.lock_timeout })
     }
 
     /// Replaces parts of the memory by the program's own.
-    fn into_memory(self, memory: MemoryBuilder, store: &Arc<dyn Store>) -> MemoryBuilder {
+    fn into_memory(
+        mut self,
+        memory: MemoryBuilder,
+        store: &Arc<dyn Store>,
+        retriever: &Arc<dyn Retriever>,
+    ) -> MemoryBuilder {
+        if let Some(options) = self.recall_hook {
+            self.hooks.provide(Arc::new(RecallHook::new(Arc::clone(store), Arc::clone(retriever), options)));
+        }
         let memory = memory.hooks(self.hooks);
         let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
         let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);

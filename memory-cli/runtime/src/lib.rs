@@ -87,7 +87,8 @@ pub use memory_core::{
 pub use memory_hooks::{
     Added, AsOf, BuildError, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookError, HookEvent,
     HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
-    RecallUsed, Reduction, Resummarize, ResummarizeReport, SourceClass, Spending, ViewError,
+    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Resummarize, ResummarizeReport, SourceClass,
+    Spending, ViewError,
 };
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};

@@ -116,15 +116,15 @@ pub fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Parts, OpenError> {
-    assemble_with(config, store, embedder, |memory, _| memory)
+    assemble_with(config, store, embedder, |memory, _, _| memory)
 }
 
-/// Wires the parts, with a last change to the memory that is built of them, over the store that it sees.
+/// Wires the parts, with a last change to the memory that is built of them, over the store that it sees and the retriever.
 pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>) -> MemoryBuilder,
+    change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
@@ -168,7 +168,7 @@ pub(crate) fn assemble_with(
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
-    let memory = change(memory, &seen).build()?;
+    let memory = change(memory, &seen, &retriever).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }
 

@@ -2,6 +2,8 @@
 
 mod browse;
 mod compare;
+#[cfg(unix)]
+mod credentials;
 mod eval_data;
 mod exchange;
 mod expanding;

@@ -149,6 +149,14 @@ fn a_model_that_was_put_there_by_hand_is_listed_and_used_by_its_name() {
     let tested = store.hybrid(&["--json", "model", "test", "mine"]).env("MEMORY_MODELS", &models).output().unwrap();
     let said = String::from_utf8_lossy(&tested.stdout).into_owned();
     assert!(said.contains("mine@") && said.contains("texts_per_s"), "{said}");
+    assert!(!Path::new(&store.path("store")).exists(), "only the model was looked at");
+    let broken = Path::new(&models).join("broken");
+    fs::create_dir(&broken).unwrap();
+    fs::write(broken.join("model.onnx"), "no graph").unwrap();
+    let refused = failure(store.hybrid(&["model", "test", "broken"]).env("MEMORY_MODELS", &models), 1);
+    assert!(refused.contains("broken"), "{refused}");
+    let absent = failure(store.hybrid(&["model", "test", "no-such-model"]).env("MEMORY_MODELS", &models), 1);
+    assert!(absent.contains("no-such-model"), "{absent}");
 }
 
 #[test]

@@ -7,5 +7,6 @@ mod examples;
 mod executors;
 mod failures;
 mod held;
+mod hooks;
 mod managers;
 mod support;

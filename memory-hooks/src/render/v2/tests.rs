@@ -80,6 +80,21 @@ Current question: When?";
 }
 
 #[test]
+fn the_summary_of_an_important_message_is_marked_and_its_lines_are_counted() {
+    let important = |number, importance| {
+        let mut part = summed(number, number, Level::Summary, ["2023-05-21T10:00:00Z"; 2], "Anna: the code is 4471");
+        if let Body::Summary { summary, .. } = &mut part.body {
+            summary.body.metadata.importance = importance;
+            summary.body.metadata.line_count = 62;
+        }
+        part
+    };
+    let [marked, unmarked] = [text(&[important(3, 0.8)]), text(&[important(3, 0.79)])];
+    assert!(marked.contains("Message 3: [IMPORTANT] Anna: the code is 4471 (62 lines)\n"), "{marked}");
+    assert!(unmarked.contains("Message 3: Anna: the code is 4471 (62 lines)\n"), "{unmarked}");
+}
+
+#[test]
 fn a_standing_line_says_who_and_when_and_where_it_was_cut() {
     let standing = |number, text: &str, part: &str| {
         let Body::Message(node) = said(number, "2023-05-21T19:48:00Z", "Anna", text).body else { panic!("a message") };
