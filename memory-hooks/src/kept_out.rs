@@ -1,6 +1,6 @@
 //! Content that is excluded from summaries.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
 use memory_core::Message;
@@ -17,7 +17,7 @@ const REQUESTS: [&str; 4] = [
 #[expect(clippy::expect_used, reason = "constant patterns, compiled by a test")]
 static ASKS: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(REQUESTS).expect("the patterns are valid"));
 
-/// A term that identifies something: it has a digit and at least four characters.
+/// A word, with what may stand inside a code or an address.
 #[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
 static IDENTIFIER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\p{L}\p{N}](?:[\p{L}\p{N}._@/+#:,-]*[\p{L}\p{N}])?").expect("the pattern is valid"));
@@ -29,9 +29,24 @@ fn is_code(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// Whether a term is not a common word, so that repeating it would reveal the excluded message.
-fn identifies(term: &str) -> bool {
-    term.chars().any(char::is_numeric) && term.chars().count() >= 4
+/// Whether a term is not a common word, so that repeating it would reveal the excluded message: it has a digit and at least
+/// `characters`.
+fn identifies(term: &str, characters: usize) -> bool {
+    term.chars().any(char::is_numeric) && term.chars().count() >= characters
+}
+
+/// The fewest characters of a term that is removed also where it stands inside a longer one.
+const LONG: usize = 4;
+/// The fewest characters of a term that is removed at all: a single digit says nothing.
+const SHORT: usize = 2;
+
+/// Which terms of excluded messages are removed from summaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    /// Those with a digit and at least four characters, as views of the layouts 1 to 3 were shown.
+    Long,
+    /// Also shorter ones, of at least two characters, where they stand alone.
+    All,
 }
 
 /// Whether a text asks to be excluded from summaries.
@@ -51,15 +66,19 @@ pub(crate) struct Redactor {
 enum Terms {
     #[default]
     None,
-    /// These terms, in lower case: a pasted log has tens of thousands.
-    Some(AhoCorasick),
-    /// Too many terms to distinguish: every identifying term is removed.
-    All,
+    /// Long terms, which may stand in longer ones, and short ones, all in lower case: a pasted log has tens of thousands.
+    Some { long: AhoCorasick, short: HashSet<String> },
+    /// Too many terms to distinguish: every identifying term of at least so many characters is removed.
+    All { characters: usize },
 }
 
 impl Redactor {
     /// Collects the identifying terms of excluded messages.
-    pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>) -> Self {
+    pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>, secrets: Secrets) -> Self {
+        let characters = match secrets {
+            Secrets::Long => LONG,
+            Secrets::All => SHORT,
+        };
         let mut terms: Vec<String> = Vec::new();
         for message in kept_out {
             let text = message.text();
@@ -69,7 +88,7 @@ impl Redactor {
             terms.extend(
                 parts
                     .map(|part| part.trim_matches(['.', '_', '-']))
-                    .filter(|part| identifies(part))
+                    .filter(|part| identifies(part, characters))
                     .map(str::to_lowercase),
             );
         }
@@ -78,14 +97,23 @@ impl Redactor {
         if terms.is_empty() {
             return Self::default();
         }
-        Self { terms: AhoCorasick::new(&terms).map_or(Terms::All, Terms::Some) }
+        let (long, short): (Vec<_>, Vec<_>) = terms.into_iter().partition(|term| identifies(term, LONG));
+        let terms = AhoCorasick::new(&long).map_or(Terms::All { characters }, |long| {
+            let short = short.into_iter().collect();
+            Terms::Some { long, short }
+        });
+        Self { terms }
     }
 
     fn strikes(&self, term: &str) -> bool {
         match &self.terms {
             Terms::None => false,
-            Terms::Some(secrets) => secrets.is_match(&term.to_lowercase()),
-            Terms::All => identifies(term),
+            Terms::Some { long, short } => {
+                let term = term.to_lowercase();
+                let mut words = term.split(|c: char| !c.is_alphanumeric());
+                long.is_match(&term) || short.contains(&term) || words.any(|word| short.contains(word))
+            }
+            Terms::All { characters } => identifies(term, *characters),
         }
     }
 
@@ -151,7 +179,7 @@ mod tests {
     #[test]
     fn what_identifies_a_secret_is_struck_wherever_it_is_repeated() {
         let secret = Message::user("The ticket is QX-4471-93B, due in 3 days.").keep_out_of_summaries(true);
-        let redactor = Redactor::new([&secret]);
+        let redactor = Redactor::new([&secret], Secrets::All);
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
         check("Noted: qx-4471-93b.", "Noted: [kept out].");
         check("see (QX-4471-93B/2)", "see ([kept out])");
@@ -164,10 +192,22 @@ mod tests {
     #[test]
     fn a_secret_is_known_without_what_it_was_glued_to() {
         let secrets = [Message::user("ticket#QX-4471-93B"), Message::user("番号はZ7-0815です。")];
-        let redactor = Redactor::new(&secrets);
+        let redactor = Redactor::new(&secrets, Secrets::All);
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
         check("Noted: QX-4471-93B.", "Noted: [kept out].");
         check("It is Z7-0815, right?", "It is [kept out], right?");
         check("ticket 12", "ticket 12");
+    }
+
+    #[test]
+    fn a_short_number_is_struck_where_it_stands_alone_and_not_in_views_of_older_layouts() {
+        let secrets = [Message::user("I earn 700 euros, the door is 4B and I have 2 cats.")];
+        let check = |kinds, text: &str, expected: &str| {
+            assert_eq!(Redactor::new(&secrets, kinds).redact(text), expected);
+        };
+        check(Secrets::All, "She earns 700 euros.", "She earns [kept out] euros.");
+        check(Secrets::All, "€700, 700-euro, (700)", "€[kept out], [kept out], ([kept out])");
+        check(Secrets::All, "door 4b, 2 cats, 1700 and 7001", "door [kept out], 2 cats, 1700 and 7001");
+        check(Secrets::Long, "She earns 700 euros behind door 4B.", "She earns 700 euros behind door 4B.");
     }
 }

@@ -10,7 +10,11 @@ use std::{ops::Range, sync::Arc};
 use memory_core::{ConversationId, Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 
 pub(crate) use self::v1::{bare_line, gap_line, message_line};
-use crate::{Piece, PieceKind, SourceClass, kept_out::Redactor, snapshot_cache::Snapshot};
+use crate::{
+    Piece, PieceKind, SourceClass,
+    kept_out::{Redactor, Secrets},
+    snapshot_cache::Snapshot,
+};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it.
@@ -22,15 +26,33 @@ pub(crate) enum Layout {
     Two,
     /// Like `Two`, but the present is the time that the caller gave.
     TwoAsked,
+    /// Like `Two`, but summaries lack short numbers of excluded messages, too.
+    Four,
+    /// Like `TwoAsked`, with the same difference.
+    FourAsked,
 }
 
 impl Layout {
     /// The newest layout.
-    pub(crate) const NEWEST: Self = Self::TwoAsked;
+    pub(crate) const NEWEST: Self = Self::FourAsked;
+    const ALL: [Self; 5] = [Self::One, Self::Two, Self::TwoAsked, Self::Four, Self::FourAsked];
 
     /// The layout of new prompts, with or without a time from the caller.
     pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::TwoAsked } else { Self::Two }
+        if asked_at.is_some() { Self::FourAsked } else { Self::Four }
+    }
+
+    /// Whether the present is the time that the caller gave.
+    pub(crate) const fn asks_when(self) -> bool {
+        matches!(self, Self::TwoAsked | Self::FourAsked)
+    }
+
+    /// Which words of excluded messages are removed from summaries.
+    pub(crate) const fn secrets(self) -> Secrets {
+        match self {
+            Self::One | Self::Two | Self::TwoAsked => Secrets::Long,
+            Self::Four | Self::FourAsked => Secrets::All,
+        }
     }
 
     /// Its number in recorded views.
@@ -39,18 +61,20 @@ impl Layout {
             Self::One => 1,
             Self::Two => 2,
             Self::TwoAsked => 3,
+            Self::Four => 4,
+            Self::FourAsked => 5,
         }
     }
 
     pub(crate) fn of_version(version: u32) -> Option<Self> {
-        [Self::One, Self::Two, Self::TwoAsked].into_iter().find(|layout| layout.version() == version)
+        Self::ALL.into_iter().find(|layout| layout.version() == version)
     }
 
     /// Writes a prompt: the parts of the history, the recalled parts, the question.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         match self {
             Self::One => v1::write(parts, tail, count),
-            Self::Two | Self::TwoAsked => v2::write(parts, tail, count),
+            Self::Two | Self::TwoAsked | Self::Four | Self::FourAsked => v2::write(parts, tail, count),
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         return Err(ViewError::OtherCounter { conversation: conversation.clone(), view: id, counter, ours }.into());
     }
     let snapshot = Snapshot::read(parts, conversation).await?;
-    let redactor = snapshot.redactor_of(parts, conversation, body.nodes).await?;
+    let redactor = snapshot.redactor_of(parts, conversation, body.nodes, layout.secrets()).await?;
     // Layout 1 shortened tool results alone.
     let last = NodeId::new(body.nodes).filter(|_| layout != Layout::One);
     let last_turn = last.and_then(|last| snapshot.tree.last_turn_within(last));
@@ -58,7 +58,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         for other in &body.elsewhere {
             runs.extend(past.elsewhere(other).await?);
         }
-        let asked_at = (layout == Layout::TwoAsked).then_some(body.at);
+        let asked_at = layout.asks_when().then_some(body.at);
         let shown: Vec<_> = runs.iter().flat_map(|(_, parts)| parts.iter().cloned()).collect();
         let last = || render::present(snapshot.tree.last_time_within(body.nodes), &shown);
         let now = asked_at.unwrap_or_else(last);
