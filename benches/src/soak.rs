@@ -38,6 +38,8 @@ const SHORT: Day = Day { conversations: 1_000, messages: 20_000 };
 /// # Errors
 /// When a call of the memory fails, or something in its background.
 pub(crate) fn measure(scratch: &Path, is_short: bool) -> Result<Vec<Figure>> {
+    // As the binary does, and a service should.
+    memory::limit_heap_arenas();
     let day = if is_short { SHORT } else { WHOLE };
     let words = |store: &Path| Builder::of(Config::new(store, memory::Access::Write).without_model());
     let vectors = |store: &Path| Builder::new(store).embedder(Arc::new(HashEmbedder::new(DIMENSIONS)));
@@ -71,17 +73,25 @@ impl Day {
             bar.inc(1);
         }
         bar.finish_and_clear();
+        let held: Vec<_> =
+            memory.held().iter().map(|held| format!("{} {:.1}", held.kind, megabytes(held.bytes))).collect();
         let (first, last) = (hours.first().context("no hour")?, hours.last().context("no hour")?);
         let medians: Vec<_> = hours.iter().map(|hour| format!("{:.0}", Spread::of(&hour.values).median)).collect();
         let note = format!(
             "RssAnon in a simulated day of one process with its background, half of all messages are there before, {} conversations, \
-             {done}, {CLIENTS} clients at once, in {:.0} s; MB in each hour: {}",
+             {done}, {CLIENTS} clients at once, in {:.0} s; MB in each hour: {}; MB held at the end: {}",
             self.conversations,
             start.elapsed().as_secs_f64(),
-            medians.join(" ")
+            medians.join(" "),
+            held.join(", ")
         );
         Ok(Figure::ratio(key, last, first, note))
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "some million bytes")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }
 
 /// Lets every client go on until it has appended `due` messages in all.

@@ -108,6 +108,7 @@ impl Command {
 pub fn run(args: Vec<OsString>) -> u8 {
     catch_panics();
     // First, while this process has one thread.
+    memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,

@@ -29,6 +29,11 @@
 //! a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too. [`Builder::background`]
 //! turns it off; [`Memory::catch_up`] does the same work at once. Dropping the last handle stops it.
 //!
+//! # Running for long
+//!
+//! What a process holds of words and vectors is bounded ([`Config::held_bytes`], [`Memory::held`]). [`limit_heap_arenas`]
+//! keeps glibc from holding several times as much for its threads.
+//!
 //! # Models
 //!
 //! A store records the embedding model of its vectors. A new one takes the best that is on this machine (`memory model
@@ -59,6 +64,7 @@ mod conversation;
 mod derived;
 mod embedding;
 mod error;
+mod heap;
 mod memory;
 mod model_names;
 pub mod parts;
@@ -72,6 +78,7 @@ pub use builder::Builder;
 pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
 pub use error::Error;
+pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
 pub use memory_core::{
     AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock,

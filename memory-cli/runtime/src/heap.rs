@@ -1,0 +1,18 @@
+//! How much of the heap a process that runs for long keeps for nothing.
+
+/// Has glibc's allocator serve all threads from two arenas instead of eight for each processor.
+///
+/// A memory works on several threads, and what one of them frees stays in its arena: a process that runs for days holds
+/// two to three times the memory that it uses (`docs/benchmarks.md`, "Running for long"). The `memory` binary calls this
+/// first of all; a service may do the same, once, before it starts threads. With another allocator, or another C
+/// library, it does nothing.
+pub fn limit_heap_arenas() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const ARENAS: std::ffi::c_int = 2;
+        #[expect(unsafe_code, reason = "a call of the system's library")]
+        // SAFETY: the function takes two numbers and sets a parameter of the allocator under its own lock.
+        let is_set = unsafe { libc::mallopt(libc::M_ARENA_MAX, ARENAS) };
+        tracing::debug!(is_set, "arenas of the heap");
+    }
+}
