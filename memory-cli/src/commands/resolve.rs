@@ -2,7 +2,7 @@
 
 use clap::Args;
 use memory::parts::Parts;
-use memory_core::{ConversationId, Conversations, NodeId, NodeRange, StoreError};
+use memory_core::{ConversationId, ConversationState, Conversations, NodeId, NodeRange, StoreError};
 
 use crate::failure::{Damage, NotFound, Usage};
 
@@ -15,6 +15,20 @@ pub(super) struct One {
 }
 
 impl One {
+    pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
+        conversation(runtime, self.conversation.as_deref()).await
+    }
+}
+
+/// The conversation of a command, as its first argument.
+#[derive(Debug, Args)]
+pub(super) struct First {
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(value_name = "CONVERSATION")]
+    conversation: Option<String>,
+}
+
+impl First {
     pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         conversation(runtime, self.conversation.as_deref()).await
     }
@@ -104,7 +118,7 @@ pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow:
     let Some(name) = name else {
         return match known.as_slice() {
             [only] => Ok(only.clone()),
-            [] => Err(NotFound("the store holds no conversation: import one first".to_owned()).into()),
+            [] => Err(NotFound("the store holds no conversation: `memory import` and `memory append` begin one".to_owned()).into()),
             several => {
                 Err(Usage(format!("the store holds {} conversations: say which by --conversation", several.len()))
                     .into())
@@ -134,7 +148,12 @@ pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow:
 
 /// All conversations, by name.
 pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
-    let known: Vec<_> = runtime.store.conversations().await?.into_iter().map(|state| state.id).collect();
+    Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
+}
+
+/// The states of all conversations, by name.
+pub(super) async fn states(runtime: &Parts) -> anyhow::Result<Vec<ConversationState>> {
+    let known = runtime.store.conversations().await?;
     // A damaged log without conversations may have lost them, so an empty answer would be wrong.
     if known.is_empty() && !runtime.log.report().damage.is_empty() {
         return Err(Damage(format!("no conversation can be read: {}", damage(runtime))).into());

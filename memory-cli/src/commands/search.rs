@@ -28,8 +28,6 @@ pub(crate) struct Args {
     question: String,
     #[command(flatten)]
     conversations: resolve::SeveralOrAll,
-    #[command(flatten)]
-    filter: FilterArgs,
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
@@ -42,6 +40,9 @@ pub(crate) struct Args {
     /// Also say why each hit has its rank
     #[arg(long)]
     explain: bool,
+    // The last, since its heading would stand over what follows it.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {

@@ -36,7 +36,7 @@ const TRIPLES: [[&str; 3]; 3] = [
 const TIMED: usize = 64;
 
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let mut config = globals.config(Access::Read)?;
+    let mut config = globals.config_at(globals.store()?, Access::Read);
     if args.model.is_some() {
         config.model.clone_from(&args.model);
     }
