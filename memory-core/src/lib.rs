@@ -105,13 +105,13 @@ pub use port::{
     ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
     DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack, Hit,
     Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry, ImportanceScorer, IndexReport, Lease,
-    Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, PastStore, Place, Progress, Query, ReadNodes,
-    Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision,
-    Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store, StoreError,
-    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding,
-    TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest,
-    WrittenSummary,
+    Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, PastStore, Place, Progress, Query,
+    ReadNodes, Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker, RetrieveError, Retrieved,
+    Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source, Store,
+    StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
+    TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
+    VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece,
+    ViewRequest, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

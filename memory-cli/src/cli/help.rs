@@ -67,10 +67,16 @@ mod tests {
             for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
                 let is_global = of_every_command.contains(argument.get_id().as_str());
                 let heading = argument.get_help_heading();
-                assert_eq!(heading == Some(GLOBAL_OPTIONS), is_global, "{name}: {} is under {heading:?}", argument.get_id());
+                assert_eq!(
+                    heading == Some(GLOBAL_OPTIONS),
+                    is_global,
+                    "{name}: {} is under {heading:?}",
+                    argument.get_id()
+                );
             }
             for help in [command.render_help().to_string(), command.render_long_help().to_string()] {
-                let (own, of_every) = help.split_once(&format!("\n{GLOBAL_OPTIONS}:\n")).unwrap_or_else(|| panic!("{help}"));
+                let (own, of_every) =
+                    help.split_once(&format!("\n{GLOBAL_OPTIONS}:\n")).unwrap_or_else(|| panic!("{help}"));
                 assert!(of_every.contains("--store") && !own.contains("--store"), "{name}: {help}");
                 assert!(own.contains("-h, --help") && !of_every.contains(":\n  "), "{name}: {help}");
                 let usage = own.lines().find(|line| line.starts_with("Usage: ")).unwrap_or_default();

@@ -78,6 +78,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     output.line(&node.to_string())?;
     output.note(&match is_new {
+        true if nodes == 1 => format!("`{id}` begins with it"),
         true => format!("appended to `{id}`, which has {} messages", grouped(nodes)),
         false => format!("`{id}` has it already, as message {node}"),
     });

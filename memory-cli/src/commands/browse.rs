@@ -10,7 +10,13 @@ use memory_core::{
 use serde_json::json;
 
 use super::{level, resolve};
-use crate::{Access, failure::NotFound, globals::Globals, news, open, output::{node_runs, shorten}};
+use crate::{
+    Access,
+    failure::NotFound,
+    globals::Globals,
+    news, open,
+    output::{node_runs, shorten},
+};
 
 /// Shows a conversation level by level.
 #[derive(Debug, ClapArgs)]

@@ -81,7 +81,9 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     let conversation = runtime.memory.conversation(id.clone());
     let last = last_node(&runtime, &id, as_of).await?;
     let (context, news) = match (&args.question, last) {
-        (Some(_), None) => return Err(Usage("a view was shown for its own question: leave the question out".to_owned()).into()),
+        (Some(_), None) => {
+            return Err(Usage("a view was shown for its own question: leave the question out".to_owned()).into());
+        }
         (Some(question), Some(last)) => args.rebuilt(&config, &id, last, question).await?,
         (None, last) => match (conversation.as_of(as_of).await, last) {
             (Err(MemoryError::View(error)), Some(last)) if error.is_not_found() => {
@@ -145,7 +147,10 @@ pub(super) fn print_past(
 
 impl Args {
     fn options(&self) -> anyhow::Result<PromptOptions> {
-        Ok(PromptOptions::new(self.budget).radius(self.radius).least_share(self.least_share).filter(self.filter.filter()?))
+        Ok(PromptOptions::new(self.budget)
+            .radius(self.radius)
+            .least_share(self.least_share)
+            .filter(self.filter.filter()?))
     }
 
     /// What would have been shown after `last`, and what is to be known of it.
@@ -261,7 +266,7 @@ pub(super) fn summary(context: &Prompt) -> String {
     )
 }
 
-fn to_json(id: &ConversationId, question: &str, context: &Prompt, news: &[News]) -> Value {
+pub(super) fn to_json(id: &ConversationId, question: &str, context: &Prompt, news: &[News]) -> Value {
     let piece = |piece: &Piece| {
         json!({
             "id": piece.id(),

@@ -5,7 +5,13 @@ use memory_core::{ConversationId, MessageProof, Node, NodeId, message_to_json};
 use serde_json::{Value, json};
 
 use super::{prove, resolve};
-use crate::{Access, failure::Damage, globals::Globals, open, output::{decimal, known}};
+use crate::{
+    Access,
+    failure::Damage,
+    globals::Globals,
+    open,
+    output::{decimal, known},
+};
 
 /// Prints a message exactly as it was said.
 #[derive(Debug, ClapArgs)]

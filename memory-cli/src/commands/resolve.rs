@@ -30,7 +30,8 @@ pub(super) struct First {
 
 impl First {
     pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
-        conversation(runtime, self.conversation.as_deref()).await
+        let Some(name) = &self.conversation else { return only(runtime, "as the first argument").await };
+        conversation(runtime, Some(name)).await
     }
 }
 
@@ -114,17 +115,8 @@ impl Others {
 
 /// Finds a conversation by its name, or by a unique beginning of its name; without a name, the only one in the store.
 pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow::Result<ConversationId> {
+    let Some(name) = name else { return only(runtime, "by --conversation").await };
     let known = all(runtime).await?;
-    let Some(name) = name else {
-        return match known.as_slice() {
-            [only] => Ok(only.clone()),
-            [] => Err(NotFound("the store holds no conversation: `memory import` and `memory append` begin one".to_owned()).into()),
-            several => {
-                Err(Usage(format!("the store holds {} conversations: say which by --conversation", several.len()))
-                    .into())
-            }
-        };
-    };
     if let Some(exact) = known.iter().find(|id| id.as_str() == name) {
         return Ok(exact.clone());
     }
@@ -143,6 +135,22 @@ pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow:
             Ok(id) => Err(StoreError::unknown_conversation(&id, &known).into()),
             Err(invalid) => Err(Usage(invalid.to_string()).into()),
         },
+    }
+}
+
+/// The only conversation in the store; with several, an error states `how` to say which.
+async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
+    match all(runtime).await?.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => {
+            let why = "the store holds no conversation: `memory import` and `memory append` begin one";
+            Err(NotFound(why.to_owned()).into())
+        }
+        several => {
+            let count = several.len();
+            Err(Usage(format!("the store holds {count} conversations: say which {how} (`memory list` shows them)"))
+                .into())
+        }
     }
 }
 

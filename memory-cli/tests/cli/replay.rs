@@ -193,8 +193,8 @@ fn what_was_asked_for_long_ago_stands_beside_the_history_and_is_shown_again() {
     let [line] = standing.as_slice() else { panic!("one line: {context}") };
     assert_eq!(line["text"], "[Message 1, user]: Always give the time zone when I ask about a meeting.\n");
     assert_eq!(
-        (&line["nodes"][0], &line["source"], &line["reason"]),
-        (&1.into(), &"import".into(), &"standing: instruction".into())
+        (&line["nodes"], &line["source"], &line["reason"]),
+        (&serde_json::json!([[1, 1]]), &"import".into(), &"standing: instruction".into())
     );
     assert_eq!(context["standing_tokens"], line["tokens"]);
     let shown = store.succeed(&ask);

@@ -130,11 +130,7 @@ impl Store for PastStore {
         Box::pin(async { Err(self.read_only()) })
     }
 
-    fn record<'a>(
-        &'a self,
-        _: &'a ConversationId,
-        _: Vec<Event>,
-    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+    fn record<'a>(&'a self, _: &'a ConversationId, _: Vec<Event>) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
         Box::pin(async { Err(self.read_only()) })
     }
 
