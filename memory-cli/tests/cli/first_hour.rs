@@ -264,7 +264,7 @@ fn a_mistake_in_a_command_shows_the_usage_of_that_command() {
         (&["title"], "Usage: memory title [OPTIONS] [CONVERSATION] [TITLE]"),
         (&["fork"], "Usage: memory fork [OPTIONS] [CONVERSATION]"),
         (&["search"], "Usage: memory search"),
-        (&["restore"], "Usage: memory restore <BACKUP>"),
+        (&["restore"], "<BACKUP> [TARGET]"),
     ] {
         let said = store.fail(args, 2);
         assert!(said.contains(usage), "{args:?}: {said}");

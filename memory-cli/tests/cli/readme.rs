@@ -26,7 +26,9 @@ fn the_commands_of_the_readme_work_in_its_order() {
     let script = format!("set -eu\n{}\n", commands.join("\n"));
     let mut shell = Command::new("sh");
     let variables = env::vars().map(|(name, _)| name).filter(|name| name.starts_with("MEMORY_"));
-    variables.for_each(|name| drop(shell.env_remove(name)));
+    variables.for_each(|name| {
+        shell.env_remove(name);
+    });
     // Recall by words: the README says how a model is fetched.
     shell.env("MEMORY_MODELS", home.path().join("models")).env("HOME", home.path()).env("PATH", path);
     shell.env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME");
