@@ -228,8 +228,8 @@ fn check_exists(store: &Path) -> Result<(), NotFound> {
         return Ok(());
     }
     Err(NotFound(format!(
-        "there is no store at {}: `memory import FILE` or `memory append` makes one there, `memory demo --keep DIR` makes \
-         one with a sample; --store or {STORE_VARIABLE} names another",
+        "there is no store at {}: `memory import FILE` or `memory append -c NAME TEXT` makes one there, `memory demo \
+         --keep DIR` makes one with a sample; --store or {STORE_VARIABLE} names another",
         store.display()
     )))
 }

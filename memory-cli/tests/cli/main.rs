@@ -307,7 +307,7 @@ fn no_summary_of_the_sample_holds_what_is_excluded() {
 #[test]
 fn reading_makes_no_store_and_asks_for_no_empty_question() {
     let store = Store::new();
-    store.fail(&["context", "--budget", "700", "anything"], 1);
+    store.fail(&["context", "--budget", "700", "anything"], 3);
     assert!(!fs::exists(store.path("store")).unwrap());
     store.fail(&["search", " "], 2);
     store.fail(&["context", ""], 2);

@@ -9,10 +9,7 @@ const README: &str = include_str!("../../../README.md");
 fn commands() -> Vec<&'static str> {
     let blocks = README.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let of_binary = blocks.filter(|block| block.contains("$ memory "));
-    of_binary
-        .flat_map(str::lines)
-        .map(|line| line.strip_prefix("$ ").unwrap_or_else(|| panic!("no command: {line}")))
-        .collect()
+    of_binary.flat_map(str::lines).map(|line| line.strip_prefix("$ ").unwrap()).collect()
 }
 
 /// A new user with nothing but the binary types them one after the other.
