@@ -77,7 +77,7 @@ mod tests {
             for help in [command.render_help().to_string(), command.render_long_help().to_string()] {
                 let (own, of_every) =
                     help.split_once(&format!("\n{GLOBAL_OPTIONS}:\n")).unwrap_or_else(|| panic!("{help}"));
-                assert!(of_every.contains("--store") && !own.contains("--store"), "{name}: {help}");
+                assert!(of_every.contains("--store <") && !own.contains("--store <"), "{name}: {help}");
                 assert!(
                     own.contains("-h, --help") && of_every.lines().all(|line| line.is_empty() || line.starts_with(' ')),
                     "{name}: {help}"
