@@ -1,9 +1,11 @@
 //! Parses the command line, runs the command and gives the exit code.
 
+mod help;
+
 use std::{error::Error as _, ffi::OsString, io};
 
 use clap::{
-    CommandFactory, Parser, Subcommand,
+    CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use memory_core::one_line;
@@ -11,14 +13,16 @@ use serde_json::json;
 
 use crate::{
     commands::{
-        backup, browse, context, demo, doctor, expand, export, find, fork, import, index, model, plugins, prove,
-        replay, restore, resummarize, search, stats, vacuum, verify, verify_proof,
+        append, backup, browse, context, demo, doctor, expand, export, find, fork, import, index, list, model, pin,
+        plugins, prove, replay, restore, resummarize, search, show, stats, tag, title, vacuum, verify, verify_proof,
     },
     failure::{self, Code},
     globals::{GlobalArgs, Globals},
     output::Output,
     terminal::{Log, To, catch_panics},
 };
+
+pub(crate) use help::GLOBAL_OPTIONS;
 
 /// An agent's memory: every message kept exactly, a small view of all of them, and what matters found again.
 #[derive(Debug, Parser)]
@@ -32,6 +36,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Append one message to a conversation, which begins with it if it is new
+    Append(append::Args),
     /// Read conversations from files into the store
     Import(import::Args),
     /// Write conversations to files that import brings back exactly
@@ -46,6 +52,16 @@ enum Command {
     /// their summaries and views. What is said in one of the two from then on is not in the other. The vectors and
     /// words that recall caches are made again for the new one.
     Fork(fork::Args),
+    /// Keep a message word for word in every view that it fits, or no longer
+    Pin(pin::Args),
+    /// Show, add and remove the tags of a conversation
+    Tag(tag::Args),
+    /// Show or set the title of a conversation
+    Title(title::Args),
+    /// List the conversations, the one that was said something in last first
+    List(list::Args),
+    /// Print messages of a conversation word for word
+    Show(show::Args),
     /// Find the messages that answer a question best
     Search(search::Args),
     /// Find text by a regular expression
@@ -110,11 +126,16 @@ pub fn run(args: Vec<OsString>) -> u8 {
     // First, while this process has one thread.
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
+    let parsed = command().try_get_matches_from(&args).and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
+        Ok((cli, names(&matches)))
+    });
+    let (cli, names) = match parsed {
+        Ok(parsed) => parsed,
         // Help and version are not errors.
         Err(error) if error.use_stderr() && args.iter().any(|arg| arg == "--json") => {
-            return report(Output { json: true }, &failure::Usage(words(error).trim_end().to_owned()).into(), None);
+            let error = failure::Usage(words(error).trim_end().to_owned());
+            return report(Output { json: true }, &error.into(), None, &[]);
         }
         Err(error) => return say(error),
     };
@@ -122,20 +143,35 @@ pub fn run(args: Vec<OsString>) -> u8 {
     start_log(output);
     let globals = match Globals::new(cli.globals) {
         Ok(globals) => globals,
-        Err(error) => return report(output, &error.into(), None),
+        Err(error) => return report(output, &error.into(), None, &names),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
-        Err(error) => return report(output, &anyhow::Error::new(error).context("cannot start"), None),
+        Err(error) => return report(output, &anyhow::Error::new(error).context("cannot start"), None, &names),
     };
     let may_do_without_model = !matches!(cli.command, Command::Model(_));
     match runtime.block_on(dispatch(cli.command, &globals)) {
         Ok(()) => 0,
         Err(error) => {
             let hint = failure::way_round(&error).filter(|_| may_do_without_model);
-            report(output, &error, hint)
+            report(output, &error, hint, &names)
         }
     }
+}
+
+/// The command line, whose help lists the commands by what they are for.
+fn command() -> clap::Command {
+    help::grouped(Cli::command())
+}
+
+/// The names of the command that was given: `["model", "list"]`.
+fn names(mut matches: &clap::ArgMatches) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some((name, of_command)) = matches.subcommand() {
+        names.push(name.to_owned());
+        matches = of_command;
+    }
+    names
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
@@ -143,11 +179,17 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         globals.check_sees_all()?;
     }
     match command {
+        Command::Append(args) => append::run(&args, globals).await,
         Command::Import(args) => import::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,
         Command::Fork(args) => fork::run(&args, globals).await,
+        Command::Pin(args) => pin::run(&args, globals).await,
+        Command::Tag(args) => tag::run(&args, globals).await,
+        Command::Title(args) => title::run(&args, globals).await,
+        Command::List(args) => list::run(&args, globals).await,
+        Command::Show(args) => show::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,
@@ -183,7 +225,7 @@ fn start_log(output: Output) {
     });
 }
 
-fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> u8 {
+fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[String]) -> u8 {
     if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
         // The reader of the output has closed it, as `head` does.
         return 0;
@@ -197,12 +239,19 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>) -> u8 {
         }
         drop(To::Errors.json_line(&value));
     } else if code == Code::Usage {
-        return say(Cli::command().error(ErrorKind::ValueValidation, text));
+        return say(usage(names).error(ErrorKind::ValueValidation, text));
     } else {
         let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
         drop(To::Errors.lines(&format!("error: {text}{hint}")));
     }
     code as u8
+}
+
+/// The command of these names, whose usage is shown beside an error of its.
+fn usage(names: &[String]) -> clap::Command {
+    let mut command = command();
+    command.build();
+    names.iter().fold(command, |command, name| command.find_subcommand(name).cloned().unwrap_or(command))
 }
 
 /// Prints clap's output: help, the version, or an error of the command line.
@@ -249,7 +298,19 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn an_error_of_a_command_shows_the_usage_of_that_command() {
+        let shown = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+            words(usage(&names).error(ErrorKind::ValueValidation, "no"))
+        };
+        assert!(shown(&[]).contains("Usage: memory [OPTIONS] <COMMAND>"), "{}", shown(&[]));
+        assert!(shown(&["expand"]).contains("Usage: memory expand [OPTIONS] <NODE>"), "{}", shown(&["expand"]));
+        let compare = shown(&["model", "compare"]);
+        assert!(compare.contains("Usage: memory model compare [OPTIONS] <A> <B>"), "{compare}");
     }
 
     #[test]
@@ -260,6 +321,6 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        check(&Cli::command());
+        check(&command());
     }
 }

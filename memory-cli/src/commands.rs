@@ -1,5 +1,6 @@
 //! The commands, one a file.
 
+pub(crate) mod append;
 pub(crate) mod backup;
 pub(crate) mod browse;
 pub(crate) mod context;
@@ -11,14 +12,19 @@ pub(crate) mod find;
 pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod index;
+pub(crate) mod list;
 pub(crate) mod model;
+pub(crate) mod pin;
 pub(crate) mod plugins;
 pub(crate) mod prove;
 pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod resummarize;
 pub(crate) mod search;
+pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod tag;
+pub(crate) mod title;
 pub(crate) mod vacuum;
 pub(crate) mod verify;
 pub(crate) mod verify_proof;

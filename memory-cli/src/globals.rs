@@ -2,20 +2,30 @@
 
 mod vectors;
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{Args, builder::FalseyValueParser};
 use memory_core::{Notice, OwnerId};
 use memory_plugins::PluginOptions;
 
 use self::vectors::Vectors;
-use crate::{Access, Config, Recall, failure::Usage, output::Output};
+use crate::{
+    Access, Config, Recall,
+    cli::GLOBAL_OPTIONS,
+    failure::{NotFound, Usage},
+    output::Output,
+};
 
 /// The environment variable that names the store.
 const STORE_VARIABLE: &str = "MEMORY_STORE";
 
 /// The parsed flags.
 #[derive(Debug, Args)]
+#[command(next_help_heading = GLOBAL_OPTIONS)]
 pub(crate) struct GlobalArgs {
     /// The store's directory [default: this user's data directory]
     #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
@@ -149,8 +159,20 @@ impl Globals {
     }
 
     /// The configuration for a command that reads or writes the store.
+    ///
+    /// # Errors
+    /// [`NotFound`] when a command needs a store that exists, and none does: it must not make an empty one.
     pub(crate) fn config(&self, access: Access) -> anyhow::Result<Config> {
-        let store = match &self.args.store {
+        let store = self.store()?;
+        if access != Access::Write {
+            check_exists(&store)?;
+        }
+        Ok(self.config_at(store, access))
+    }
+
+    /// The directory of the store, which need not exist.
+    pub(crate) fn store(&self) -> anyhow::Result<PathBuf> {
+        Ok(match &self.args.store {
             Some(url) if url.contains("://") => {
                 let scheme = url.split("://").next().unwrap_or_default();
                 let why = format!("this build keeps stores in directories only, not at `{scheme}://`");
@@ -159,8 +181,7 @@ impl Globals {
             Some(directory) => PathBuf::from(directory),
             None => Config::default_store()
                 .ok_or_else(|| Usage(format!("this user has no data directory: give --store or {STORE_VARIABLE}")))?,
-        };
-        Ok(self.config_at(store, access))
+        })
     }
 
     /// Refuses a command that works on all conversations of a store when the owner of some is named.
@@ -197,6 +218,20 @@ impl Globals {
         config.lock_timeout = Duration::from_secs(self.args.lock_timeout.into());
         config
     }
+}
+
+/// Refuses a place where no store was ever made. One that lost files to damage is there: `doctor` reports what is whole.
+fn check_exists(store: &Path) -> Result<(), NotFound> {
+    let holds = |name: &str| store.join(name).symlink_metadata().is_ok();
+    let may_be_a_store = store.is_dir() && (holds("FORMAT") || holds("log"));
+    if may_be_a_store || (!store.is_dir() && store.symlink_metadata().is_ok()) {
+        return Ok(());
+    }
+    Err(NotFound(format!(
+        "there is no store at {}: `memory import FILE` or `memory append -c NAME TEXT` makes one there, `memory demo \
+         --keep DIR` makes one with a sample; --store or {STORE_VARIABLE} names another",
+        store.display()
+    )))
 }
 
 fn finite(text: &str) -> Result<f32, String> {

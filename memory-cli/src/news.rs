@@ -35,6 +35,13 @@ pub(crate) enum News {
         /// How many messages more.
         messages: u64,
     },
+    /// A past view that was put together now.
+    NotShown {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Its last message then.
+        node: NodeId,
+    },
     /// A search stopped before a node.
     OutOfTime {
         /// Its conversation.
@@ -66,6 +73,7 @@ impl News {
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
             Self::LongerThanFile { .. } => "longer-than-file",
+            Self::NotShown { .. } => "not-shown",
             Self::OutOfTime { .. } => "out-of-time",
             Self::EndLeftOut { .. } => "end-left-out",
         }
@@ -85,6 +93,11 @@ impl fmt::Display for News {
             Self::LongerThanFile { conversation, messages } => {
                 write!(f, "`{conversation}` goes on for {messages} messages after those of the file")
             }
+            Self::NotShown { conversation, node } => write!(
+                f,
+                "this was not shown: it is what would have been shown after message {node} of `{conversation}`, made now \
+                 with the summaries of now"
+            ),
             Self::OutOfTime { conversation, node, is_last } => {
                 let later = if *is_last { "" } else { ", then with the conversations after it by name" };
                 write!(
@@ -149,6 +162,11 @@ mod tests {
             News::LongerThanFile { .. } => {
                 ("longer-than-file", "`trip` goes on for 3 messages after those of the file")
             }
+            News::NotShown { .. } => (
+                "not-shown",
+                "this was not shown: it is what would have been shown after message 7 of `trip`, made now with the \
+                 summaries of now",
+            ),
             News::OutOfTime { is_last: true, .. } => {
                 ("out-of-time", "time ran out at node 7 of `trip`: go on with -c trip --from 7, or raise --max-seconds")
             }
@@ -175,6 +193,7 @@ mod tests {
             News::SummariesLeftOut { summaries: 3, file: file() },
             News::LongerThanFile { conversation: conversation.clone(), messages: 3 },
             News::EndLeftOut { conversation: conversation.clone(), node, from: 5, length: 9 },
+            News::NotShown { conversation: conversation.clone(), node },
             News::OutOfTime { conversation: conversation.clone(), node, is_last: true },
         ];
         for (news, (code, sentence)) in all.iter().zip(codes(&all).into_iter().zip(sentences(&all))) {

@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use memory_core::{Progress, Timestamp, one_line};
+use memory_core::{NodeRange, Progress, Timestamp, one_line};
 use serde_json::Value;
 
 use crate::{
@@ -181,6 +181,22 @@ pub(crate) fn known(at: Timestamp) -> Option<String> {
     at.is_known().then(|| at.to_string())
 }
 
+/// A number for JSON with at most seven digits that count: as many as a 32-bit float has, and no noise of its
+/// conversion. `null` for what JSON has no number for.
+pub(crate) fn decimal(number: impl Into<f64>) -> Value {
+    format!("{:.6e}", number.into()).parse::<f64>().map_or(Value::Null, Value::from)
+}
+
+/// Runs of numbers for JSON, both ends included, as in `[[1, 10], [15, 15]]`.
+pub(crate) fn runs(runs: impl IntoIterator<Item = (u64, u64)>) -> Value {
+    runs.into_iter().map(|(first, last)| Value::from(vec![first, last])).collect()
+}
+
+/// Runs of nodes for JSON, as [`runs`].
+pub(crate) fn node_runs<'a>(nodes: impl IntoIterator<Item = &'a NodeRange>) -> Value {
+    runs(nodes.into_iter().map(|run| (run.first().get(), run.last().get())))
+}
+
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -205,6 +221,24 @@ mod tests {
         check(999, "999");
         check(1_000, "1,000");
         check(1_234_567, "1,234,567");
+    }
+
+    #[test]
+    fn a_decimal_has_no_digits_of_its_conversion() {
+        let check = |number: f64, expected: &str| assert_eq!(decimal(number).to_string(), expected);
+        check(0.3_f32.into(), "0.3");
+        check(1.0 / 3.0, "0.3333333");
+        check(-123_456.789, "-123456.8");
+        check(0.0, "0.0");
+        check(1e-9, "1e-9");
+        check(f64::NAN, "null");
+        check(f64::INFINITY, "null");
+    }
+
+    #[test]
+    fn runs_have_one_form() {
+        assert_eq!(runs([(1, 10), (15, 15)]).to_string(), "[[1,10],[15,15]]");
+        assert_eq!(runs([]).to_string(), "[]");
     }
 
     #[test]

@@ -25,7 +25,7 @@
 //! Engines in other crates implement the ports. A program holds each of them as `Arc<dyn Port>`:
 //!
 //! - [`Store`] keeps conversations; [`Source`], which every store is, is the little of it that a searcher reads.
-//!   [`OwnedStore`] shows those of one owner. [`BlockCache`] keeps derived data between runs. [`Derived`] lists, checks
+//!   [`OwnedStore`] shows those of one owner, [`PastStore`] one as it was. [`BlockCache`] keeps derived data between runs. [`Derived`] lists, checks
 //!   and forgets everything that is derived.
 //! - [`Embedder`], [`TokenEmbedder`] and [`Reranker`] run models for search. [`VectorIndex`] and [`TokenIndex`] keep
 //!   the vectors.
@@ -105,13 +105,13 @@ pub use port::{
     ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
     DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack,
     HeldInMemory, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry, ImportanceScorer,
-    IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, Place,
-    Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker, RetrieveError,
-    Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Slot, Source,
-    Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder,
-    TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit,
-    VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece,
-    ViewRequest, WrittenSummary,
+    IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, PastStore,
+    Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker,
+    RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
+    Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter,
+    TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError,
+    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody,
+    ViewPiece, ViewRequest, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

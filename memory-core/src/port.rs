@@ -17,6 +17,7 @@ mod losses;
 mod manager;
 mod notice;
 mod owned;
+mod past;
 mod place;
 mod reranker;
 mod retriever;
@@ -51,6 +52,7 @@ pub use manager::{
 };
 pub use notice::Notice;
 pub use owned::OwnedStore;
+pub use past::PastStore;
 pub use place::Place;
 pub use reranker::{RerankError, Reranker};
 pub use retriever::{

@@ -2,7 +2,10 @@
 
 use std::{io, sync::Arc};
 
-use memory_core::{Embedder, ModelId, OwnedStore, Retriever, Store, StoreError, TokenIndex, VectorError, VectorIndex};
+use memory_core::{
+    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Retriever, Store, StoreError, TokenIndex,
+    VectorError, VectorIndex,
+};
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory, MemoryBuilder};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
@@ -107,6 +110,23 @@ pub fn open(config: &Config) -> Result<Parts, OpenError> {
     assemble(config, store, embedder)
 }
 
+/// Opens the parts over one conversation as it was when it ended with `last`, for reading alone. They show what would have
+/// been shown then, with the summaries and the model of now.
+///
+/// # Errors
+/// [`OpenError`], also where there is no such conversation or message.
+pub async fn open_past(config: &Config, conversation: &ConversationId, last: NodeId) -> Result<Parts, OpenError> {
+    let config = config.clone().access(Access::Read);
+    let log = Arc::new(open_log(&config)?);
+    let past = PastStore::new(seen(&config, &log), conversation.clone(), last).await?;
+    let embedder = match config.recall {
+        Recall::Words => None,
+        Recall::Hybrid => Some(embedding::of_store(&config, log.may_write())?),
+    };
+    // The words on disk are those of the whole conversation.
+    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, |memory, _, _| memory)
+}
+
 /// Wires the parts over `store` with that embedding model.
 ///
 /// # Errors
@@ -126,6 +146,25 @@ pub(crate) fn assemble_with(
     embedder: Option<Arc<dyn Embedder>>,
     change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
+    let words = Some(Arc::new(BlockFiles::beside(&store)));
+    let seen = Seen { store: seen(config, &store), words };
+    wire(config, store, seen, embedder, change)
+}
+
+/// What is seen of a log.
+struct Seen {
+    store: Arc<dyn Store>,
+    /// The words of all of it, as far as they are on disk.
+    words: Option<Arc<BlockFiles>>,
+}
+
+fn wire(
+    config: &Config,
+    store: Arc<LogStore>,
+    Seen { store: seen, words }: Seen,
+    embedder: Option<Arc<dyn Embedder>>,
+    change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
+) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
         let options = AutoOptions::default().method(config.vectors);
@@ -142,11 +181,11 @@ pub(crate) fn assemble_with(
         );
         Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
-    let words = Arc::new(BlockFiles::beside(&store));
-    let seen = seen(config, &store);
-    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone())
-        .word_cache(words)
-        .hold_words_at_most(config.held_bytes);
+    let mut retriever =
+        HybridRetriever::new(seen.clone(), embedder, vectors.clone()).hold_words_at_most(config.held_bytes);
+    if let Some(words) = words {
+        retriever = retriever.word_cache(words);
+    }
     if let Some(tokens) = &tokens {
         retriever = retriever.token_index(Arc::clone(tokens));
     }

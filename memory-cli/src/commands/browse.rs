@@ -10,7 +10,13 @@ use memory_core::{
 use serde_json::json;
 
 use super::{level, resolve};
-use crate::{Access, failure::NotFound, globals::Globals, news, open, output::shorten};
+use crate::{
+    Access,
+    failure::NotFound,
+    globals::Globals,
+    news, open,
+    output::{node_runs, shorten},
+};
 
 /// Shows a conversation level by level.
 #[derive(Debug, ClapArgs)]
@@ -88,8 +94,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let rows: Vec<_> = entries
             .iter()
             .map(|e| {
-                json!({"level": e.level.as_str(), "first": e.nodes.first().get(), "last": e.nodes.last().get(),
-                            "lines": e.lines, "tokens": e.tokens, "text": e.text, "written_by": e.written_by})
+                json!({"level": e.level.as_str(), "nodes": node_runs([&e.nodes]), "lines": e.lines, "tokens": e.tokens, "text": e.text, "written_by": e.written_by})
             })
             .collect();
         let value = json!({"conversation": id.as_str(), "entries": rows, "next": next.map(NodeId::get),

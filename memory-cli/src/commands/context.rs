@@ -3,22 +3,25 @@
 use std::io;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Conversations, NodeId, Timestamp, ViewId};
-use memory_hooks::{AsOf, Piece, Prompt, PromptOptions, SourceClass};
+use memory::parts::Parts;
+use memory_core::{ConversationId, Conversations, NodeId, Notice, Timestamp, ViewId};
+use memory_hooks::{AsOf, MemoryError, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
 use super::{filter::FilterArgs, resolve};
 use crate::{
-    Access, compared,
+    Access, Config, compared,
+    failure::{NotFound, Usage},
     globals::Globals,
-    news, open,
-    output::{Output, grouped},
+    news::{self, News},
+    open,
+    output::{Output, grouped, node_runs},
 };
 
 /// Prints what a model would be shown for a question.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The question
+    /// The question; with --as-of, what would have been shown for it then
     #[arg(value_parser = resolve::question, required_unless_present = "as_of")]
     question: Option<String>,
     #[command(flatten)]
@@ -35,8 +38,6 @@ pub(crate) struct Args {
     /// The share of the budget left for recall that the simplest question gets, 0 to 1; more complex ones get more
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
     least_share: f32,
-    #[command(flatten)]
-    filter: FilterArgs,
     /// When the question is asked, as stated to the model; by default the time of the last message
     #[arg(long, value_name = "TIME", conflicts_with = "as_of")]
     now: Option<Timestamp>,
@@ -57,9 +58,13 @@ pub(crate) struct Args {
     #[arg(long)]
     no_record: bool,
     /// Print what was shown last before the conversation went on after a node, or until a time, byte for byte; vN is
-    /// view N of `memory replay`
-    #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["question", "no_record", "scope"])]
+    /// view N of `memory replay`. Where nothing was shown by then, and for a question, it prints what would have been
+    /// shown, and says so
+    #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["no_record", "scope"])]
     as_of: Option<AsOf>,
+    // The last, since its heading would stand over what follows it.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -70,13 +75,53 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Result<()> {
-    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let config = globals.config(Access::Read)?;
+    let runtime = open(&config.clone().without_model())?;
     let id = args.conversation.id(&runtime).await?;
-    let context = runtime.memory.conversation(id.clone()).as_of(as_of).await?;
+    let conversation = runtime.memory.conversation(id.clone());
+    let last = last_node(&runtime, &id, as_of).await?;
+    let (context, news) = match (&args.question, last) {
+        (Some(_), None) => {
+            return Err(Usage("a view was shown for its own question: leave the question out".to_owned()).into());
+        }
+        (Some(question), Some(last)) => args.rebuilt(&config, &id, last, question).await?,
+        (None, last) => match (conversation.as_of(as_of).await, last) {
+            (Err(MemoryError::View(error)), Some(last)) if error.is_not_found() => {
+                args.rebuilt(&config, &id, last, "").await?
+            }
+            (shown, _) => (shown?, Vec::new()),
+        },
+    };
+    let output = globals.output;
     if args.messages {
-        return Ok(globals.output.value(&context.messages().to_json())?);
+        if output.json {
+            // The request itself has no place for it.
+            news.iter().for_each(|one| tracing::warn!("{one}"));
+        }
+        news::print(output, &news);
+        return Ok(output.value(&context.messages().to_json())?);
     }
-    print_past(globals.output, &id, &context, args.raw, args.explain)
+    print_past(output, &id, &context, &news, Form { raw: args.raw, explain: args.explain })
+}
+
+/// The last message that was there then; `None` for a view, which states it itself.
+async fn last_node(runtime: &Parts, id: &ConversationId, as_of: AsOf) -> anyhow::Result<Option<NodeId>> {
+    let AsOf::Time(at) = as_of else {
+        return Ok(if let AsOf::Node(node) = as_of { Some(node) } else { None });
+    };
+    let outline = runtime.store.outline(id).await?;
+    let said = outline.iter().take_while(|node| node.at <= at).count();
+    let none = || NotFound(format!("nothing was said in `{id}` until {at}"));
+    Ok(Some(NodeId::new(said as u64).ok_or_else(none)?))
+}
+
+/// How a view is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// Exactly.
+    pub(super) raw: bool,
+    /// With its pieces.
+    pub(super) explain: bool,
 }
 
 /// Prints a past view in the form of a present one.
@@ -84,17 +129,48 @@ pub(super) fn print_past(
     output: Output,
     id: &ConversationId,
     context: &Prompt,
-    raw: bool,
-    with_pieces: bool,
+    news: &[News],
+    form: Form,
 ) -> anyhow::Result<()> {
-    if output.json && !raw {
-        return Ok(output.value(&to_json(id, context.question(), context))?);
+    if output.json && !form.raw {
+        return Ok(output.value(&to_json(id, context.question(), context, news))?);
     }
-    print(output, context, raw)?;
-    if with_pieces {
+    print(output, context, news, form.raw)?;
+    if let Some(view) = context.view {
+        output.note(&format!("view v{view}, shown after {} messages", grouped(context.nodes)));
+    }
+    if form.explain {
         explain(output, context)?;
     }
     Ok(())
+}
+
+impl Args {
+    fn options(&self) -> anyhow::Result<PromptOptions> {
+        Ok(PromptOptions::new(self.budget)
+            .radius(self.radius)
+            .least_share(self.least_share)
+            .filter(self.filter.filter()?))
+    }
+
+    /// What would have been shown after `last`, and what is to be known of it.
+    async fn rebuilt(
+        &self,
+        config: &Config,
+        id: &ConversationId,
+        last: NodeId,
+        question: &str,
+    ) -> anyhow::Result<(Prompt, Vec<News>)> {
+        // Nothing is recalled without a question.
+        let config = if question.is_empty() { config.clone().without_model() } else { config.clone() };
+        let past = memory::parts::open_past(&config, id, last).await?;
+        let options = self.options()?.record(false);
+        let mut context = past.memory.conversation(id.clone()).prompt(question, &options).await?;
+        if question.is_empty() {
+            context.notices.retain(|notice| !matches!(notice, Notice::EmptyQuestion));
+        }
+        Ok((context, vec![News::NotShown { conversation: id.clone(), node: last }]))
+    }
 }
 
 async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<()> {
@@ -112,13 +188,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         runtime.memory.conversation(of.clone()).index(&bar).await?;
         bar.finish();
     }
-    let mut options = PromptOptions::new(args.budget)
-        .radius(args.radius)
-        .least_share(args.least_share)
-        .scope(scope)
-        .filter(args.filter.filter()?)
-        .now(args.now)
-        .record(!args.no_record);
+    let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
     options.instructions.clone_from(&args.system);
     let mut context = conversation.prompt(question, &options).await?;
     globals.keep_news(&mut context.notices);
@@ -127,9 +197,9 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         return Ok(output.value(&context.messages().to_json())?);
     }
     if output.json && !args.raw {
-        return Ok(output.value(&to_json(&id, question, &context))?);
+        return Ok(output.value(&to_json(&id, question, &context, &[]))?);
     }
-    print(output, &context, args.raw)?;
+    print(output, &context, &[], args.raw)?;
     if args.explain {
         explain(output, &context)?;
     }
@@ -159,12 +229,13 @@ pub(super) fn view(text: &str) -> Result<ViewId, String> {
     ViewId::new(number).ok_or_else(|| "views are numbered from 1".to_owned())
 }
 
-fn print(output: Output, context: &Prompt, raw: bool) -> anyhow::Result<()> {
+fn print(output: Output, context: &Prompt, news: &[News], raw: bool) -> anyhow::Result<()> {
     if raw {
         output.exactly(context.text())?;
     } else {
         output.text(context.text())?;
     }
+    news::print(output, news);
     news::print(output, &news::of(context.notices.iter().cloned()));
     output.note(&summary(context));
     Ok(())
@@ -195,14 +266,13 @@ pub(super) fn summary(context: &Prompt) -> String {
     )
 }
 
-fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
+pub(super) fn to_json(id: &ConversationId, question: &str, context: &Prompt, news: &[News]) -> Value {
     let piece = |piece: &Piece| {
-        let nodes: Vec<u64> = piece.nodes.iter().flat_map(|run| run.iter()).map(|node| node.get()).collect();
         json!({
             "id": piece.id(),
             "kind": piece.kind.as_str(),
             "conversation": piece.nodes.map(|_| piece.conversation.as_ref().unwrap_or(id).as_str()),
-            "nodes": nodes,
+            "nodes": node_runs(&piece.nodes),
             "speaker": piece.speaker,
             "times": piece.times.map(|times| times.map(|at| at.to_string())),
             "tokens": piece.tokens,
@@ -211,7 +281,7 @@ fn to_json(id: &ConversationId, question: &str, context: &Prompt) -> Value {
             "text": piece.text,
         })
     };
-    let news = news::of(context.notices.iter().cloned());
+    let news: Vec<_> = news.iter().cloned().chain(news::of(context.notices.iter().cloned())).collect();
     json!({
         "conversation": id.as_str(),
         "question": question,

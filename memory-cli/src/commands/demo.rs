@@ -4,17 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Message, NodeId};
-use memory_hooks::{PieceKind, PromptOptions};
+use memory_core::{ConversationId, Message, Node, NodeId, Timestamp, Verification};
+use memory_hooks::{Piece, PieceKind, Prompt, PromptOptions};
+use serde_json::{Value, json};
 
-use super::{context, import, verify};
+use super::{
+    context, expand,
+    import::{self, Imported},
+    verify,
+};
 use crate::{
     Access,
-    failure::Usage,
     globals::Globals,
     import::{ImportedConversation, jsonl},
     open,
-    output::{grouped, shorten},
+    output::{Output, decimal, grouped, shorten},
     target::Target,
 };
 
@@ -29,10 +33,18 @@ pub(crate) struct Args {
     keep: Option<PathBuf>,
 }
 
+/// What the demo shows.
+struct Shown {
+    imported: Imported,
+    asked: Prompt,
+    /// How many summaries there are, none of which holds the number.
+    summaries: usize,
+    /// The message with the number.
+    node: Node,
+    verification: Verification,
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    if globals.output.json {
-        return Err(Usage("the demo shows text: leave --json out".to_owned()).into());
-    }
     let temporary = tempfile::tempdir().context("cannot make a temporary directory")?;
     let directory = args.keep.clone().unwrap_or_else(|| temporary.path().join("store"));
     if let Some(kept) = &args.keep {
@@ -46,6 +58,40 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
     let imported = ImportedConversation { id: id.clone(), messages };
     let imported = import::import(&runtime.memory, imported, true, output).await?;
+    if !output.json {
+        print_imported(output, &imported)?;
+    }
+
+    let conversation = runtime.memory.conversation(id.clone());
+    let asked = conversation.prompt(QUESTION, &PromptOptions::default()).await?;
+    if !output.json {
+        print_asked(output, &asked)?;
+    }
+
+    let summaries = runtime.store.summaries(&id).await?;
+    ensure!(
+        summaries.iter().all(|summary| !summary.body.text.contains(&secret.number)),
+        "a summary holds what is excluded from summaries"
+    );
+    let node = conversation.expand(secret.node).await?;
+    let verification = runtime.store.verify(Some(&id)).await?;
+    let shown = Shown { imported, asked, summaries: summaries.len(), node, verification };
+    let found = shown.asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
+    let found = found.context("the number that was said early on is not in the context")?;
+    if output.json {
+        output.value(&shown.to_json(&id, found, args.keep.as_deref()))?;
+    } else {
+        shown.print_found(output, found)?;
+        if args.keep.is_some() {
+            output.note(&format!("the store stays in {}", directory.display()));
+        }
+        output.line(&verify::last_line(&shown.verification))?;
+    }
+    ensure!(shown.verification.is_whole(), "the demo's store is damaged");
+    Ok(())
+}
+
+fn print_imported(output: Output, imported: &Imported) -> anyhow::Result<()> {
     output.line(&format!("1. A conversation of {} messages goes in, word for word.", imported.read))?;
     imported.news.iter().for_each(|news| output.note(&format!("   note: {news}")));
     let stats = &imported.stats;
@@ -56,49 +102,58 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         stats.compression_ratio()
     ))?;
     let [full, summary, meta, archive] = stats.nodes_per_level;
-    output
-        .line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?;
+    Ok(output
+        .line(&format!("   {full} messages FULL, {summary} as SUMMARY, {meta} under META, {archive} under ARCHIVE"))?)
+}
 
-    let conversation = runtime.memory.conversation(id.clone());
-    let asked = conversation.prompt(QUESTION, &PromptOptions::default()).await?;
+fn print_asked(output: Output, asked: &Prompt) -> anyhow::Result<()> {
     output.line("")?;
     output.line(&format!("2. What a model is shown for \"{QUESTION}\""))?;
-    output.line(&format!("   {}", context::summary(&asked)))?;
+    output.line(&format!("   {}", context::summary(asked)))?;
     let pieces: Vec<_> = asked.pieces.iter().filter(|piece| piece.kind != PieceKind::Recalled).take(4).collect();
     pieces.iter().try_for_each(|piece| output.line(&format!("   | {}", shorten(&piece.text, 110))))?;
-    output.line("   | …")?;
+    Ok(output.line("   | …")?)
+}
 
-    let summaries = runtime.store.summaries(&id).await?;
-    ensure!(
-        summaries.iter().all(|summary| !summary.body.text.contains(&secret.number)),
-        "a summary holds what is excluded from summaries"
-    );
-    let found = asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
-    let found = found.context("the number that was said early on is not in the context")?;
-    output.line("")?;
-    output.line(&format!(
-        "3. The number was said once, in message {}, and is excluded from all {} summaries.",
-        secret.node,
-        summaries.len()
-    ))?;
-    output.line(&format!("   Recall finds it: {}", found.reason))?;
-    output.line(&format!("   | {}", shorten(&found.text, 110)))?;
+impl Shown {
+    fn print_found(&self, output: Output, found: &Piece) -> anyhow::Result<()> {
+        output.line("")?;
+        output.line(&format!(
+            "3. The number was said once, in message {}, and is excluded from all {} summaries.",
+            self.node.id, self.summaries
+        ))?;
+        output.line(&format!("   Recall finds it: {}", found.reason))?;
+        output.line(&format!("   | {}", shorten(&found.text, 110)))?;
 
-    let node = conversation.expand(secret.node).await?;
-    output.line("")?;
-    output.line(&format!("4. `memory expand {}` gives the message exactly:", secret.node))?;
-    let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
-    textwrap::wrap(&node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
+        output.line("")?;
+        output.line(&format!("4. `memory expand {}` gives the message exactly:", self.node.id))?;
+        let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
+        textwrap::wrap(&self.node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
 
-    let verification = runtime.store.verify(Some(&id)).await?;
-    output.line("")?;
-    output.line("5. Everything is read back from disk and hashed again:")?;
-    if args.keep.is_some() {
-        output.note(&format!("the store stays in {}", directory.display()));
+        output.line("")?;
+        Ok(output.line("5. Everything is read back from disk and hashed again:")?)
     }
-    output.line(&verify::last_line(&verification))?;
-    ensure!(verification.is_whole(), "the demo's store is damaged");
-    Ok(())
+
+    /// The same; each part is a part of what the command of its name prints.
+    fn to_json(&self, id: &ConversationId, found: &Piece, kept: Option<&Path>) -> Value {
+        let Self { imported, asked, summaries, node, verification } = self;
+        let stats = &imported.stats;
+        let [full, summary, meta, archive] = stats.nodes_per_level;
+        json!({
+            "store": kept,
+            "import": {
+                "read": imported.read,
+                "shown_tokens": stats.shown_tokens,
+                "view_tokens": stats.view_tokens,
+                "compression_ratio": decimal(stats.compression_ratio()),
+                "nodes_per_level": {"full": full, "summary": summary, "meta": meta, "archive": archive},
+            },
+            "context": context::to_json(id, QUESTION, asked, &imported.news),
+            "found": {"node": node.id.get(), "summaries": summaries, "reason": found.reason, "text": found.text},
+            "expand": expand::to_json(id, node),
+            "verify": verify::to_json(verification),
+        })
+    }
 }
 
 struct Secret {
@@ -107,7 +162,7 @@ struct Secret {
 }
 
 /// The message that asks to be excluded from summaries, and the number in it.
-fn secret(messages: &[(Message, Option<memory_core::Timestamp>)]) -> anyhow::Result<Secret> {
+fn secret(messages: &[(Message, Option<Timestamp>)]) -> anyhow::Result<Secret> {
     let index = messages.iter().position(|(message, _)| message.keep_out_of_summaries);
     let index = index.context("the sample excludes no message from summaries")?;
     let text = messages.get(index).map(|(message, _)| message.text()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `memory doctor`: reports what is damaged, what is whole and what to do, and makes a new store from what is whole.
 
-use std::{io, path::PathBuf};
+use std::{io, ops::RangeInclusive, path::PathBuf};
 
 use clap::Args as ClapArgs;
 use memory_store::{ConversationLabel, ConversationReport, Diagnosis, examine, salvage};
@@ -10,7 +10,7 @@ use crate::{
     Access,
     failure::Damage,
     globals::Globals,
-    output::{Output, grouped},
+    output::{Output, grouped, node_runs, runs},
 };
 
 /// Reports what is damaged, what is whole, and what to do.
@@ -157,7 +157,7 @@ fn what_to_do(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
         return output.line("nothing is damaged: what is missing was lost before this store was salvaged");
     }
     output.line("Messages that are whole can be used as they are. To repair the rest, before anything is written:")?;
-    output.line("  with a backup     memory restore BACKUP --to DIR, beside this store")?;
+    output.line("  with a backup     memory restore BACKUP DIR, beside this store")?;
     output.line("  without one       memory doctor --salvage DIR makes a new store of all that is whole")
 }
 
@@ -169,7 +169,7 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
             let lost: Vec<_> = finding
                 .lost
                 .iter()
-                .map(|(label, nodes)| json!({"conversation": label_json(label), "nodes": nodes.to_string()}))
+                .map(|(label, nodes)| json!({"conversation": label_json(label), "nodes": node_runs([nodes])}))
                 .collect();
             json!({
                 "path": finding.path,
@@ -185,18 +185,18 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
         .conversations
         .iter()
         .map(|conversation| {
-            let lost_summaries = conversation.lost_summaries.iter().map(|run| [run.start(), run.end()]);
+            let numbers = |lost: &[RangeInclusive<u64>]| runs(lost.iter().map(|run| (*run.start(), *run.end())));
             json!({
                 "conversation": label_json(&conversation.label),
                 "whole": conversation.is_whole(),
                 "nodes": conversation.nodes,
                 "verified": conversation.verified,
                 "root": conversation.root.to_string(),
-                "lost": conversation.lost.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "lost": node_runs(&conversation.lost),
                 "summaries": conversation.summaries,
-                "lost_summaries": lost_summaries.collect::<Vec<_>>(),
+                "lost_summaries": numbers(&conversation.lost_summaries),
                 "views": conversation.views,
-                "lost_views": conversation.lost_views.iter().map(|run| [run.start(), run.end()]).collect::<Vec<_>>(),
+                "lost_views": numbers(&conversation.lost_views),
                 "orphaned_summaries": conversation.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),
                 "may_have_lost_more": conversation.may_have_lost_more,
             })

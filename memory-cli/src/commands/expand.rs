@@ -5,7 +5,13 @@ use memory_core::{ConversationId, MessageProof, Node, NodeId, message_to_json};
 use serde_json::{Value, json};
 
 use super::{prove, resolve};
-use crate::{Access, failure::Damage, globals::Globals, open, output::known};
+use crate::{
+    Access,
+    failure::Damage,
+    globals::Globals,
+    open,
+    output::{decimal, known},
+};
 
 /// Prints a message exactly as it was said.
 #[derive(Debug, ClapArgs)]
@@ -36,13 +42,19 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if globals.output.json && !args.raw {
         return Ok(globals.output.value(&to_json(&id, &node))?);
     }
-    let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
-    globals.output.note(&format!("{id}, node {}: {}, {at}", node.id, node.message.speaker_or_role()));
+    globals.output.note(&format!("{id}, node {}", heading(&node)));
     let text = node.message.text();
     if args.raw { globals.output.exactly(&text) } else { Ok(globals.output.text(&text)?) }
 }
 
-fn to_json(id: &ConversationId, node: &Node) -> Value {
+/// The number of a message, who said it and when.
+pub(super) fn heading(node: &Node) -> String {
+    let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
+    let pinned = if node.pinned { ", pinned" } else { "" };
+    format!("{}: {}, {at}{pinned}", node.id, node.message.speaker_or_role())
+}
+
+pub(super) fn to_json(id: &ConversationId, node: &Node) -> Value {
     json!({
         "conversation": id.as_str(),
         "node": node.id.get(),
@@ -50,7 +62,7 @@ fn to_json(id: &ConversationId, node: &Node) -> Value {
         "kind": node.kind().as_str(),
         "tokens": node.tokens,
         "lines": node.line_count,
-        "importance": node.importance,
+        "importance": decimal(node.importance),
         "pinned": node.pinned,
         "message": message_to_json(&node.message),
         "text": node.message.text(),

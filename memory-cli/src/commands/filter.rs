@@ -36,8 +36,9 @@ pub(super) struct FilterArgs {
     level: Vec<Level>,
 }
 
+/// A role on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum RoleName {
+pub(super) enum RoleName {
     User,
     Assistant,
     System,
@@ -61,7 +62,7 @@ impl FilterArgs {
 }
 
 impl RoleName {
-    fn role(self) -> Role {
+    pub(super) fn role(self) -> Role {
         match self {
             Self::User => Role::User,
             Self::Assistant => Role::Assistant,

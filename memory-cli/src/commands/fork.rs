@@ -17,9 +17,8 @@ use crate::{
 /// Continues a conversation from one of its messages as a new one.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The conversation, or the beginning of its name [default: the only one]
-    #[arg(value_name = "ID")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversation: resolve::First,
     /// The last message that both have in common [default: the last one]
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]
     at: Option<NodeId>,
@@ -31,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
     let store = runtime.store.as_ref();
-    let parent = resolve::conversation(&runtime, args.conversation.as_deref()).await?;
+    let parent = args.conversation.id(&runtime).await?;
     let last = || async { anyhow::Ok(NodeId::new(store.conversation(&parent).await?.nodes)) };
     let node = match args.at {
         Some(node) => node,

@@ -21,7 +21,7 @@ use crate::{
     import::{ImportedConversation, eval, jsonl},
     news::{self, News},
     open,
-    output::{Output, grouped},
+    output::{Output, decimal, grouped},
 };
 use exported::Restored;
 
@@ -213,8 +213,9 @@ fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Res
             .map(|i| {
                 json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new, "nodes": i.stats.nodes,
                             "tokens": i.stats.tokens, "view_tokens": i.stats.view_tokens,
-                            "append_seconds": i.append.as_secs_f64(), "compact_seconds": i.compact.as_secs_f64(),
-                            "index_seconds": i.index.as_secs_f64()})
+                            "append_seconds": decimal(i.append.as_secs_f64()),
+                            "compact_seconds": decimal(i.compact.as_secs_f64()),
+                            "index_seconds": decimal(i.index.as_secs_f64())})
             })
             .chain(restored.iter().map(exported::to_json))
             .collect();

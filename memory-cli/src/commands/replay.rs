@@ -49,7 +49,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let conversation = runtime.memory.conversation(id.clone());
     if let Some(view) = args.view {
         let shown = conversation.as_of(AsOf::View(view)).await?;
-        return context::print_past(globals.output, &id, &shown, args.raw, args.explain);
+        let form = context::Form { raw: args.raw, explain: args.explain };
+        return context::print_past(globals.output, &id, &shown, &[], form);
     }
     let last = conversation.last_view().await?.map_or(0, ViewId::get);
     if args.check {

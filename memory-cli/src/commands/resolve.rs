@@ -2,7 +2,7 @@
 
 use clap::Args;
 use memory::parts::Parts;
-use memory_core::{ConversationId, Conversations, NodeId, NodeRange, StoreError};
+use memory_core::{ConversationId, ConversationState, Conversations, NodeId, NodeRange, StoreError};
 
 use crate::failure::{Damage, NotFound, Usage};
 
@@ -17,6 +17,21 @@ pub(super) struct One {
 impl One {
     pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         conversation(runtime, self.conversation.as_deref()).await
+    }
+}
+
+/// The conversation of a command, as its first argument.
+#[derive(Debug, Args)]
+pub(super) struct First {
+    /// The conversation, or the beginning of its name [default: the only one]
+    #[arg(value_name = "CONVERSATION")]
+    conversation: Option<String>,
+}
+
+impl First {
+    pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
+        let Some(name) = &self.conversation else { return only(runtime, "as the first argument").await };
+        conversation(runtime, Some(name)).await
     }
 }
 
@@ -100,17 +115,8 @@ impl Others {
 
 /// Finds a conversation by its name, or by a unique beginning of its name; without a name, the only one in the store.
 pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow::Result<ConversationId> {
+    let Some(name) = name else { return only(runtime, "by --conversation").await };
     let known = all(runtime).await?;
-    let Some(name) = name else {
-        return match known.as_slice() {
-            [only] => Ok(only.clone()),
-            [] => Err(NotFound("the store holds no conversation: import one first".to_owned()).into()),
-            several => {
-                Err(Usage(format!("the store holds {} conversations: say which by --conversation", several.len()))
-                    .into())
-            }
-        };
-    };
     if let Some(exact) = known.iter().find(|id| id.as_str() == name) {
         return Ok(exact.clone());
     }
@@ -132,9 +138,30 @@ pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow:
     }
 }
 
+/// The only conversation in the store; with several, an error states `how` to say which.
+async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
+    match all(runtime).await?.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => {
+            let why = "the store holds no conversation: `memory import` and `memory append` begin one";
+            Err(NotFound(why.to_owned()).into())
+        }
+        several => {
+            let count = several.len();
+            Err(Usage(format!("the store holds {count} conversations: say which {how} (`memory list` shows them)"))
+                .into())
+        }
+    }
+}
+
 /// All conversations, by name.
 pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
-    let known: Vec<_> = runtime.store.conversations().await?.into_iter().map(|state| state.id).collect();
+    Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
+}
+
+/// The states of all conversations, by name.
+pub(super) async fn states(runtime: &Parts) -> anyhow::Result<Vec<ConversationState>> {
+    let known = runtime.store.conversations().await?;
     // A damaged log without conversations may have lost them, so an empty answer would be wrong.
     if known.is_empty() && !runtime.log.report().damage.is_empty() {
         return Err(Damage(format!("no conversation can be read: {}", damage(runtime))).into());

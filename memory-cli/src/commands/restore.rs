@@ -17,15 +17,18 @@ pub(crate) struct Args {
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
     /// The store to make, in a directory that is empty or does not exist yet [default: that of --store]
-    #[arg(long, value_name = "DIR")]
+    #[arg(value_name = "TARGET")]
+    target: Option<PathBuf>,
+    /// The same as TARGET, as earlier versions took it
+    #[arg(long, value_name = "DIR", conflicts_with = "target", hide = true)]
     to: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
-    let target = match &args.to {
+    let target = match args.target.as_ref().or(args.to.as_ref()) {
         Some(target) => target.clone(),
-        None => globals.config(Access::Read)?.store,
+        None => globals.store()?,
     };
     let bar = output.bar("checking");
     let report = memory_store::restore(&args.backup, &target, &bar)?;

@@ -11,9 +11,8 @@ use crate::{Access, globals::Globals, open, output::grouped};
 /// Writes summaries again.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The conversation, or the beginning of its name [default: the only one]
-    #[arg(value_name = "CONVERSATION")]
-    conversation: Option<String>,
+    #[command(flatten)]
+    conversation: resolve::First,
     /// Only summaries of at least one of these messages: 40-80, or 40 alone [default: all]
     #[arg(long, value_name = "FIRST-LAST", value_parser = resolve::nodes)]
     nodes: Option<NodeRange>,
@@ -24,7 +23,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
-    let id = resolve::conversation(&runtime, args.conversation.as_deref()).await?;
+    let id = args.conversation.id(&runtime).await?;
     let output = globals.output;
     let what = Resummarize::default().nodes(args.nodes).level(args.level);
     let bar = output.bar("summarizing");

@@ -19,7 +19,7 @@ use crate::{
     compared::{self, Compared},
     globals::Globals,
     news, open,
-    output::{Field, Line, grouped, known, single_spaced},
+    output::{Field, Line, decimal, grouped, known, single_spaced},
 };
 
 /// Finds the messages that answer a question best.
@@ -30,8 +30,6 @@ pub(crate) struct Args {
     question: String,
     #[command(flatten)]
     conversations: resolve::SeveralOrAll,
-    #[command(flatten)]
-    filter: FilterArgs,
     /// The most hits
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
@@ -44,6 +42,9 @@ pub(crate) struct Args {
     /// Also say why each hit has its rank
     #[arg(long)]
     explain: bool,
+    // The last, since its heading would stand over what follows it.
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -70,7 +71,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     if output.json {
         let hits: Vec<_> = hits.iter().map(|hit| to_json(hit, &args.question)).collect();
-        let step = |step: &SearchStep| json!({"name": step.name, "ms": step.took.as_secs_f64() * 1_000.0, "candidates": step.candidates});
+        let step = |step: &SearchStep| json!({"name": step.name, "ms": decimal(step.took.as_secs_f64() * 1_000.0), "candidates": step.candidates});
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         return Ok(output.value(&json!({
             "question": args.question,
@@ -183,13 +184,16 @@ fn to_json(WithNeighbours { hit, before, after }: &WithNeighbours, question: &st
     let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
     let shown = text.get(range.clone()).unwrap_or_default();
     let highlights: Vec<_> = highlights.iter().map(|word| json!({"start": word.start, "end": word.end})).collect();
-    let signals: Vec<_> =
-        hit.signals.iter().map(|s| json!({"name": s.name, "value": s.value, "share": s.share})).collect();
+    let signals: Vec<_> = hit
+        .signals
+        .iter()
+        .map(|s| json!({"name": s.name, "value": decimal(s.value), "share": decimal(s.share)}))
+        .collect();
     json!({
         "conversation": hit.conversation.as_str(),
         "node": node.id.get(),
-        "score": hit.score.value,
-        "relevance": hit.relevance,
+        "score": decimal(hit.score.value),
+        "relevance": hit.relevance.map(decimal),
         "scale": hit.score.scale.as_str(),
         "signals": signals,
         "speaker": node.message.speaker_or_role(),

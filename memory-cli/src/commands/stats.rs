@@ -15,7 +15,12 @@ use self::{
 use super::resolve;
 use memory::parts::derived;
 
-use crate::{Access, Alternatives, globals::Globals, open, output::grouped};
+use crate::{
+    Access, Alternatives,
+    globals::Globals,
+    open,
+    output::{decimal, grouped},
+};
 
 /// Shows what is stored, what compression saves, what it takes on disk and what prompts cost.
 ///
@@ -135,8 +140,8 @@ fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>,
         "shown_tokens": stats.shown_tokens,
         "view_tokens": stats.view_tokens,
         "tokens_saved": stats.tokens_saved(),
-        "compression_ratio": stats.compression_ratio(),
-        "days": stats.days,
+        "compression_ratio": decimal(stats.compression_ratio()),
+        "days": decimal(stats.days),
         "bytes": bytes,
         "costs": costs,
     })

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 use memory_core::Verification;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::resolve;
 use crate::{
@@ -39,23 +39,27 @@ pub(super) fn last_line(verification: &Verification) -> String {
     format!("verified {} of {} nodes, root {}", verification.verified, verification.nodes, verification.root)
 }
 
+pub(super) fn to_json(verification: &Verification) -> Value {
+    let conversations: Vec<_> = verification
+        .conversations
+        .iter()
+        .map(|c| {
+            json!({"conversation": c.id.as_str(), "nodes": c.nodes, "verified": c.verified,
+                        "root": c.root.to_string()})
+        })
+        .collect();
+    json!({
+        "nodes": verification.nodes,
+        "verified": verification.verified,
+        "root": verification.root.to_string(),
+        "damage": verification.damage,
+        "conversations": conversations,
+    })
+}
+
 fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
     if output.json {
-        let conversations: Vec<_> = verification
-            .conversations
-            .iter()
-            .map(|c| {
-                json!({"conversation": c.id.as_str(), "nodes": c.nodes, "verified": c.verified,
-                            "root": c.root.to_string()})
-            })
-            .collect();
-        return output.value(&json!({
-            "nodes": verification.nodes,
-            "verified": verification.verified,
-            "root": verification.root.to_string(),
-            "damage": verification.damage,
-            "conversations": conversations,
-        }));
+        return output.value(&to_json(verification));
     }
     for damage in &verification.damage {
         output.line(&format!("damaged: {damage}"))?;

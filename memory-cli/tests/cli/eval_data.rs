@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::Store;
+use crate::support::{self, Store};
 
 fn data(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/eval").join(name);
@@ -31,7 +31,7 @@ fn values(path: &Path) -> Vec<Value> {
 /// The nodes of the pieces that satisfy `is`, in order.
 fn nodes(context: &Value, is: impl Fn(&str) -> bool) -> Vec<u64> {
     let pieces = context["pieces"].as_array().unwrap().iter().filter(|piece| is(piece["kind"].as_str().unwrap()));
-    pieces.flat_map(|piece| piece["nodes"].as_array().unwrap()).filter_map(Value::as_u64).collect()
+    pieces.flat_map(|piece| support::nodes(&piece["nodes"])).collect()
 }
 
 fn check(name: &str) {

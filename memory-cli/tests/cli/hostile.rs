@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::{
     models::model,
-    support::{Store, memory, messages},
+    support::{Store, commands, memory, messages},
 };
 
 /// What a terminal obeys and what nobody sees. The golden store below has it, and a zero, in all that a store holds.
@@ -91,28 +91,6 @@ fn refused(store: &Store, args: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// The commands that the binary has, by its own help.
-fn commands() -> BTreeSet<String> {
-    fn below(path: &[&str], found: &mut BTreeSet<String>) {
-        let help = String::from_utf8(memory().args(path).arg("--help").output().unwrap().stdout).unwrap();
-        let mut lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).peekable();
-        if lines.peek().is_none() {
-            found.insert(path.join(" "));
-        }
-        for line in lines.take_while(|line| !line.is_empty()) {
-            // What a line goes on with is indented further.
-            let Some(name) = line.strip_prefix("  ").filter(|line| !line.starts_with(' ')) else { continue };
-            let name = name.split(' ').next().unwrap();
-            if name != "help" {
-                below(&[path, &[name]].concat(), found);
-            }
-        }
-    }
-    let mut found = BTreeSet::new();
-    below(&[], &mut found);
-    found
-}
-
 /// A case for each command; a command without one fails the test below.
 type Case = (&'static str, fn(&Store));
 
@@ -134,6 +112,39 @@ const CASES: &[Case] = &[
         let other = store.path("other");
         assert!(refused(store, &["import", "--store", &other, &export]).contains("\\u{202e} at byte 0"));
         succeed(store, &["import", "--store", &other, "--conversation", "fit", &export], false);
+    }),
+    ("append", |store| {
+        succeed(store, &["append", "--conversation", HIDDEN_NAME, "--speaker", H, H], false);
+        refused(store, &["append", "--conversation", H, "x"]);
+        for option in ["--role", "--at", "--metadata"] {
+            refused(store, &["append", "--conversation", HIDDEN_NAME, option, H, "x"]);
+        }
+    }),
+    ("list", |store| {
+        succeed(store, &["tag", HIDDEN_NAME, "--add", H], false);
+        succeed(store, &["title", HIDDEN_NAME, H], false);
+        succeed(store, &["list"], false);
+        succeed(store, &["list", "--tag", H], false);
+        refused(store, &["list", "--limit", H]);
+    }),
+    ("show", |store| {
+        succeed(store, &["show", HIDDEN_NAME], true);
+        refused(store, &["show", H]);
+        refused(store, &["show", HIDDEN_NAME, H]);
+    }),
+    ("pin", |store| {
+        succeed(store, &["pin", HIDDEN_NAME, "1"], false);
+        refused(store, &["pin", H, "1"]);
+        refused(store, &["pin", HIDDEN_NAME, H]);
+    }),
+    ("tag", |store| {
+        succeed(store, &["tag", HIDDEN_NAME, "--add", H], false);
+        succeed(store, &["tag", HIDDEN_NAME, "--remove", &format!("{H}x")], false);
+        refused(store, &["tag", H]);
+    }),
+    ("title", |store| {
+        succeed(store, &["title", HIDDEN_NAME, H], false);
+        refused(store, &["title", H]);
     }),
     ("export", |store| {
         succeed(store, &["export", "--force", "--all", "--output", &store.path(&format!("{H}all"))], false);

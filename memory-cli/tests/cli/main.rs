@@ -10,9 +10,11 @@ mod expanding;
 mod facade;
 mod files;
 mod finding;
+mod first_hour;
 mod forks;
 mod hostile;
 mod hostile_plugins;
+mod json_shapes;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod keys;
 mod large;
@@ -26,6 +28,7 @@ mod owners;
 mod plugins;
 mod processes;
 mod proofs;
+mod readme;
 mod replay;
 mod rescue;
 mod resummarize;
@@ -51,8 +54,7 @@ fn a_conversation_goes_in_is_shown_found_expanded_and_verified() {
     assert!(context["tokens"].as_u64().unwrap() <= 700, "{context}");
     let pieces = context["pieces"].as_array().unwrap();
     let history = pieces.iter().filter(|piece| piece["kind"] != "recalled" && piece["kind"] != "standing");
-    let covered: Vec<_> =
-        history.flat_map(|piece| piece["nodes"].as_array().unwrap()).filter_map(Value::as_u64).collect();
+    let covered: Vec<_> = history.flat_map(|piece| support::nodes(&piece["nodes"])).collect();
     assert_eq!(covered, (1..=60).collect::<Vec<_>>(), "every message is represented exactly once, in order");
     for piece in pieces {
         assert!(piece["tokens"].is_u64() && !piece["reason"].as_str().unwrap().is_empty(), "{piece}");
@@ -122,7 +124,7 @@ fn malformed_jsonl_names_file_and_line_and_imports_nothing() {
     let bad = store.file("bad.jsonl", &format!("{}{{\"role\":\"user\"\n", support::messages(3)));
     let error = store.fail(&["import", "--format", "jsonl", &good, &bad], 1);
     assert!(error.contains("bad.jsonl:4: not JSON"), "{error}");
-    store.fail(&["stats"], 1);
+    store.fail(&["stats"], 3);
     let empty = store.file("empty.jsonl", "\n");
     assert!(store.fail(&["import", "--format", "jsonl", &empty], 1).contains("holds no message"));
     let missing = store.path("missing.jsonl");
@@ -228,7 +230,7 @@ fn a_store_where_nothing_can_be_written_is_a_clear_error() {
         support::failure(support::memory().args(["--store", &blocked, "import", "--format", "jsonl", &file]), 1);
     assert!(error.contains(&blocked), "{error}");
     let nothing = store.path("nothing-here");
-    let error = support::failure(support::memory().args(["--store", &nothing, "stats"]), 1);
+    let error = support::failure(support::memory().args(["--store", &nothing, "stats"]), 3);
     assert!(error.contains("nothing-here"), "{error}");
     assert!(!fs::exists(&nothing).unwrap(), "reading makes no store");
 }
@@ -307,7 +309,7 @@ fn no_summary_of_the_sample_holds_what_is_excluded() {
 #[test]
 fn reading_makes_no_store_and_asks_for_no_empty_question() {
     let store = Store::new();
-    store.fail(&["context", "--budget", "700", "anything"], 1);
+    store.fail(&["context", "--budget", "700", "anything"], 3);
     assert!(!fs::exists(store.path("store")).unwrap());
     store.fail(&["search", " "], 2);
     store.fail(&["context", ""], 2);
@@ -352,8 +354,7 @@ fn coverage_holds_wherever_a_byte_of_the_log_is_flipped() {
                 .unwrap()
                 .iter()
                 .filter(|piece| piece["kind"] != "recalled" && piece["kind"] != "standing");
-            let covered: Vec<_> =
-                history.flat_map(|piece| piece["nodes"].as_array().unwrap()).filter_map(Value::as_u64).collect();
+            let covered: Vec<_> = history.flat_map(|piece| support::nodes(&piece["nodes"])).collect();
             assert_eq!(covered, (1..=120).collect::<Vec<_>>(), "at step {step}");
         }
         fs::write(&log, &whole).unwrap();
@@ -402,7 +403,7 @@ fn stats_say_what_prompts_cost_and_what_they_would_cost_otherwise() {
     let double = costs("1500", "6,0.6,30");
     for way in ["memory", "sliding_window", "full_history", "one_summary"] {
         assert_eq!(usual[way]["tokens"], double[way]["tokens"], "{way}");
-        assert!((cost(&double, way) / cost(&usual, way) - 2.0).abs() < 1e-9, "{way}");
+        assert!((cost(&double, way) / cost(&usual, way) - 2.0).abs() < 1e-6, "{way}");
     }
     assert_eq!(usual["currency"], "USD");
     let shown = store.succeed(&["stats", "--currency", "EUR"]);
@@ -421,7 +422,7 @@ fn stats_are_ratios_of_what_they_show() {
     let stats = &store.json(&["stats"])["conversations"][0];
     let number = |name: &str| stats[name].as_f64().unwrap();
     let (full, view) = (number("shown_tokens"), number("view_tokens"));
-    assert!(full > number("tokens") && (number("compression_ratio") - full / view).abs() < 1e-9, "{stats}");
+    assert!(full > number("tokens") && (number("compression_ratio") - full / view).abs() < 1e-5, "{stats}");
     assert!((number("tokens_saved") - (full - view)).abs() < 1e-9 && full > view, "{stats}");
     let table = store.succeed(&["stats"]);
     let cell = |value: f64| format!(" {} ", grouped(value));

@@ -41,7 +41,7 @@ fn doctor_calls_a_whole_store_whole() {
     let told = store.json(&["doctor"]);
     assert_eq!((&told["whole"], &told["verified"]), (&true.into(), &60.into()));
     assert_eq!(told["damage"], Value::Array(Vec::new()));
-    support::failure(&mut on(&store, "nothing", &["doctor"]), 1);
+    support::failure(&mut on(&store, "nothing", &["doctor"]), 3);
     assert!(!fs::exists(store.path("nothing")).unwrap());
 }
 
@@ -61,7 +61,7 @@ fn doctor_says_what_is_damaged_and_saves_the_rest() {
     assert_eq!(output.status.code(), Some(4), "the store is still damaged");
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&told["nodes"], &told["verified"]), (&60.into(), &59.into()));
-    assert_eq!(told["damage"][0]["lost"][0], serde_json::json!({"conversation": "trip", "nodes": "7"}));
+    assert_eq!(told["damage"][0]["lost"][0], serde_json::json!({"conversation": "trip", "nodes": [[7, 7]]}));
     assert_eq!((&told["salvaged"]["verified"], &told["salvaged"]["damage"]), (&59.into(), &Value::Array(Vec::new())));
     assert_eq!(fs::read(store.path("store/log/0001.seg")).unwrap(), before);
 

@@ -59,7 +59,7 @@ fn summaries_are_written_anew_and_every_view_is_what_it_was() {
     let after = summaries(&store, "trip");
     assert!(after.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("extractive")), "{after:?}");
     let places = |entries: &[Value]| -> Vec<_> {
-        entries.iter().map(|entry| [&entry["level"], &entry["first"], &entry["last"]].map(Value::clone)).collect()
+        entries.iter().map(|entry| [&entry["level"], &entry["nodes"]].map(Value::clone)).collect()
     };
     assert_eq!(places(&before), places(&after));
     assert_eq!(store.succeed(&["context", "--as-of", "v1"]), shown);

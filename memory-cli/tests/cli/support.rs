@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
 use std::{
+    collections::BTreeSet,
     env::{
         self,
         consts::{DLL_PREFIX, DLL_SUFFIX},
@@ -45,6 +46,26 @@ pub(crate) fn success(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// The commands that the binary has, by its own help: `stats`, `model list`.
+pub(crate) fn commands() -> BTreeSet<String> {
+    fn below(path: &[&str], found: &mut BTreeSet<String>) {
+        let help = success(memory().args(path).arg("-h"));
+        // Options and what a line goes on with are indented further, or begin otherwise.
+        let names: Vec<_> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+        let names: Vec<_> =
+            names.into_iter().filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())).collect();
+        if names.is_empty() {
+            found.insert(path.join(" "));
+        }
+        for name in names.into_iter().filter(|name| *name != "help") {
+            below(&[path, &[name]].concat(), found);
+        }
+    }
+    let mut found = BTreeSet::new();
+    below(&[], &mut found);
+    found
 }
 
 impl Store {
@@ -108,6 +129,12 @@ pub(crate) fn plugin(package: &str) -> PathBuf {
     let beside = test.ancestors().skip(1).take(2).map(|directory| directory.join(&name));
     let found = beside.into_iter().find(|path| path.exists());
     found.unwrap_or_else(|| panic!("{name} is not beside {}: build the package {package}", test.display()))
+}
+
+/// The nodes of runs, as in `[[1, 10], [15, 15]]`, in order.
+pub(crate) fn nodes(runs: &Value) -> Vec<u64> {
+    let ends = |run: &Value| [0, 1].map(|end| run[end].as_u64().unwrap());
+    runs.as_array().unwrap().iter().map(ends).flat_map(|[first, last]| first..=last).collect()
 }
 
 /// A conversation of `count` messages as JSONL; the seventh names a platform.

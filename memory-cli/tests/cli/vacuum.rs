@@ -90,7 +90,7 @@ fn a_damaged_store_is_not_rewritten() {
 #[test]
 fn a_vacuum_makes_no_store_and_takes_no_odd_options() {
     let store = Store::new();
-    store.fail(&["vacuum"], 1);
+    store.fail(&["vacuum"], 3);
     assert!(!fs::exists(store.path("store")).unwrap());
     for wrong in [
         &["--level", "3"][..],

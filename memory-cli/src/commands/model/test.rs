@@ -8,7 +8,7 @@ use memory::models;
 use memory_core::Embedder;
 use serde_json::json;
 
-use crate::{Access, globals::Globals};
+use crate::{Access, globals::Globals, output::decimal};
 
 /// Tests the embedding set-up alone.
 #[derive(Debug, ClapArgs)]
@@ -36,7 +36,7 @@ const TRIPLES: [[&str; 3]; 3] = [
 const TIMED: usize = 64;
 
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let mut config = globals.config(Access::Read)?;
+    let mut config = globals.config_at(globals.store()?, Access::Read);
     if args.model.is_some() {
         config.model.clone_from(&args.model);
     }
@@ -61,8 +61,9 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if output.json {
         output.value(&json!({
             "model": embedder.model().as_str(), "dimensions": embedder.dimensions(),
-            "start_ms": start.as_secs_f64() * 1e3, "query_ms": query * 1e3, "texts_per_s": documents,
-            "least_margin": least, "passed": least > 0.0,
+            "start_ms": decimal(start.as_secs_f64() * 1e3), "query_ms": decimal(query * 1e3),
+            "texts_per_s": decimal(documents),
+            "least_margin": decimal(least), "passed": least > 0.0,
         }))?;
     } else {
         output.line(&format!("model       {}", embedder.model()))?;

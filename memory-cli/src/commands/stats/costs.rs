@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Alternatives, Prices,
-    output::{Output, grouped},
+    output::{Output, decimal, grouped},
 };
 
 /// Settings of the cost computation.
@@ -92,21 +92,21 @@ impl Costs {
             json!({
                 "tokens": prompts.tokens,
                 "cached_tokens": prompts.cached,
-                "cached_share": prompts.cached_share(),
+                "cached_share": decimal(prompts.cached_share()),
                 "written_tokens": prompts.written,
-                "cost": prices.cost(prompts),
+                "cost": decimal(prices.cost(prompts)),
             })
         };
         json!({
             "budget": spending.budget,
             "prompts": spending.prompts,
-            "history_cached_share": spending.history.cached_share(),
+            "history_cached_share": decimal(spending.history.cached_share()),
             "memory": way(spending.whole),
             "sliding_window": way(others.sliding_window()),
             "full_history": way(others.full_history()),
             "one_summary": way(others.one_summary()),
             "currency": args.currency,
-            "prices": {"read": prices.read, "cached": prices.cached, "written": prices.written},
+            "prices": {"read": decimal(prices.read), "cached": decimal(prices.cached), "written": decimal(prices.written)},
         })
     }
 }

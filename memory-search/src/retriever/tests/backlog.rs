@@ -6,7 +6,7 @@ use super::{
 };
 use crate::semantic::{MAX_BACKLOG_BYTES, MAX_BACKLOG_NODES, MAX_QUESTION_BYTES};
 
-const INDEX_FIRST: &str = "index the rest first (`Retriever::catch_up`; `memory index` does it)";
+const INDEX_FIRST: &str = "index the rest first (`memory index` does it)";
 
 /// A retriever over a store, and how many texts it has embedded.
 struct Counted {

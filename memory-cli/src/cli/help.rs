@@ -1,0 +1,119 @@
+//! The help of the binary: its commands by what they are for, which clap cannot group.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+/// The heading of the options that every command takes.
+pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
+
+/// The commands by what they are for, each once.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Begin", &["demo", "append", "import", "help"]),
+    ("Ask", &["context", "search", "find", "replay"]),
+    ("Read and arrange", &["list", "show", "expand", "browse", "title", "tag", "pin", "fork"]),
+    ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
+    ("Models and strategies", &["index", "resummarize", "model", "plugins"]),
+];
+
+/// The command, whose help has its subcommands in groups.
+pub(super) fn grouped(command: Command) -> Command {
+    let mut groups = String::new();
+    for (heading, names) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = writeln!(groups, "\n{heading}:");
+        for name in names {
+            let about = match command.find_subcommand(name).and_then(Command::get_about) {
+                Some(about) => about.to_string(),
+                None => "Print this list, or the help of a command".to_owned(),
+            };
+            let _ = writeln!(groups, "  {name:12}  {about}");
+        }
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n`memory COMMAND --help` shows what a command \
+         takes beside these options:\n\n{{options}}"
+    );
+    command.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cli::command;
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let mut command = command();
+        command.build();
+        let listed: Vec<_> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let commands: BTreeSet<_> = command.get_subcommands().map(Command::get_name).collect();
+        assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), commands);
+        assert_eq!(listed.len(), commands.len(), "none is listed twice");
+        let help = command.render_long_help().to_string();
+        for (heading, names) in GROUPS {
+            assert!(help.contains(&format!("\n{heading}:\n  {} ", names[0])), "{help}");
+        }
+        assert!(help.contains("  search        Find the messages that answer a question best\n"), "{help}");
+    }
+
+    /// Its own options come first, and those of every command last under a heading of their own.
+    #[test]
+    fn help_shows_the_options_of_a_command_before_those_of_every_command() {
+        fn check(command: &mut Command, of_every_command: &BTreeSet<String>) {
+            let name = command.get_bin_name().unwrap_or_default().to_owned();
+            for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
+                let is_global = of_every_command.contains(argument.get_id().as_str());
+                let heading = argument.get_help_heading();
+                assert_eq!(
+                    heading == Some(GLOBAL_OPTIONS),
+                    is_global,
+                    "{name}: {} is under {heading:?}",
+                    argument.get_id()
+                );
+            }
+            for help in [command.render_help().to_string(), command.render_long_help().to_string()] {
+                let (own, of_every) =
+                    help.split_once(&format!("\n{GLOBAL_OPTIONS}:\n")).unwrap_or_else(|| panic!("{help}"));
+                assert!(of_every.contains("--store <") && !own.contains("--store <"), "{name}: {help}");
+                assert!(
+                    own.contains("-h, --help") && of_every.lines().all(|line| line.is_empty() || line.starts_with(' ')),
+                    "{name}: {help}"
+                );
+                let usage = own.lines().find(|line| line.starts_with("Usage: ")).unwrap_or_default();
+                assert!(usage.starts_with(&format!("Usage: {name} ")), "{usage}");
+                for positional in command.get_positionals() {
+                    assert!(usage.contains(&positional.to_string()), "{usage} lacks {positional}");
+                }
+            }
+            for subcommand in command.get_subcommands_mut().filter(|subcommand| subcommand.get_name() != "help") {
+                check(subcommand, of_every_command);
+            }
+        }
+        let mut command = command();
+        command.build();
+        let is_global = |argument: &&clap::Arg| argument.is_global_set();
+        let of_every_command = command.get_arguments().filter(is_global).map(|arg| arg.get_id().to_string()).collect();
+        for subcommand in command.get_subcommands_mut().filter(|subcommand| subcommand.get_name() != "help") {
+            check(subcommand, &of_every_command);
+        }
+    }
+
+    /// What a heading stands over is what belongs under it.
+    #[test]
+    fn filters_alone_are_under_the_heading_of_filters() {
+        let command = command();
+        for name in ["search", "context"] {
+            let of = command.find_subcommand(name).unwrap();
+            let under: BTreeSet<_> = of
+                .get_arguments()
+                .filter(|argument| argument.get_help_heading() == Some("Which messages"))
+                .map(|argument| argument.get_id().as_str())
+                .collect();
+            let filters = ["during", "level", "role", "session", "since", "tag", "until"];
+            assert_eq!(under, filters.into_iter().collect(), "{name}");
+        }
+    }
+}

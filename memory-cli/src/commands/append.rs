@@ -1,0 +1,185 @@
+//! `memory append`: appends one message to a conversation.
+
+use std::io::{self, IsTerminal, Read};
+
+use anyhow::Context as _;
+use clap::Args as ClapArgs;
+use memory::parts::Parts;
+use memory_core::{Appended, ConversationId, Json, Message, MessageKey, Timestamp, message_from_json, utc_offset};
+use serde_json::{Map, Value, json};
+
+use super::{filter::RoleName, resolve};
+use crate::{
+    Access,
+    failure::Usage,
+    globals::Globals,
+    open,
+    output::{Output, grouped},
+};
+
+/// The most bytes of a message from standard input.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Appends one message to a conversation, which begins with it if it is new.
+///
+/// Returns when the message is on disk, and prints its number. Summaries are written and messages are embedded later, by
+/// `memory context` and `memory index`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// What was said; standard input without it, up to its end and without its last line end
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+    /// The conversation, by its whole name; one of a new name begins [default: the only one]
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<ConversationId>,
+    /// Who said it
+    #[arg(long, value_name = "ROLE", default_value = "user")]
+    role: RoleName,
+    /// The name of who said it
+    #[arg(long, value_name = "NAME")]
+    speaker: Option<String>,
+    /// When it was said: a date or RFC 3339, in UTC where no zone is given [default: now]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    at: Option<(Timestamp, Option<i32>)>,
+    /// Your own name for the message: a message under a key that the conversation has is not appended again
+    #[arg(long, value_name = "KEY", value_parser = MessageKey::new)]
+    key: Option<MessageKey>,
+    /// What else is known of it: a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    metadata: Option<Map<String, Value>>,
+    /// Keep its words out of all summaries
+    #[arg(long)]
+    keep_out_of_summaries: bool,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    let message = args.message(output)?;
+    // Without a name there must be a conversation, and so a store.
+    let access = if args.conversation.is_some() { Access::Write } else { Access::Existing };
+    let runtime = open(&globals.config(access)?.without_model())?;
+    let id = args.id(&runtime).await?;
+    let conversation = runtime.memory.conversation(id.clone());
+    let Appended { node, is_new, .. } = match &args.at {
+        None => conversation.append(message).await?,
+        Some((at, _)) => {
+            let appended = conversation.append_batch(vec![(message, *at)]).await?;
+            appended.into_iter().next().context("the store took no message")?
+        }
+    };
+    let nodes = runtime.store.conversation(&id).await?.nodes;
+    if output.json {
+        return Ok(output.value(&json!({
+            "conversation": id.as_str(),
+            "node": node.get(),
+            "new": is_new,
+            "nodes": nodes,
+        }))?);
+    }
+    output.line(&node.to_string())?;
+    output.note(&match is_new {
+        true if nodes == 1 => format!("`{id}` begins with it"),
+        true => format!("appended to `{id}`, which has {} messages", grouped(nodes)),
+        false => format!("`{id}` has it already, as message {node}"),
+    });
+    Ok(())
+}
+
+impl Args {
+    async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
+        match &self.conversation {
+            Some(id) => Ok(id.clone()),
+            None => resolve::conversation(runtime, None).await,
+        }
+    }
+
+    fn message(&self, output: Output) -> anyhow::Result<Message> {
+        let text = match &self.text {
+            Some(text) => text.clone(),
+            None => {
+                if io::stdin().is_terminal() {
+                    output.note("reading the message from this terminal, up to Ctrl-D");
+                }
+                read(&mut io::stdin().lock())?
+            }
+        };
+        if text.is_empty() {
+            return Err(Usage("the message is empty".to_owned()).into());
+        }
+        let mut value = json!({
+            "role": self.role.role().as_str(),
+            "content": text,
+            "keep_out_of_summaries": self.keep_out_of_summaries,
+        });
+        if let Some(members) = value.as_object_mut() {
+            let speaker = self.speaker.as_ref().map(|speaker| ("speaker", Value::from(speaker.as_str())));
+            let key = self.key.as_ref().map(|key| ("key", Value::from(key.as_str())));
+            let metadata = self.metadata.clone().map(|metadata| ("metadata", Value::Object(metadata)));
+            let given = speaker.into_iter().chain(key).chain(metadata);
+            members.extend(given.map(|(name, value)| (name.to_owned(), value)));
+        }
+        let mut message = message_from_json(&value).map_err(|error| Usage(error.to_string()))?;
+        if let Some((_, Some(offset))) = &self.at {
+            // As an import does.
+            let offset = Json::from_value(&(*offset).into());
+            message.metadata.entry("utc_offset".to_owned()).or_insert(offset);
+        }
+        Ok(message)
+    }
+}
+
+/// Reads a message to its end.
+fn read(from: &mut dyn Read) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    from.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
+    if bytes.len() > MOST_BYTES {
+        return Err(Usage(format!("standard input has more than {} MiB: that is no message", MOST_BYTES >> 20)).into());
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Usage(format!("standard input is not UTF-8 at byte {at}"))
+    })?;
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}
+
+/// Parses a time, with its offset from UTC where it states one.
+fn time(text: &str) -> Result<(Timestamp, Option<i32>), String> {
+    let at = text.parse::<Timestamp>().map_err(|error| error.to_string())?;
+    Ok((at, utc_offset(text)))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err("expected a JSON object, as in {\"channel\": \"mail\"}".to_owned()),
+        Err(error) => Err(format!("not JSON: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_input_loses_its_last_line_end_alone() {
+        let check = |given: &str, expected: &str| assert_eq!(read(&mut given.as_bytes()).unwrap(), expected);
+        check("hi\n", "hi");
+        check("hi\r\n", "hi");
+        check("a\n\nb\n\n", "a\n\nb\n");
+        check(" hi", " hi");
+        check("", "");
+    }
+
+    #[test]
+    fn standard_input_that_is_no_message_is_refused_within_bounds() {
+        assert!(read(&mut [b'a', 0xff].as_slice()).unwrap_err().to_string().contains("not UTF-8 at byte 1"));
+        let endless = read(&mut io::repeat(b'a')).unwrap_err();
+        assert!(endless.to_string().contains("more than 64 MiB"), "{endless}");
+    }
+}

@@ -1,0 +1,35 @@
+//! `memory pin`: keeps a message word for word in every view that it fits.
+
+use clap::Args as ClapArgs;
+use memory_core::NodeId;
+use serde_json::json;
+
+use super::resolve;
+use crate::{Access, globals::Globals, open};
+
+/// Keeps a message word for word in every view that it fits, or no longer.
+#[derive(Debug, ClapArgs)]
+#[command(allow_missing_positional = true)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    conversation: resolve::First,
+    /// The message's number
+    #[arg(value_name = "NODE", value_parser = resolve::node, required = true)]
+    node: NodeId,
+    /// Pin it no longer
+    #[arg(long)]
+    off: bool,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Existing)?.without_model())?;
+    let id = args.conversation.id(&runtime).await?;
+    let (node, pinned) = (args.node, !args.off);
+    runtime.memory.conversation(id.clone()).pin(node, pinned).await?;
+    let output = globals.output;
+    if output.json {
+        return Ok(output.value(&json!({"conversation": id.as_str(), "node": node.get(), "pinned": pinned}))?);
+    }
+    let now = if pinned { "pinned" } else { "no longer pinned" };
+    Ok(output.line(&format!("message {node} of `{id}` is {now}"))?)
+}

@@ -1,0 +1,113 @@
+//! `memory show`: prints messages of a conversation word for word.
+
+use std::num::NonZeroU64;
+
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Node, NodeId, NodeRange};
+use serde_json::json;
+
+use super::{expand, resolve};
+use crate::{
+    Access,
+    failure::NotFound,
+    globals::Globals,
+    news, open,
+    output::{Output, grouped, node_runs},
+};
+
+/// The most characters of a message that are shown.
+const MOST_CHARS: usize = 4_000;
+
+/// Prints messages of a conversation word for word.
+///
+/// Without numbers these are the last ones. `memory expand` prints one message for a program, `memory browse` the levels
+/// of a conversation with the beginnings of its messages.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    conversation: resolve::First,
+    /// Which messages: 40-80, or 40 alone [default: the last ones]
+    #[arg(value_name = "FIRST-LAST", value_parser = resolve::nodes)]
+    nodes: Option<NodeRange>,
+    /// The most messages
+    #[arg(long, value_name = "N", default_value = "20")]
+    limit: NonZeroU64,
+    /// Show long messages to their ends, as --json does
+    #[arg(long)]
+    whole: bool,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let id = args.conversation.id(&runtime).await?;
+    let total = runtime.store.conversation(&id).await?.nodes;
+    let run = args.run(&id, total)?;
+    let read = runtime.store.readable_nodes(&id, run).await?;
+    let asked = args.nodes.map_or(total, |nodes| nodes.last().get().min(total));
+    let next = run.last().next();
+    let next = (next.get() <= asked).then_some(next);
+    let earlier = if args.nodes.is_none() { NodeId::new(run.first().get() - 1) } else { None };
+    let output = globals.output;
+    let news = news::of(read.losses.notice(&id));
+    if output.json {
+        let messages: Vec<_> = read.nodes.iter().map(|node| expand::to_json(&id, node)).collect();
+        return Ok(output.value(&json!({
+            "conversation": id.as_str(),
+            "total": total,
+            "shown": node_runs([&run]),
+            "next": next.map(NodeId::get),
+            "messages": messages,
+            "lost": node_runs(read.losses.runs()),
+            "notices": news::sentences(&news),
+            "notice_codes": news::codes(&news),
+        }))?);
+    }
+    for (place, node) in read.nodes.iter().enumerate() {
+        if place > 0 {
+            output.line("")?;
+        }
+        args.print(output, &id, node)?;
+    }
+    news::print(output, &news);
+    if let Some(earlier) = earlier {
+        let first = earlier.get().saturating_sub(args.limit.get() - 1).max(1);
+        output.note(&format!(
+            "{} earlier messages; the ones before: memory show {id} {first}-{earlier}",
+            grouped(earlier.get())
+        ));
+    }
+    if let Some(next) = next {
+        output.note(&format!("{} more: memory show {id} {next}-{asked}", grouped(asked - run.last().get())));
+    }
+    Ok(())
+}
+
+impl Args {
+    /// The messages that are shown of a conversation of `total`.
+    fn run(&self, id: &ConversationId, total: u64) -> Result<NodeRange, NotFound> {
+        let all = NodeRange::first_n(total).ok_or_else(|| NotFound(format!("`{id}` has no message yet")))?;
+        let limit = self.limit.get();
+        let shown = match self.nodes {
+            None => NodeId::new(total.saturating_sub(limit) + 1).and_then(|first| NodeRange::new(first, all.last())),
+            Some(asked) => {
+                let last = NodeId::new(asked.first().get().saturating_add(limit - 1)).unwrap_or(asked.last());
+                NodeRange::new(asked.first(), last.min(asked.last()).min(all.last()))
+            }
+        };
+        shown.ok_or_else(|| NotFound(format!("`{id}` has messages 1 to {total}")))
+    }
+
+    fn print(&self, output: Output, id: &ConversationId, node: &Node) -> std::io::Result<()> {
+        output.line(&expand::heading(node))?;
+        let text = node.message.text();
+        match text.char_indices().nth(MOST_CHARS).filter(|_| !self.whole) {
+            None => output.text(&text),
+            Some((end, _)) => {
+                output.text(text.get(..end).unwrap_or_default())?;
+                let left = text.get(end..).unwrap_or_default().chars().count();
+                let of = grouped(left as u64);
+                output.line(&format!("… and {of} characters more: --whole, or memory expand -c {id} {}", node.id))
+            }
+        }
+    }
+}

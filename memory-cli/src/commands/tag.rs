@@ -1,0 +1,54 @@
+//! `memory tag`: shows, adds and removes the tags of a conversation.
+
+use std::collections::BTreeSet;
+
+use clap::Args as ClapArgs;
+use memory_core::Event;
+use serde_json::json;
+
+use super::resolve;
+use crate::{Access, globals::Globals, open};
+
+/// Shows, adds and removes the tags of a conversation.
+///
+/// `memory search --tag` and `memory list --tag` choose conversations by them.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    conversation: resolve::First,
+    /// Add a tag; several may be given
+    #[arg(long, value_name = "TAG", value_parser = named)]
+    add: Vec<String>,
+    /// Remove a tag; several may be given
+    #[arg(long, value_name = "TAG")]
+    remove: Vec<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let changes = !args.add.is_empty() || !args.remove.is_empty();
+    let access = if changes { Access::Existing } else { Access::Read };
+    let runtime = open(&globals.config(access)?.without_model())?;
+    let id = args.conversation.id(&runtime).await?;
+    let had: BTreeSet<_> = runtime.store.conversation(&id).await?.tags.into_iter().collect();
+    let mut tags = had.clone();
+    tags.extend(args.add.iter().cloned());
+    tags.retain(|tag| !args.remove.contains(tag));
+    if tags != had {
+        runtime.store.record(&id, vec![Event::Tags(tags.iter().cloned().collect())]).await?;
+    }
+    let output = globals.output;
+    if output.json {
+        return Ok(output.value(&json!({"conversation": id.as_str(), "tags": tags}))?);
+    }
+    for missing in args.remove.iter().filter(|tag| !had.contains(*tag)) {
+        output.note(&format!("`{id}` had no tag `{missing}`"));
+    }
+    if tags.is_empty() {
+        output.note(&format!("`{id}` has no tags"));
+    }
+    Ok(tags.iter().try_for_each(|tag| output.line(tag))?)
+}
+
+fn named(tag: &str) -> Result<String, String> {
+    if tag.trim().is_empty() { Err("the tag is empty".to_owned()) } else { Ok(tag.to_owned()) }
+}

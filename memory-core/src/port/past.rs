@@ -1,0 +1,283 @@
+//! A conversation as it was at one of its messages.
+
+use std::sync::Arc;
+
+use super::{
+    Appended, BoxFuture, ConversationState, Event, NodeProof, Place, ReadNodes, Recorded, Source, Store, StoreError,
+    Verification, VerifiedConversation,
+};
+use crate::{
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Summary, SummaryId, TreeHead,
+    View, ViewId,
+};
+
+/// One conversation of a store as it was when it ended with some message, for reading alone.
+///
+/// It has the messages up to that one, the summaries that cover no other, and the views that were recorded before the next
+/// message. Importance, pins, title and tags are those of now, and so are the words of summaries that were written again.
+/// No other conversation is found. A memory over it shows what it would have shown then, and records nothing.
+#[derive(Clone, Debug)]
+pub struct PastStore {
+    store: Arc<dyn Store>,
+    conversation: ConversationId,
+    last: NodeId,
+}
+
+impl PastStore {
+    /// `conversation` as it was when `last` was its last message.
+    ///
+    /// # Errors
+    /// When the conversation or the message does not exist, or the store fails.
+    pub async fn new(store: Arc<dyn Store>, conversation: ConversationId, last: NodeId) -> Result<Self, StoreError> {
+        let nodes = store.conversation(&conversation).await?.nodes;
+        if last.get() > nodes {
+            return Err(StoreError::UnknownNode { conversation, node: last, nodes });
+        }
+        Ok(Self { store, conversation, last })
+    }
+
+    fn check(&self, id: &ConversationId) -> Result<(), StoreError> {
+        if *id == self.conversation { Ok(()) } else { Err(StoreError::unknown_conversation(id, [&self.conversation])) }
+    }
+
+    /// The part of a run that was there.
+    fn within(&self, range: NodeRange) -> Option<NodeRange> {
+        NodeRange::new(range.first(), range.last().min(self.last))
+    }
+
+    fn was_there(&self, node: NodeId) -> Result<(), StoreError> {
+        if node <= self.last {
+            return Ok(());
+        }
+        let (conversation, nodes) = (self.conversation.clone(), self.last.get());
+        Err(StoreError::UnknownNode { conversation, node, nodes })
+    }
+
+    fn read_only(&self) -> StoreError {
+        StoreError::ReadOnly { place: Place::new(format!("`{}` up to message {}", self.conversation, self.last)) }
+    }
+
+    async fn state(&self) -> Result<ConversationState, StoreError> {
+        let id = &self.conversation;
+        let now = self.store.conversation(id).await?;
+        let outline = self.outline(id).await?;
+        let summaries = self.summaries(id).await?.last().map_or(0, |summary| summary.id.get());
+        let views = self.views(id, ViewId::FIRST, ViewId::new(now.views).unwrap_or(ViewId::FIRST)).await?;
+        Ok(now
+            .nodes(self.last.get())
+            .summaries(summaries)
+            .views(views.last().map_or(0, |view| view.id.get()))
+            .last_at(outline.last().map(|node| node.at))
+            .tokens(outline.iter().map(|node| u64::from(node.tokens)).sum()))
+    }
+}
+
+impl Source for PastStore {
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            self.state().await
+        })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move { Ok(vec![self.state().await?]) })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            match self.within(range) {
+                Some(range) => self.store.readable_nodes(conversation, range).await,
+                None => Ok(ReadNodes::default()),
+            }
+        })
+    }
+
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            let mut outline = self.store.outline(conversation).await?;
+            outline.truncate(self.last.index() + 1);
+            Ok(outline)
+        })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            let mut summaries = self.store.summaries(conversation).await?;
+            summaries.retain(|summary| summary.body.span.last() <= self.last);
+            Ok(summaries)
+        })
+    }
+}
+
+impl Store for PastStore {
+    fn append_for<'a>(
+        &'a self,
+        _: Option<&'a OwnerId>,
+        _: &'a ConversationId,
+        _: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
+        Box::pin(async { Err(self.read_only()) })
+    }
+
+    fn record<'a>(&'a self, _: &'a ConversationId, _: Vec<Event>) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+        Box::pin(async { Err(self.read_only()) })
+    }
+
+    fn fork<'a>(
+        &'a self,
+        _: &'a ConversationId,
+        _: NodeId,
+        _: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async { Err(self.read_only()) })
+    }
+
+    fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            self.was_there(node)?;
+            self.store.node(conversation, node).await
+        })
+    }
+
+    fn nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            match self.within(range) {
+                Some(range) => self.store.nodes(conversation, range).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            let mut summaries = self.store.summaries_of(conversation, ids).await?;
+            summaries.retain(|summary| summary.body.span.last() <= self.last);
+            Ok(summaries)
+        })
+    }
+
+    fn views<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: ViewId,
+        last: ViewId,
+    ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            let mut views = self.store.views(conversation, first, last).await?;
+            views.retain(|view| view.body.nodes <= self.last.get());
+            Ok(views)
+        })
+    }
+
+    fn find_key<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        key: &'a MessageKey,
+    ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            Ok(self.store.find_key(conversation, key).await?.filter(|node| *node <= self.last))
+        })
+    }
+
+    fn proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation)?;
+            match self.within(range) {
+                Some(range) => self.store.proofs(conversation, range).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    /// Verifies all of the conversation, since a store does not verify a part of one. Where it is whole, the root is that
+    /// over the messages up to the last.
+    fn verify<'a>(
+        &'a self,
+        conversation: Option<&'a ConversationId>,
+    ) -> BoxFuture<'a, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation.unwrap_or(&self.conversation))?;
+            let all = self.store.verify(Some(&self.conversation)).await?;
+            if !all.is_whole() {
+                return Ok(all);
+            }
+            let range = NodeRange::single(NodeId::FIRST).hull(NodeRange::single(self.last));
+            let proofs = self.store.proofs(&self.conversation, range).await?;
+            let leaves: Vec<_> = proofs.iter().map(|proof| proof.leaf).collect();
+            let nodes = leaves.len() as u64;
+            let past = VerifiedConversation::new(self.conversation.clone(), TreeHead::of(&leaves).root);
+            Ok(Verification::of(vec![past.nodes(nodes).verified(nodes)], Vec::new()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pollster::block_on;
+
+    use super::*;
+    use crate::{Message, Timestamp, testing::MemoryStore};
+
+    #[test]
+    fn a_past_conversation_is_the_fork_of_it() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let id = |name| ConversationId::new(name).unwrap();
+        let (talk, other, fork) = (id("talk"), id("other"), id("fork"));
+        let draft = |text: String| NodeDraft::new(Message::user(text), Timestamp::from_millis(1_000), 3);
+        let drafts = (1..=9).map(|number| draft(format!("Message {number}."))).collect();
+        block_on(store.append(&talk, drafts)).unwrap();
+        block_on(store.append(&other, vec![draft("Hi.".to_owned())])).unwrap();
+        let (fifth, all) = (NodeId::new(5).unwrap(), NodeRange::first_n(9).unwrap());
+        let past = block_on(PastStore::new(Arc::clone(&store), talk.clone(), fifth)).unwrap();
+        block_on(store.fork(&talk, fifth, &fork)).unwrap();
+
+        assert_eq!(block_on(past.nodes(&talk, all)).unwrap(), block_on(store.nodes(&fork, all)).unwrap());
+        assert_eq!(block_on(past.outline(&talk)).unwrap(), block_on(store.outline(&fork)).unwrap());
+        assert_eq!(block_on(past.readable_nodes(&talk, all)).unwrap().nodes.len(), 5);
+        assert_eq!(block_on(past.proofs(&talk, all)).unwrap(), block_on(store.proofs(&fork, all)).unwrap());
+        let [verified, forked] =
+            [past.verify(None), store.verify(Some(&fork))].map(|verified| block_on(verified).unwrap());
+        assert_eq!((verified.root, verified.nodes), (forked.root, 5));
+        let [state, forked] =
+            [past.conversation(&talk), store.conversation(&fork)].map(|state| block_on(state).unwrap());
+        assert_eq!((state.nodes, state.tokens, state.last_at), (forked.nodes, forked.tokens, forked.last_at));
+        assert_eq!(block_on(past.conversations()).unwrap().len(), 1, "no other conversation is there");
+
+        let sixth = fifth.next();
+        assert!(matches!(block_on(past.node(&talk, sixth)), Err(StoreError::UnknownNode { nodes: 5, .. })));
+        assert_eq!(block_on(past.nodes(&talk, NodeRange::single(sixth))).unwrap(), []);
+        assert!(block_on(past.outline(&other)).unwrap_err().is_not_found());
+        let append = block_on(past.append(&talk, vec![draft("More.".to_owned())]));
+        assert!(matches!(append, Err(StoreError::ReadOnly { .. })));
+        let tenth = NodeId::new(10).unwrap();
+        assert!(block_on(PastStore::new(store, talk, tenth)).unwrap_err().is_not_found());
+    }
+}
