@@ -98,7 +98,11 @@ fn credentials_come_from_the_environment_a_profile_or_a_process_and_a_bedrock_ke
     fs::write(format!("{aws}/printed"), process).unwrap();
     fs::write(format!("{aws}/config"), format!("[profile tool]\ncredential_process = cat {aws}/printed\n")).unwrap();
 
-    let profile = |name: &'static str| move |command: &mut Command| drop(command.env("AWS_PROFILE", name));
+    let profile = |name: &'static str| {
+        move |command: &mut Command| {
+            command.env("AWS_PROFILE", name);
+        }
+    };
     let keys = |command: &mut Command| {
         command.env("AWS_ACCESS_KEY_ID", "AKIDENV").env("AWS_SECRET_ACCESS_KEY", "secret");
     };
