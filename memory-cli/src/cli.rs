@@ -58,7 +58,7 @@ enum Command {
     Tag(tag::Args),
     /// Show or set the title of a conversation
     Title(title::Args),
-    /// List the conversations, the one that was said something in last first
+    /// List the conversations, the last one spoken in first
     List(list::Args),
     /// Print messages of a conversation word for word
     Show(show::Args),

@@ -14,7 +14,7 @@ use crate::{
     output::{grouped, known},
 };
 
-/// Lists the conversations, the one that was said something in last first.
+/// Lists the conversations, the last one spoken in first.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Only conversations with this tag; if several are given, with all of them
