@@ -118,6 +118,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Err(error) => return say(error),
     };
     let output = Output { json: cli.globals.json };
+    memory_plugins::end_by_exit_alone(if output.json { ended_with_json } else { ended });
     start_log(output);
     let globals = match Globals::new(cli.globals) {
         Ok(globals) => globals,
@@ -135,6 +136,16 @@ pub fn run(args: Vec<OsString>) -> u8 {
             report(output, &error, hint)
         }
     }
+}
+
+/// Reports that a plugin ended the process.
+fn ended() -> u8 {
+    report(Output { json: false }, &failure::EndedByPlugin.into(), None)
+}
+
+/// The same with `--json`.
+fn ended_with_json() -> u8 {
+    report(Output { json: true }, &failure::EndedByPlugin.into(), None)
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {

@@ -132,6 +132,7 @@ pub(crate) fn assemble_with(
         let index = AutoIndex::beside(&store, embedder.model().clone(), embedder.dimensions(), options);
         Arc::new(index) as Arc<dyn VectorIndex>
     });
+    check_configurations(config)?;
     let registry = registry(config, embedder.clone());
     let tokens = embedder.as_deref().and_then(|embedder| {
         let index = QuantizedTokens::beside(
@@ -168,6 +169,14 @@ pub(crate) fn assemble_with(
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
     let memory = change(memory, &seen).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
+}
+
+/// Refuses a configuration that nothing would read.
+fn check_configurations(config: &Config) -> Result<(), ChooseError> {
+    let is_used = |name: &&String| **name == config.summarizer || **name == config.scorer;
+    let Some(name) = config.configurations.keys().find(|name| !is_used(name)) else { return Ok(()) };
+    let (name, summarizer, scorer) = (name.clone(), config.summarizer.clone(), config.scorer.clone());
+    Err(ChooseError::NotChosen { name, summarizer, scorer })
 }
 
 /// The log as the owner of the configuration sees it; all of it without one.

@@ -90,6 +90,15 @@ impl Segment {
         &*self.file
     }
 
+    /// Whether the file still has its name: if not, it goes away with this opening.
+    pub(crate) fn check_place(&self) -> io::Result<()> {
+        if self.file.is_at(&self.path) {
+            return Ok(());
+        }
+        let why = "it was deleted or replaced while it was open, and what was written to it is lost";
+        Err(io::Error::new(io::ErrorKind::NotFound, why))
+    }
+
     /// Whether the file is a compressed segment: it may not be written to, and is never torn.
     pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self.encoding, Encoding::Plain)
