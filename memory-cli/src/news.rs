@@ -158,9 +158,7 @@ mod tests {
             News::ThereBefore { messages: 3, .. } => {
                 ("there-before", "`trip` had all 3 messages before: nothing was appended")
             }
-            News::ThereBefore { .. } => {
-                ("there-before", "`trip` had 2 of 3 messages before; appended: 1")
-            }
+            News::ThereBefore { .. } => ("there-before", "`trip` had 2 of 3 messages before; appended: 1"),
             News::NothingToImport { .. } => {
                 ("nothing-to-import", "trip.jsonl holds no message: there is nothing to import")
             }

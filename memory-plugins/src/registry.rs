@@ -149,10 +149,8 @@ impl Registry {
         let (entry, configuration) = self.choose(name, StrategyKind::Scorer)?;
         match &entry.source {
             Source::BuiltIn(BuiltIn::Scorer(make)) => {
-                let wrong = |why| ChooseError::Configuration {
-                    name: name.to_owned(),
-                    why: format!("cannot be used: {why}"),
-                };
+                let wrong =
+                    |why| ChooseError::Configuration { name: name.to_owned(), why: format!("cannot be used: {why}") };
                 let scorer = make(&configuration, &self.options).map_err(wrong)?;
                 Ok(Configured::scorer(scorer, configuration::identity(&entry.info, &configuration)))
             }

@@ -159,10 +159,11 @@ impl Workers {
                 if !call.begin() {
                     return false;
                 }
-                let outcome = catch_unwind(AssertUnwindSafe(|| exit::in_plugin(|| work(&call)))).unwrap_or_else(|payload| {
-                    mem::forget(payload);
-                    Err(CallError::Panicked("beyond its guard".to_owned()))
-                });
+                let outcome =
+                    catch_unwind(AssertUnwindSafe(|| exit::in_plugin(|| work(&call)))).unwrap_or_else(|payload| {
+                        mem::forget(payload);
+                        Err(CallError::Panicked("beyond its guard".to_owned()))
+                    });
                 call.finish(outcome)
             })
         };

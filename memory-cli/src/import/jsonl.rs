@@ -123,9 +123,8 @@ fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
     let (mut message, beside) = message_with_members(line, &BESIDE).map_err(|error| error.to_string())?;
     let of = |name: &str| beside.iter().find(|(known, _)| known == name).map(|(_, value)| value.get());
     let given = |name: &str| of(name).filter(|value| *value != "null");
-    let text = |name: &str, value: &str| {
-        serde_json::from_str::<String>(value).map_err(|_| format!("{name}: expected a text"))
-    };
+    let text =
+        |name: &str, value: &str| serde_json::from_str::<String>(value).map_err(|_| format!("{name}: expected a text"));
     if let Some(id) = given("id") {
         if message.key.is_some() {
             return Err("id: there is a key, too".to_owned());
@@ -217,7 +216,8 @@ mod tests {
 
     #[test]
     fn numbers_from_outside_keep_every_digit() {
-        let numbers = r#"{"big": 123456789012345678901234567890, "long": 0.1000000000000000055511151231257827, "e": 1e400}"#;
+        let numbers =
+            r#"{"big": 123456789012345678901234567890, "long": 0.1000000000000000055511151231257827, "e": 1e400}"#;
         let line = format!(
             r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"sum","input":{numbers}}}],"metadata":{{"n":{numbers},"i":18446744073709551617}}}}"#
         );

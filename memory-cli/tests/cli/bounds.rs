@@ -1,6 +1,6 @@
 //! What an import takes of the machine, and what it does when there is no more: files and streams of any length, memory
 //! that is refused, a log that goes away.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "whatever fails here fails a test")]
 
 use std::{
     fs::{self, File},
@@ -198,4 +198,83 @@ fn a_horizon_that_is_cut_while_it_is_open_is_noticed() {
     let file = store.path("long.jsonl");
     let completed = store.json(&["import", "--no-embed", "--format", "jsonl", &file]);
     assert_eq!(completed["conversations"][0]["nodes"], 60_000, "importing again completes it");
+}
+
+/// The binary under a limit of its address space, in KB.
+#[cfg(target_os = "linux")]
+fn within(store: &Store, limit: u64, args: &[&str]) -> Output {
+    let command = store.command(args);
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(format!("ulimit -v {limit}; exec \"$0\" \"$@\"")).arg(command.get_program());
+    shell.args(command.get_args()).env("RUST_BACKTRACE", "0").output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_is_refused_is_an_error_and_no_signal() {
+    let store = Store::new();
+    let file = store.file("talk.jsonl", &support::messages(3_000));
+    let import = ["import", "--no-embed", "--format", "jsonl", &file];
+    // Below that the system cannot start the binary.
+    let bare = (1..).map(|step| step * 2_000).find(|limit| within(&store, *limit, &["--version"]).status.success());
+    let mut refused = 0;
+    let mut limit = bare.unwrap();
+    loop {
+        let output = within(&store, limit, &import);
+        let error = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(0) => break,
+            Some(1) => refused += u32::from(error.contains("error: ")),
+            _ => panic!("{:?} at {limit} KB: {error}", output.status),
+        }
+        limit += 1_000;
+        assert!(limit < 2_000_000, "{error}");
+    }
+    assert!(refused > 3, "{refused} limits were too low");
+    let verified = store.json(&["verify"]);
+    assert_eq!((&verified["nodes"], &verified["verified"]), (&3_000.into(), &3_000.into()), "what was cut off went on");
+}
+
+#[test]
+fn an_export_that_no_store_can_hold_imports_nothing() {
+    let store = Store::new();
+    let file = store.file("trip.jsonl", &support::messages(5));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    let export = store.succeed(&["export"]);
+    let mut lines: Vec<_> = export.lines().map(str::to_owned).collect();
+    let tags: Vec<_> = (0..100_000).map(|number| format!("tag-{number}")).collect();
+    let mut header: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+    header["tags"] = tags.into();
+    lines[0] = header.to_string();
+    let mut closing: serde_json::Value = serde_json::from_str(&lines.pop().unwrap()).unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    closing["end"]["blake3"] = blake3::hash(text.as_bytes()).to_string().into();
+    let forged = store.file("forged.jsonl", &format!("{text}{closing}\n"));
+    let error = store.fail(&["import", "--as", "copy", &forged], 4);
+    assert!(error.contains("its tags cannot be recorded") && error.contains("nothing was imported"), "{error}");
+    assert_eq!(store.json(&["verify"])["conversations"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_same_file_is_imported_once_and_one_that_has_grown_goes_on() {
+    let store = Store::new();
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let day = [line("ok"), line("ok"), line("To Bergen?")].concat();
+    let import = |name: &str, text: &str, more: &[&str]| {
+        let file = store.file(name, text);
+        store.json(&[&["import", "--format", "jsonl", "-c", "talk", &file], more].concat())
+    };
+    let new = |imported: &serde_json::Value| imported["conversations"][0]["new"].clone();
+    let first = import("day.jsonl", &day, &[]);
+    assert_eq!((new(&first), &first["notice_codes"]), (3.into(), &serde_json::json!(["words-only"])));
+    let again = import("copy.jsonl", &day, &[]);
+    assert_eq!(new(&again), 0);
+    assert_eq!(again["notices"][0], "`talk` had all 3 messages before: nothing was appended");
+    let grown = import("day.jsonl", &format!("{day}{}", line("ok")), &[]);
+    assert_eq!(new(&grown), 1);
+    assert_eq!(grown["notices"][0], "`talk` had 3 of 4 messages before; appended: 1");
+    // Equal lines of another file are other messages.
+    assert_eq!(new(&import("other.jsonl", &[line("Hi."), line("ok")].concat(), &[])), 2);
+    assert_eq!(new(&import("day.jsonl", &day, &["--again"])), 3);
+    assert_eq!(store.json(&["verify"])["nodes"], 9);
 }

@@ -228,9 +228,8 @@ impl Summarizer for PassesOn {
 #[test]
 fn a_text_names_who_wrote_it_whatever_happened_in_between() {
     for states_who in [true, false] {
-        let world = World::with(|builder, _| {
-            builder.summarizer(Arc::new(PassesOn { calls: AtomicUsize::new(0), states_who }))
-        });
+        let world =
+            World::with(|builder, _| builder.summarizer(Arc::new(PassesOn { calls: AtomicUsize::new(0), states_who })));
         world.say(chat(30));
         compact(&world).unwrap();
         let written = world.summaries();

@@ -1,5 +1,6 @@
 //! What the log needs of a file system: a seam at which tests simulate a loss of power.
 
+mod cut_safe_map;
 mod disk;
 mod map;
 mod shared;

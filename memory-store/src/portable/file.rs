@@ -8,8 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes, leaf_hash,
-    plan::check_summary,
+    ConversationId, Event, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes,
+    leaf_hash, plan::check_summary,
 };
 use serde::Deserialize;
 

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Event, NodeDraft, NodeId, OwnerId, Progress, Recorded, Store, StoreError, SummaryId,
-    TokenCounter,
+    ConversationId, Event, NodeDraft, NodeId, OwnerId, Progress, Recorded, Store, StoreError, SummaryId, TokenCounter,
 };
 
 use super::{ExchangeError, ExportFile, RUN, RUN_BYTES, file::Lines, run};

@@ -8,7 +8,8 @@ use std::{io::Cursor, sync::Arc};
 use memory_core::{
     ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, OwnedStore, OwnerId, Progress,
     Revision, Source, Store, SummaryId, Timestamp, TokenCounter as _, TreeHead, message_from_raw_json, message_to_json,
-    message_to_raw_json, plan::Tree,
+    message_to_raw_json,
+    plan::Tree,
     testing::{MemoryStore, WordCounter},
 };
 use pollster::block_on;
@@ -145,8 +146,11 @@ fn a_stream_without_end_is_refused_within_bounds() {
     check(&mut std::io::repeat(b'y'), "a pipe:1: the line is longer than 1048576 bytes");
     let mut node = lines(&sample_export(1));
     node.truncate(1);
-    let header = format!("{}
-", node[0]);
+    let header = format!(
+        "{}
+",
+        node[0]
+    );
     check(&mut std::io::Read::chain(header.as_bytes(), std::io::repeat(b'y')), "a pipe:2: the line is longer than");
     let narrow = limits.stream(10);
     let error = ExportFile::spool("a pipe", &mut header.as_bytes(), narrow).unwrap_err();

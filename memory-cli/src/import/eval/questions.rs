@@ -63,7 +63,11 @@ pub fn questions(directory: &Path) -> Result<Vec<Question>, ImportError> {
             let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(question);
             questions.push(read.map_err(|why| lines.fault(why))?);
         }
-        if questions.is_empty() { Err(ImportError::NoQuestion { path: lines.path().to_owned() }) } else { Ok(questions) }
+        if questions.is_empty() {
+            Err(ImportError::NoQuestion { path: lines.path().to_owned() })
+        } else {
+            Ok(questions)
+        }
     };
     Ok(Input::checked(&path, ReadLimits::default(), all)?.1)
 }

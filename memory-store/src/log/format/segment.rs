@@ -3,7 +3,7 @@
 mod header;
 mod name;
 
-use std::{io, path::Path, sync::Arc};
+use std::{io, ops::Range, path::Path, sync::Arc};
 
 use memory_core::StoreError;
 
@@ -171,6 +171,20 @@ impl Segment {
             }
             Encoding::Unreadable(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Damaged places of the file that stand in it twice, and what is wrong there. Nothing of the image is lost.
+    pub(crate) fn damaged_copies(&self) -> Vec<(Range<u32>, String)> {
+        let Encoding::Compressed(compressed) = &self.encoding else { return Vec::new() };
+        let told = |(place, what): (Range<u32>, &str)| {
+            let why = format!(
+                "one of the two copies of the {what} of this compressed file is damaged (bytes {} to {} of the file): \
+                 nothing is lost while the other is whole; `memory vacuum --expand` and `--compress` write the file anew",
+                place.start, place.end
+            );
+            (place, why)
+        };
+        compressed.damaged_copies(&*self.file).into_iter().map(told).collect()
     }
 
     /// All of it, by plain reads.

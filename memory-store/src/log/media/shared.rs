@@ -13,20 +13,19 @@ use std::{
 use memory_core::Hash;
 use memory_files::{Links, open_with};
 
-use super::{Media, WORDS, Words};
+use super::{Media, WORDS, Words, cut_safe_map::CutSafeMap};
 
 const WORD: usize = size_of::<u64>();
 const BYTES: usize = WORDS * WORD;
 /// Where Linux names the current run of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file of [`WORDS`] words, read and written by position.
-///
-/// It is not mapped: if another program cut the file, the next look at a map would end this process (SIGBUS). What one
-/// process writes the others read at once, since all of them use the page cache.
+/// A file of [`WORDS`] words, mapped where that is possible and else read and written by position. What one process
+/// stores the others load at once in either way, since all of them use the page cache.
 #[derive(Debug)]
 pub(super) struct SharedWords {
     file: File,
+    map: Option<CutSafeMap>,
     writable: bool,
     /// Device and inode.
     inode: (u64, u64),
@@ -58,7 +57,8 @@ impl SharedWords {
         let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:?}-{}", SystemTime::now(), process::id()).into());
         let inode = (metadata.dev(), metadata.ino());
         let identity = *Hash::of_parts([boot.as_slice(), &inode.0.to_le_bytes(), &inode.1.to_le_bytes()]).as_bytes();
-        Ok(Self { file, writable, inode, identity, failed: AtomicBool::new(false) })
+        let map = CutSafeMap::of(&file, WORDS, writable)?;
+        Ok(Self { file, map, writable, inode, identity, failed: AtomicBool::new(false) })
     }
 }
 
@@ -68,13 +68,18 @@ impl Words for SharedWords {
     }
 
     fn is_at(&self, _media: &dyn Media, path: &Path) -> bool {
-        let is_whole = |there: fs::Metadata| {
-            (there.dev(), there.ino()) == self.inode && there.len() >= BYTES as u64
-        };
-        !self.failed.load(Ordering::Relaxed) && fs::metadata(path).is_ok_and(is_whole)
+        let is_whole = |there: fs::Metadata| (there.dev(), there.ino()) == self.inode && there.len() >= BYTES as u64;
+        let is_cut = self.map.as_ref().is_some_and(CutSafeMap::is_cut);
+        !is_cut && !self.failed.load(Ordering::Relaxed) && fs::metadata(path).is_ok_and(is_whole)
     }
 
     fn load(&self, first: usize, words: &mut [u64]) {
+        if let Some(map) = &self.map {
+            for (index, word) in (first..).zip(words) {
+                *word = map.word(index).map_or(0, |word| word.load(Ordering::SeqCst));
+            }
+            return;
+        }
         let mut bytes = [0; BYTES];
         let length = (words.len() * WORD).min(BYTES.saturating_sub(first * WORD));
         let read = bytes.get_mut(..length).map(|bytes| self.file.read_exact_at(bytes, (first * WORD) as u64));
@@ -86,6 +91,12 @@ impl Words for SharedWords {
 
     fn store(&self, first: usize, words: &[u64]) {
         if !self.writable || first + words.len() > WORDS {
+            return;
+        }
+        if let Some(map) = &self.map {
+            for (index, value) in (first..).zip(words) {
+                map.word(index).into_iter().for_each(|word| word.store(*value, Ordering::SeqCst));
+            }
             return;
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -108,16 +119,28 @@ mod tests {
 
     #[test]
     fn a_file_that_is_cut_while_it_is_open_reads_as_zeros_and_is_noticed() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("HORIZON");
-        let [ours, theirs] = [true, false].map(|writable| SharedWords::open(&path, writable).unwrap());
-        ours.store(3, &[u64::MAX, 7]);
-        assert_eq!((load(&theirs, 3), load(&theirs, WORDS - 1)), ([u64::MAX, 7], [0, 0]));
-        assert!(ours.is_at(&crate::log::media::Disk, &path));
-        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-        assert_eq!(load(&theirs, 3), [0, 0]);
-        assert!(!ours.is_at(&crate::log::media::Disk, &path));
-        ours.store(0, &[1]);
-        assert!(!ours.is_at(&crate::log::media::Disk, &path), "it stays noticed");
+        for is_mapped in [true, false] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("HORIZON");
+            let [mut ours, mut theirs] = [true, false].map(|writable| SharedWords::open(&path, writable).unwrap());
+            assert!(ours.map.is_some() && theirs.map.is_some());
+            if !is_mapped {
+                (ours.map, theirs.map) = (None, None);
+            }
+            ours.store(3, &[u64::MAX, 7]);
+            assert_eq!((load(&theirs, 3), load(&theirs, WORDS - 1)), ([u64::MAX, 7], [0, 0]));
+            assert!(ours.is_at(&crate::log::media::Disk, &path));
+            File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            assert_eq!(load(&theirs, 3), [0, 0]);
+            assert!(!ours.is_at(&crate::log::media::Disk, &path));
+            ours.store(0, &[1]);
+            assert!(!ours.is_at(&crate::log::media::Disk, &path), "it stays noticed");
+            // Another map of the same file, after these, is not taken for a cut one.
+            drop((ours, theirs));
+            let ours = SharedWords::open(&path, true).unwrap();
+            assert!(ours.is_at(&crate::log::media::Disk, &path));
+            ours.store(3, &[9]);
+            assert_eq!(load(&ours, 3), [9, 0]);
+        }
     }
 }

@@ -382,9 +382,10 @@ impl Writer {
         let synced = self.tail.segment.file().sync_data();
         synced.map_err(|error| self.poison(Failure::new("sync", self.tail.segment.path(), &error)))?;
         // After the sync, so that what is acknowledged was in its place then.
-        self.tail.segment.check_place().map_err(|error| {
-            self.poison(Failure::new("write", self.tail.segment.path(), &error))
-        })
+        self.tail
+            .segment
+            .check_place()
+            .map_err(|error| self.poison(Failure::new("write", self.tail.segment.path(), &error)))
     }
 
     fn publish(&mut self, applied: Vec<Applied>, last_frame: Option<Location>, bytes: usize) {

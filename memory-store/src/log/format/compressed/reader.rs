@@ -139,6 +139,30 @@ impl CompressedSegment {
         (image, lost)
     }
 
+    /// The copies of header, dictionary and table that are damaged, as places in the file and what stands there. The
+    /// other copy counts, so that nothing is lost yet.
+    pub(crate) fn damaged_copies<F: ReadAt + ?Sized>(&self, file: &F) -> Vec<(Range<u32>, &'static str)> {
+        let Header { file: end, dictionary, dictionary_crc, table_crc, .. } = self.header;
+        let header = self.header.encode();
+        let is_header = |bytes: &[u8]| *bytes == header;
+        let is_dictionary = |bytes: &[u8]| checksum::crc32c(bytes) == dictionary_crc;
+        let is_table = |bytes: &[u8]| checksum::crc32c(bytes) == table_crc;
+        let copies: [([u32; 2], u32, &'static str, &dyn Fn(&[u8]) -> bool); 3] = [
+            ([0, end.saturating_sub(HEADER)], HEADER, "header", &is_header),
+            (self.header.dictionary_places(), dictionary, "dictionary", &is_dictionary),
+            (self.header.table_places(), self.header.table(), "block table", &is_table),
+        ];
+        let mut damaged = Vec::new();
+        for (places, length, what, is_whole) in copies.into_iter().filter(|(_, length, ..)| *length > 0) {
+            for place in places {
+                if !read_exact(file, u64::from(place), length).is_ok_and(|bytes| is_whole(&bytes)) {
+                    damaged.push((place..place.saturating_add(length), what));
+                }
+            }
+        }
+        damaged
+    }
+
     /// A block, from the cache of recent ones if it is there.
     fn block<F: ReadAt + ?Sized>(&self, file: &F, index: u32) -> io::Result<Arc<[u8]>> {
         if let Some(block) = self.recent.get(index) {
