@@ -38,6 +38,9 @@ pub struct InvalidMessage {
     pub why: String,
 }
 
+/// Members of an object that are not the message's, by name.
+pub type OtherMembers = Vec<(String, Box<RawValue>)>;
+
 /// Reads `{"role", "content", "speaker"?, "key"?, "keep_out_of_summaries"?, "metadata"?}`.
 ///
 /// A member of another name is refused rather than lost. `content` is a text or a list of blocks. A block of an unknown
@@ -58,10 +61,7 @@ pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
 ///
 /// # Errors
 /// As [`message_from_json`]; also when a member of the message, its metadata or a block is given twice.
-pub fn message_with_members(
-    text: &RawValue,
-    beside: &[&str],
-) -> Result<(Message, Vec<(String, Box<RawValue>)>), InvalidMessage> {
+pub fn message_with_members(text: &RawValue, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
     message(Raw { json: text, exact: false }, beside)
 }
 

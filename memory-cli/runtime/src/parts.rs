@@ -99,6 +99,8 @@ pub enum OpenError {
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Parts, OpenError> {
+    // Before a store is made.
+    check_configurations(config)?;
     let store = Arc::new(open_log(config)?);
     let embedder = match config.recall {
         Recall::Words => None,

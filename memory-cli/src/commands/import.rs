@@ -157,7 +157,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 file.each(take).await?;
             }
             Checked::Jsonl(id, file) => {
-                let mut appender = Appender::new(memory, id, file.len(), output);
+                let mut appender = Appender::new(memory, id, file.messages(), output);
                 let take = async |ReadMessage { mut message, line_key, at, bytes }| {
                     if !args.again {
                         message.key = message.key.or(line_key);

@@ -58,7 +58,7 @@ impl JsonlFile {
 
     /// How many messages it holds.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn messages(&self) -> usize {
         self.messages
     }
 

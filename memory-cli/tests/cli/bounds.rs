@@ -1,6 +1,6 @@
 //! What an import takes of the machine, and what it does when there is no more: files and streams of any length, memory
 //! that is refused, a log that goes away.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::{
     fs::{self, File},
@@ -52,7 +52,8 @@ fn read_all(from: &mut impl Read) -> Vec<u8> {
 fn refused(child: Child, expected: &str) -> u64 {
     let (output, most) = ended(child);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{error}");
+    // 4 for what is no export, or not one any more.
+    assert!(matches!(output.status.code(), Some(1 | 4)), "{:?} {error}", output.status);
     assert!(error.contains(expected) && error.contains("nothing was imported"), "{error}");
     most
 }
@@ -157,7 +158,7 @@ fn progress_of_a_piped_import_is_told_in_lines() {
 
 /// A running import of many batches whose first is on disk.
 fn running_import(store: &Store) -> Child {
-    let file = store.file("long.jsonl", &support::messages(60_000));
+    let file = store.file("long.jsonl", &support::messages(12_000));
     let mut command = store.command(&["import", "--no-embed", "--format", "jsonl", &file]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let log = store.path("store/log/0001.seg");
@@ -175,7 +176,7 @@ fn noticed(child: Child, expected: &str) {
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{:?} {error}", output.status);
     assert!(error.contains(expected), "{error}");
-    assert!(error.contains("of 60000 messages and no more"), "{error}");
+    assert!(error.contains("of 12000 messages and no more"), "{error}");
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn a_horizon_that_is_cut_while_it_is_open_is_noticed() {
     assert!(verified["damage"].as_array().unwrap().is_empty(), "{verified}");
     let file = store.path("long.jsonl");
     let completed = store.json(&["import", "--no-embed", "--format", "jsonl", &file]);
-    assert_eq!(completed["conversations"][0]["nodes"], 60_000, "importing again completes it");
+    assert_eq!(completed["conversations"][0]["nodes"], 12_000, "importing again completes it");
 }
 
 /// The binary under a limit of its address space, in KB.

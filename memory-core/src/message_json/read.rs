@@ -2,10 +2,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use serde_json::value::RawValue;
-
 use super::{
-    InvalidMessage,
+    InvalidMessage, OtherMembers,
     value::{Members, Raw},
 };
 use crate::{ContentBlock, Json, Media, Message, MessageKey, Role};
@@ -28,10 +26,7 @@ fn not_an_object(json: Raw<'_>, at: &str) -> InvalidMessage {
 }
 
 /// A message, and its members that are named `beside`.
-pub(super) fn message(
-    json: Raw<'_>,
-    beside: &[&str],
-) -> Result<(Message, Vec<(String, Box<RawValue>)>), InvalidMessage> {
+pub(super) fn message(json: Raw<'_>, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
     let members = json.members().ok_or_else(|| not_an_object(json, "message"))?;
     let (others, members) = members.into_iter().partition(|(name, _)| beside.contains(&name.as_ref()));
     let members = Object { members, exact: json.exact };

@@ -144,7 +144,7 @@ fn a_stream_without_end_is_refused_within_bounds() {
         assert!(told.contains(expected), "{told}");
     };
     check(&mut std::io::repeat(b'y'), "a pipe:1: the line is longer than 1048576 bytes");
-    let mut node = lines(&sample_export(1));
+    let mut node = lines(&sample_export(5));
     node.truncate(1);
     let header = format!(
         "{}

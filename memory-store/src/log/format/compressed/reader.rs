@@ -144,22 +144,19 @@ impl CompressedSegment {
     pub(crate) fn damaged_copies<F: ReadAt + ?Sized>(&self, file: &F) -> Vec<(Range<u32>, &'static str)> {
         let Header { file: end, dictionary, dictionary_crc, table_crc, .. } = self.header;
         let header = self.header.encode();
-        let is_header = |bytes: &[u8]| *bytes == header;
-        let is_dictionary = |bytes: &[u8]| checksum::crc32c(bytes) == dictionary_crc;
-        let is_table = |bytes: &[u8]| checksum::crc32c(bytes) == table_crc;
-        let copies: [([u32; 2], u32, &'static str, &dyn Fn(&[u8]) -> bool); 3] = [
-            ([0, end.saturating_sub(HEADER)], HEADER, "header", &is_header),
-            (self.header.dictionary_places(), dictionary, "dictionary", &is_dictionary),
-            (self.header.table_places(), self.header.table(), "block table", &is_table),
-        ];
         let mut damaged = Vec::new();
-        for (places, length, what, is_whole) in copies.into_iter().filter(|(_, length, ..)| *length > 0) {
+        let mut check = |places: [u32; 2], length: u32, what, is_whole: &dyn Fn(&[u8]) -> bool| {
             for place in places {
-                if !read_exact(file, u64::from(place), length).is_ok_and(|bytes| is_whole(&bytes)) {
+                if length > 0 && !read_exact(file, u64::from(place), length).is_ok_and(|bytes| is_whole(&bytes)) {
                     damaged.push((place..place.saturating_add(length), what));
                 }
             }
-        }
+        };
+        check([0, end.saturating_sub(HEADER)], HEADER, "header", &|bytes| *bytes == header);
+        let places = self.header.dictionary_places();
+        check(places, dictionary, "dictionary", &|bytes| checksum::crc32c(bytes) == dictionary_crc);
+        let places = self.header.table_places();
+        check(places, self.header.table(), "block table", &|bytes| checksum::crc32c(bytes) == table_crc);
         damaged
     }
 
