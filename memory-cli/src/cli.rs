@@ -140,6 +140,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Err(error) => return say(error),
     };
     let output = Output { json: cli.globals.json };
+    memory_plugins::end_by_exit_alone(if output.json { ended_with_json } else { ended });
     start_log(output);
     let globals = match Globals::new(cli.globals) {
         Ok(globals) => globals,
@@ -172,6 +173,16 @@ fn names(mut matches: &clap::ArgMatches) -> Vec<String> {
         matches = of_command;
     }
     names
+}
+
+/// Reports that a plugin ended the process.
+fn ended() -> u8 {
+    report(Output { json: false }, &failure::EndedByPlugin.into(), None, &[])
+}
+
+/// The same with `--json`.
+fn ended_with_json() -> u8 {
+    report(Output { json: true }, &failure::EndedByPlugin.into(), None, &[])
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {

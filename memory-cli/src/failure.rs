@@ -28,6 +28,14 @@ pub(crate) struct NotFound(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Damage(pub(crate) String);
 
+/// Somebody else ended the process.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a plugin ended the process in the middle of the command: what was not reported was not done; `memory plugins check \
+     FILE` tries a plugin in a process of its own"
+)]
+pub(crate) struct EndedByPlugin;
+
 /// Exit codes; clap exits with 2 by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {

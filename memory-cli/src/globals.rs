@@ -241,10 +241,15 @@ fn finite(text: &str) -> Result<f32, String> {
 
 /// Configurations by the names of strategies.
 fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
-    let split = |given: &String| {
+    let mut configurations = BTreeMap::new();
+    for given in given {
         let (name, json) =
             given.split_once('=').ok_or_else(|| Usage(format!("--configure {given}: write NAME=JSON")))?;
-        Ok((name.to_owned(), json.to_owned()))
-    };
-    given.iter().map(split).collect()
+        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json);
+        object.map_err(|error| Usage(format!("--configure {name}: expected a JSON object: {error}")))?;
+        if configurations.insert(name.to_owned(), json.to_owned()).is_some() {
+            return Err(Usage(format!("--configure {name}: it is configured twice")));
+        }
+    }
+    Ok(configurations)
 }

@@ -2,9 +2,12 @@
 
 mod error;
 pub mod eval;
+mod input;
 pub mod jsonl;
+mod lines;
 
 pub use error::ImportError;
+pub(crate) use input::{is_pipe, is_stream};
 
 use memory_core::{ConversationId, Message, Timestamp};
 

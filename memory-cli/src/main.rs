@@ -1,6 +1,12 @@
 //! The `memory` binary.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(unix)]
+mod out_of_memory;
+
 fn main() -> ! {
-    memory_plugins::exit(memory_cli::run(std::env::args_os().collect()))
+    let args: Vec<_> = std::env::args_os().collect();
+    #[cfg(unix)]
+    out_of_memory::become_an_error(args.iter().any(|arg| arg == "--json"));
+    memory_plugins::exit(memory_cli::run(args))
 }

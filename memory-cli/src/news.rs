@@ -16,6 +16,15 @@ pub(crate) enum News {
         /// Why.
         why: String,
     },
+    /// Messages that an import before has brought.
+    ThereBefore {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        messages: usize,
+        /// Of how many in the file.
+        read: usize,
+    },
     /// An export without a message.
     NothingToImport {
         /// The export.
@@ -70,6 +79,7 @@ impl News {
         match self {
             Self::Memory(notice) => notice.code(),
             Self::NotCompacted { .. } => "not-compacted",
+            Self::ThereBefore { .. } => "there-before",
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
             Self::LongerThanFile { .. } => "longer-than-file",
@@ -85,6 +95,12 @@ impl fmt::Display for News {
         match self {
             Self::Memory(notice) => notice.fmt(f),
             Self::NotCompacted { why } => write!(f, "not compacted: {why}"),
+            Self::ThereBefore { conversation, messages, read } if messages == read => {
+                write!(f, "`{conversation}` had all {read} messages before: nothing was appended")
+            }
+            Self::ThereBefore { conversation, messages, read } => {
+                write!(f, "`{conversation}` had {messages} of {read} messages before; appended: {}", read - messages)
+            }
             Self::NothingToImport { file } => write!(f, "{file} holds no message: there is nothing to import"),
             Self::SummariesLeftOut { summaries, file } => write!(
                 f,
@@ -152,6 +168,10 @@ mod tests {
         match news {
             News::Memory(_) => ("empty-question", "nothing is recalled for an empty question"),
             News::NotCompacted { .. } => ("not-compacted", "not compacted: disk full"),
+            News::ThereBefore { messages: 3, .. } => {
+                ("there-before", "`trip` had all 3 messages before: nothing was appended")
+            }
+            News::ThereBefore { .. } => ("there-before", "`trip` had 2 of 3 messages before; appended: 1"),
             News::NothingToImport { .. } => {
                 ("nothing-to-import", "trip.jsonl holds no message: there is nothing to import")
             }
@@ -189,6 +209,7 @@ mod tests {
         let all = [
             News::Memory(Notice::EmptyQuestion),
             News::NotCompacted { why: "disk full".to_owned() },
+            News::ThereBefore { conversation: conversation.clone(), messages: 3, read: 3 },
             News::NothingToImport { file: file() },
             News::SummariesLeftOut { summaries: 3, file: file() },
             News::LongerThanFile { conversation: conversation.clone(), messages: 3 },
@@ -200,6 +221,8 @@ mod tests {
             assert_eq!((code, sentence.as_str()), promised(news));
         }
         assert_eq!(codes(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len());
+        let grown = News::ThereBefore { conversation: conversation.clone(), messages: 2, read: 3 };
+        assert_eq!((grown.code(), grown.to_string().as_str()), promised(&grown));
         let stopped = News::OutOfTime { conversation, node, is_last: false };
         assert_eq!((stopped.code(), stopped.to_string().as_str()), promised(&stopped));
     }

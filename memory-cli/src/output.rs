@@ -1,6 +1,10 @@
 //! Output of commands: tables for people, JSON for programs, progress bars for long work.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -78,34 +82,64 @@ impl Output {
         }
     }
 
-    /// A progress bar for long work; hidden where standard error is not a terminal.
+    /// Progress of long work on standard error: a bar on a terminal, now and then a line elsewhere, nothing for JSON.
     pub(crate) fn bar(self, what: &'static str) -> Bar {
-        let looked_at = To::Errors.is_terminal() && !self.json;
-        let target = if looked_at { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
+        if self.json {
+            return Bar::Silent;
+        }
+        if !To::Errors.is_terminal() {
+            return Bar::Lines { what, last: Mutex::new(Instant::now()) };
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{msg:12} {bar:32} {pos}/{len} {per_sec} {eta}");
         if let Ok(style) = style {
             bar.set_style(style);
         }
         bar.set_message(what);
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Bar(bar)
+        Bar::Drawn(bar)
     }
 }
 
-/// A progress bar.
-pub(crate) struct Bar(ProgressBar);
+/// Time between two lines of progress, and before the first: short work shows none.
+const BETWEEN_LINES: Duration = Duration::from_secs(3);
+
+/// Progress of long work.
+pub(crate) enum Bar {
+    Drawn(ProgressBar),
+    Lines { what: &'static str, last: Mutex<Instant> },
+    Silent,
+}
 
 impl Bar {
     pub(crate) fn finish(&self) {
-        self.0.finish_and_clear();
+        if let Self::Drawn(bar) = self {
+            bar.finish_and_clear();
+        }
     }
 }
 
 impl Progress for Bar {
     fn report(&self, done: u64, total: u64) {
-        self.0.set_length(total);
-        self.0.set_position(done);
+        match self {
+            Self::Drawn(bar) => {
+                // The total of what is still being read is unknown.
+                if total > 0 {
+                    bar.set_length(total);
+                }
+                bar.set_position(done);
+            }
+            Self::Lines { what, last } => {
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.elapsed() < BETWEEN_LINES {
+                    return;
+                }
+                *last = Instant::now();
+                let of = if total > 0 { format!(" of {}", grouped(total)) } else { String::new() };
+                // A closed standard error is not a failure.
+                drop(To::Errors.line(&format!("{what}: {}{of}", grouped(done))));
+            }
+            Self::Silent => {}
+        }
     }
 }
 

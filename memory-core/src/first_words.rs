@@ -42,7 +42,7 @@ impl FirstWords {
             }
             text = longer;
         }
-        WrittenSummary { text, metadata: merged_metadata(job) }
+        WrittenSummary::new(text).metadata(merged_metadata(job))
     }
 }
 

@@ -93,7 +93,8 @@ pub use leaf::LeafHasher;
 pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
 pub use message_json::{
-    InvalidMessage, message_from_json, message_from_raw_json, message_to_json, message_to_raw_json,
+    InvalidMessage, OtherMembers, message_from_json, message_from_raw_json, message_to_json, message_to_raw_json,
+    message_with_members,
 };
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};

@@ -38,6 +38,9 @@ pub struct InvalidMessage {
     pub why: String,
 }
 
+/// Members of an object that are not the message's, by name.
+pub type OtherMembers = Vec<(String, Box<RawValue>)>;
+
 /// Reads `{"role", "content", "speaker"?, "key"?, "keep_out_of_summaries"?, "metadata"?}`.
 ///
 /// A member of another name is refused rather than lost. `content` is a text or a list of blocks. A block of an unknown
@@ -48,7 +51,18 @@ pub struct InvalidMessage {
 pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
     let raw =
         to_raw_value(value).map_err(|error| InvalidMessage { at: "message".to_owned(), why: error.to_string() })?;
-    message(Raw { json: &raw, exact: false })
+    message(Raw { json: &raw, exact: false }, &[]).map(|(message, _)| message)
+}
+
+/// Reads the same from text, where JSON from outside (metadata, tool inputs, unknown blocks) is kept byte for byte: no
+/// number is rounded.
+///
+/// The members named `beside` are the caller's: they are given back as they came, in their order.
+///
+/// # Errors
+/// As [`message_from_json`]; also when a member of the message, its metadata or a block is given twice.
+pub fn message_with_members(text: &RawValue, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
+    message(Raw { json: text, exact: false }, beside)
 }
 
 /// Writes what [`message_from_json`] reads.
@@ -81,7 +95,7 @@ pub(crate) fn block_from_json(value: &Value) -> Result<ContentBlock, InvalidMess
 /// # Errors
 /// As [`message_from_json`].
 pub fn message_from_raw_json(raw: &RawValue) -> Result<Message, InvalidMessage> {
-    message(Raw { json: raw, exact: true })
+    message(Raw { json: raw, exact: true }, &[]).map(|(message, _)| message)
 }
 
 /// Writes a message on one line. `docs/format.md`, section "Export", specifies when JSON from outside is quoted.

@@ -155,14 +155,26 @@ impl Conversation {
     /// last one. [`Self::as_of`] shows it again.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget, [`MemoryError::QuestionTooLong`] when
+    /// that is because of the question; otherwise when a port fails.
     pub async fn prompt(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let instructions = self.instructions(options);
         let most = options.budget;
         let options = &options.without(instructions);
         let request = Request { question, options: options.clone(), longest_result: None };
         let prompt = prompt::assemble(&self.parts, &self.id, request).await;
-        Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, most, error))?).await)
+        let prompt = prompt.map_err(|error| self.blamed(question, beside(instructions, most, error)))?;
+        Ok(self.recorded(options, prompt).await)
+    }
+
+    /// The error of a text that does not fit, which is the question's where that is the larger part of it.
+    fn blamed(&self, question: &str, error: MemoryError) -> MemoryError {
+        let MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) = error else { return error };
+        let question = self.parts.count(question);
+        if question <= needed / 2 {
+            return error;
+        }
+        MemoryError::QuestionTooLong { question, needed, budget }
     }
 
     /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`. It has

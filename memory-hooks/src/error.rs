@@ -31,6 +31,19 @@ pub enum MemoryError {
     /// No view fits the budget.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The question leaves too little of the budget for the conversation.
+    #[error(
+        "the question takes {question} tokens, and with it a budget of {needed} is needed, not of {budget}: shorten the \
+         question or raise the budget"
+    )]
+    QuestionTooLong {
+        /// Tokens of the question.
+        question: u32,
+        /// Tokens of the smallest text with it.
+        needed: u32,
+        /// The budget.
+        budget: u32,
+    },
     /// A compaction would not have lowered the token count; nothing was recorded.
     #[error("compaction would leave {after} tokens of {before}: nothing was changed")]
     NoProgress {

@@ -174,6 +174,16 @@ pub enum ChooseError {
         /// What is wrong with it, and where.
         why: String,
     },
+    /// There is a configuration for a strategy that is not used.
+    #[error("the configuration of {name} has no use: the summarizer is {summarizer}, the scorer {scorer}")]
+    NotChosen {
+        /// The strategy that is configured.
+        name: String,
+        /// The summarizer that is used.
+        summarizer: String,
+        /// The scorer that is used.
+        scorer: String,
+    },
     /// The plugin's schema is not a valid JSON Schema.
     #[error("plugin {name} has a configuration schema that cannot be used: {why}")]
     BadSchema {

@@ -58,7 +58,7 @@ mod workers;
 
 pub use error::{CallError, ChooseError, LoadError, UnknownStrategy};
 pub use events::{PluginEvent, PluginObserver, PluginStatus};
-pub use exit::exit;
+pub use exit::{end_by_exit_alone, exit};
 pub use options::PluginOptions;
 pub use registry::{Origin, PluginCapabilities, PluginInfo, Registry, StrategyKind};
 pub use sha256::{InvalidSha256, Sha256};

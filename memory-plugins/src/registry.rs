@@ -13,7 +13,7 @@ use std::{
 };
 
 use abi_stable::std_types::{RResult, RStr};
-use memory_core::{ImportanceScorer, Summarizer, WrittenBy, nearest};
+use memory_core::{ImportanceScorer, ScoreError, ScoreJob, Summarizer, WrittenBy, nearest};
 use memory_plugin_abi::v1::{self, PluginModule_Ref};
 
 use self::builtins::BuiltIn;
@@ -133,8 +133,9 @@ impl Registry {
             Source::BuiltIn(BuiltIn::Summarizer(summarizer)) => Ok(Arc::clone(summarizer)),
             Source::BuiltIn(BuiltIn::Scorer(_)) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
             Source::Plugin { module, health, path } => {
+                let identity = configuration::identity(&entry.info, &configuration);
                 let object = self.make(name, path, module.new_summarizer(), configuration)?;
-                let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
+                let workers = Arc::clone(&self.workers);
                 Ok(Arc::new(PluginSummarizer::new(identity, object, workers, Arc::clone(health))))
             }
         }
@@ -147,13 +148,17 @@ impl Registry {
     pub fn scorer(&self, name: &str) -> Result<Arc<dyn ImportanceScorer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Scorer)?;
         match &entry.source {
-            Source::BuiltIn(BuiltIn::Scorer(make)) => make(&configuration, &self.options).map_err(|why| {
-                ChooseError::Configuration { name: name.to_owned(), why: format!("cannot be used: {why}") }
-            }),
+            Source::BuiltIn(BuiltIn::Scorer(make)) => {
+                let wrong =
+                    |why| ChooseError::Configuration { name: name.to_owned(), why: format!("cannot be used: {why}") };
+                let scorer = make(&configuration, &self.options).map_err(wrong)?;
+                Ok(Configured::scorer(scorer, configuration::identity(&entry.info, &configuration)))
+            }
             Source::BuiltIn(BuiltIn::Summarizer(_)) => Err(self.unknown(name, StrategyKind::Scorer).into()),
             Source::Plugin { module, health, path } => {
+                let identity = configuration::identity(&entry.info, &configuration);
                 let object = self.make(name, path, module.new_scorer(), configuration)?;
-                let (identity, workers) = (identity(&entry.info), Arc::clone(&self.workers));
+                let workers = Arc::clone(&self.workers);
                 let embedder = self.options.embedder.clone();
                 Ok(Arc::new(PluginScorer::new(identity, object, workers, Arc::clone(health), embedder)))
             }
@@ -219,13 +224,32 @@ impl Registry {
     }
 }
 
-fn identity(info: &PluginInfo) -> WrittenBy {
-    WrittenBy::new(info.name.clone(), info.version.clone())
+/// A built-in scorer that names its configuration.
+#[derive(Debug)]
+struct Configured {
+    scorer: Arc<dyn ImportanceScorer>,
+    identity: WrittenBy,
+}
+
+impl Configured {
+    fn scorer(scorer: Arc<dyn ImportanceScorer>, identity: WrittenBy) -> Arc<dyn ImportanceScorer> {
+        if scorer.identity() == identity { scorer } else { Arc::new(Self { scorer, identity }) }
+    }
+}
+
+impl ImportanceScorer for Configured {
+    fn identity(&self) -> WrittenBy {
+        self.identity.clone()
+    }
+
+    fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
+        self.scorer.score(jobs)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Role, ScoreJob};
+    use memory_core::Role;
 
     use super::*;
 
@@ -272,6 +296,19 @@ mod tests {
         assert!(choose("recency-and-use", r#"{"use_share": 2}"#).unwrap_err().contains("/use_share"));
         let error = choose("blend", r#"{"rules": 0}"#).unwrap_err();
         assert_eq!(error, "the configuration of blend cannot be used: one weight at least must be above 0");
+    }
+
+    #[test]
+    fn scores_name_the_configuration_that_gave_them() {
+        let version = |configuration: &str| {
+            let mut options = PluginOptions::default();
+            options.configurations.insert("blend".into(), configuration.into());
+            Registry::with_options(options).scorer("blend").unwrap().identity().version
+        };
+        let plain = Registry::with_builtins().scorer("blend").unwrap().identity().version;
+        assert_eq!(version("{}"), plain);
+        assert!(version(r#"{"rules": 2}"#).starts_with(&format!("{plain}+")));
+        assert_ne!(version(r#"{"rules": 2}"#), version(r#"{"rules": 3}"#));
     }
 
     #[test]

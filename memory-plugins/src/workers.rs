@@ -18,6 +18,7 @@ use memory_core::TokenCounter;
 use crate::{
     call::{Answer, Call, Expire},
     error::CallError,
+    exit,
     options::PluginOptions,
     spin_wait::{LONGEST_SPIN, spin_until},
 };
@@ -158,10 +159,11 @@ impl Workers {
                 if !call.begin() {
                     return false;
                 }
-                let outcome = catch_unwind(AssertUnwindSafe(|| work(&call))).unwrap_or_else(|payload| {
-                    mem::forget(payload);
-                    Err(CallError::Panicked("beyond its guard".to_owned()))
-                });
+                let outcome =
+                    catch_unwind(AssertUnwindSafe(|| exit::in_plugin(|| work(&call)))).unwrap_or_else(|payload| {
+                        mem::forget(payload);
+                        Err(CallError::Panicked("beyond its guard".to_owned()))
+                    });
                 call.finish(outcome)
             })
         };

@@ -32,6 +32,8 @@ pub(crate) struct LateScores {
     by_place: HashMap<usize, f32>,
     low: f32,
     width: f32,
+    /// Of the best nodes, those that were not compared because their token vectors are missing.
+    pub(crate) left_out: usize,
 }
 
 /// A node: its pool index, conversation and id.
@@ -61,37 +63,44 @@ impl Late<'_> {
         let scored = places.zip(&answer.max_cosines);
         let mut scores: HashMap<usize, f32> =
             scored.filter_map(|(place, cosines)| Some((place, weighted(cosines.as_ref()?, &weights)))).collect();
-        for (place, tokens) in self.recomputed(nodes, best, &scores).await? {
+        let (recomputed, left_out) = self.recomputed(nodes, best, &scores).await?;
+        for (place, tokens) in recomputed {
             scores.insert(place, weighted(&max_cosines(&self.question, &tokens), &weights));
         }
-        Ok(LateScores::new(scores))
+        Ok(LateScores { left_out, ..LateScores::new(scores) })
     }
 
-    /// Computes the token vectors of those of the best nodes that have none in the index.
+    /// Computes the token vectors of those of the best nodes that have none in the index. Gives also how many were too
+    /// many for a question.
     async fn recomputed(
         &self,
         nodes: &[Placed<'_>],
         best: &[usize],
         scores: &HashMap<usize, f32>,
-    ) -> Result<Vec<(usize, TokenVectors)>, RetrieveError> {
-        let (mut places, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+    ) -> Result<(Vec<(usize, TokenVectors)>, usize), RetrieveError> {
+        let (mut places, mut texts, mut bytes, mut left_out) = (Vec::new(), Vec::new(), 0, 0);
         for place in best.iter().filter(|place| !scores.contains_key(place)) {
             let Some((_, conversation, node)) = nodes.iter().find(|(at, ..)| at == place) else { continue };
             // The index has covered this node: it has no tokens.
             if self.index.stats(conversation).through >= node.get() {
                 continue;
             }
+            if left_out > 0 || places.len() == MAX_RECOMPUTED {
+                left_out += 1;
+                continue;
+            }
             let read = self.source.readable_nodes(conversation, NodeRange::single(*node)).await?;
             let Some(text) = read.nodes.first().map(|node| indexed_text(&node.message)) else { continue };
             bytes += text.len();
-            if bytes > MAX_RECOMPUTED_BYTES || places.len() == MAX_RECOMPUTED {
-                break;
+            if bytes > MAX_RECOMPUTED_BYTES {
+                left_out += 1;
+                continue;
             }
             places.push(*place);
             texts.push(text);
         }
         if texts.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), left_out));
         }
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let made = self.embedder.embed_documents_with_tokens(&texts).await?;
@@ -102,7 +111,7 @@ impl Late<'_> {
                 tokens.push((place, all));
             }
         }
-        Ok(tokens)
+        Ok((tokens, left_out))
     }
 }
 
@@ -170,7 +179,7 @@ impl LateScores {
     fn new(by_place: HashMap<usize, f32>) -> Self {
         let low = by_place.values().copied().fold(f32::INFINITY, f32::min);
         let high = by_place.values().copied().fold(f32::NEG_INFINITY, f32::max);
-        Self { by_place, low, width: high - low }
+        Self { by_place, low, width: high - low, left_out: 0 }
     }
 
     /// How many nodes were scored.

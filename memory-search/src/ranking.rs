@@ -290,20 +290,22 @@ impl Ranking {
 
     /// The `limit` best of the selected nodes that `wanted` accepts, best first; ties in order of conversation and
     /// node. With `late`, the best by the other features are also compared by their tokens; the rest count as the
-    /// lowest of those.
+    /// lowest of those. Gives also how many of these best could not be compared for want of token vectors.
     pub(crate) async fn hits(
         &self,
         limit: usize,
         wanted: impl Fn(&ConversationId, NodeId) -> bool,
         late: Option<&Late<'_>>,
         stopwatch: &mut Stopwatch,
-    ) -> Result<Vec<Candidate>, RetrieveError> {
+    ) -> Result<(Vec<Candidate>, usize), RetrieveError> {
         let mut features = self.features(limit.max(CANDIDATES), wanted);
         stopwatch.end("features", features.len());
+        let mut left_out = 0;
         let late = match late {
             Some(late) if self.with_vectors > 0.0 => {
                 let compare = limit.clamp(LATE_CANDIDATES, MOST_LATE_CANDIDATES);
-                let compared = self.late(&mut features, late, compare).await?;
+                let compared;
+                (compared, left_out) = self.late(&mut features, late, compare).await?;
                 stopwatch.end("late", compared);
                 compared > 0
             }
@@ -320,7 +322,7 @@ impl Ranking {
             let relevance = relevance.of(talk, value - best - all, coverage);
             Some(Candidate { conversation: conversation.clone(), node, score, relevance, signals })
         };
-        Ok(scored.into_iter().take(limit).filter_map(hit).collect())
+        Ok((scored.into_iter().take(limit).filter_map(hit).collect(), left_out))
     }
 
     /// The features of the best candidates by the cheap sum.
@@ -352,13 +354,14 @@ impl Ranking {
         features.collect()
     }
 
-    /// Adds late-interaction features to the best `compare` candidates; returns how many nodes were scored.
+    /// Adds late-interaction features to the best `compare` candidates; returns how many nodes were scored, and
+    /// how many of the best could not be.
     async fn late(
         &self,
         features: &mut [(usize, Features)],
         late: &Late<'_>,
         compare: usize,
-    ) -> Result<usize, RetrieveError> {
+    ) -> Result<(usize, usize), RetrieveError> {
         let placements = &self.placements;
         let best: Vec<usize> =
             self.scores(features, false).into_iter().take(compare).map(|scored| scored.candidate).collect();
@@ -374,7 +377,7 @@ impl Ranking {
         let nodes: Vec<_> = places.into_iter().filter_map(node).collect();
         let scores = late.scores(&nodes, &best).await?;
         if scores.len() == 0 {
-            return Ok(0);
+            return Ok((0, scores.left_out));
         }
         let sessions = Extractor::late_sessions(placements, &scores);
         let best: HashSet<usize> = best.into_iter().collect();
@@ -383,7 +386,7 @@ impl Ranking {
                 Extractor::add_late(features, *placement, &scores, &sessions);
             }
         }
-        Ok(scores.len())
+        Ok((scores.len(), scores.left_out))
     }
 
     /// Candidates with their scores and signals, best first.

@@ -18,7 +18,7 @@ use crate::{
     reads::Reads,
     rerank::{CrossEncoder, RerankOptions},
     selection::Selection,
-    semantic::{Asked, Beyond, MAX_BACKLOG_NODES, Semantic, SemanticScores, ends_of},
+    semantic::{Asked, Beyond, HOW_TO_CATCH_UP, MAX_BACKLOG_NODES, Semantic, SemanticScores, ends_of},
     shared_prefix::seen_before,
     shortlist::{Evidence, FEWEST, Shortlist},
     stopwatch::Stopwatch,
@@ -257,10 +257,15 @@ impl Ranked<'_> {
         let Self { ranking, late, cross_encoder, reads, notices, stopwatch } = self;
         let read = cross_encoder.map_or(0, |encoder| encoder.options.candidates);
         let mut hits = match ranking.hits(limit.max(read), &wanted, late.as_ref(), stopwatch).await {
-            Ok(hits) => hits,
+            Ok((hits, 0)) => hits,
+            Ok((hits, left_out)) => {
+                let why = format!("{left_out} of the best candidates have no token vectors; {HOW_TO_CATCH_UP}");
+                push_new(notices, Notice::TokensNotCompared { why });
+                hits
+            }
             Err(failed) => {
                 push_new(notices, Notice::TokensNotCompared { why: in_full(&failed) });
-                ranking.hits(limit.max(read), &wanted, None, stopwatch).await?
+                ranking.hits(limit.max(read), &wanted, None, stopwatch).await?.0
             }
         };
         if let Some(encoder) = cross_encoder {

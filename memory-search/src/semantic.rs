@@ -27,7 +27,7 @@ pub(crate) const MAX_BACKLOG_BYTES: usize = 64 << 10;
 
 /// Maximum bytes of a question that are embedded: a pasted page need not be embedded in full.
 pub(crate) const MAX_QUESTION_BYTES: usize = 16 << 10;
-const HOW_TO_CATCH_UP: &str = "index the rest first (`memory index` does it)";
+pub(crate) const HOW_TO_CATCH_UP: &str = "index the rest first (`memory index` does it)";
 
 /// The embedding model and its indexes, as far as they are set up.
 #[derive(Debug)]

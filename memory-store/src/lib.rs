@@ -62,4 +62,6 @@ pub use log::{
     RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
     enclosing_store, examine, restore, salvage,
 };
-pub use portable::{ExchangeError, ExportFile, Exported, ImportedExport, export, import};
+pub use portable::{
+    ExchangeError, ExportFile, Exported, ImportedExport, ReadLimits, Spool, StreamTooLong, export, import,
+};

@@ -9,6 +9,7 @@ mod leaves;
 mod media;
 mod options;
 mod read;
+pub(crate) mod recordable;
 mod state;
 mod store;
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod export;
 mod file;
 mod import;
 mod line;
+mod spool;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use error::ExchangeError;
 pub use export::{Exported, export};
 pub use file::ExportFile;
 pub use import::{ImportedExport, import};
+pub use spool::{ReadLimits, Spool, StreamTooLong};
 
 use memory_core::{NodeId, NodeRange};
 

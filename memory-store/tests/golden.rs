@@ -9,7 +9,7 @@ use memory_core::{
     Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check,
     text_hash,
 };
-use memory_store::{ExchangeError, ExportFile, LogStore, export, import};
+use memory_store::{ExchangeError, ExportFile, LogStore, ReadLimits, export, import};
 
 /// The root of conversation `talk` in `golden/format-1`.
 const FORMAT_1_ROOT: &str = include_str!("golden/format-1/talk.root");
@@ -296,13 +296,13 @@ fn a_store_with_names_that_no_new_conversation_gets_opens_for_ever() {
             // It comes back under another name, and under its own only where it could begin.
             let mut bytes = Vec::new();
             export(&store, id, &mut bytes, &()).await.unwrap();
-            let mut file = ExportFile::spool("a pipe", &mut bytes.as_slice()).unwrap();
+            let mut file = ExportFile::spool("a pipe", &mut bytes.as_slice(), ReadLimits::default()).unwrap();
             let other = tempfile::tempdir().unwrap();
             let other = LogStore::open(other.path()).unwrap();
-            let refused = import(&other, &mut file, None, &()).await;
+            let refused = import(&other, &mut file, None, None, &()).await;
             let is_unfit = matches!(&refused, Err(ExchangeError::Store(StoreError::UnfitName(_))));
             assert_eq!(is_unfit, id.as_str() != "caf\u{e9}", "{refused:?}");
-            import(&other, &mut file, Some(&talk()), &()).await.unwrap();
+            import(&other, &mut file, Some(&talk()), None, &()).await.unwrap();
         }
     });
 }

@@ -102,6 +102,8 @@ pub enum OpenError {
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Parts, OpenError> {
+    // Before a store is made.
+    check_configurations(config)?;
     let store = Arc::new(open_log(config)?);
     let embedder = match config.recall {
         Recall::Words => None,
@@ -171,6 +173,7 @@ fn wire(
         let index = ExactIndex::beside(&store, embedder.model().clone(), embedder.dimensions());
         Arc::new(AutoIndex::over(index.hold_at_most(config.held_bytes), options)) as Arc<dyn VectorIndex>
     });
+    check_configurations(config)?;
     let registry = registry(config, embedder.clone());
     let tokens = embedder.as_deref().and_then(|embedder| {
         let index = QuantizedTokens::beside(
@@ -209,6 +212,14 @@ fn wire(
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
     let memory = change(memory, &seen, &retriever).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
+}
+
+/// Refuses a configuration that nothing would read.
+fn check_configurations(config: &Config) -> Result<(), ChooseError> {
+    let is_used = |name: &&String| **name == config.summarizer || **name == config.scorer;
+    let Some(name) = config.configurations.keys().find(|name| !is_used(name)) else { return Ok(()) };
+    let (name, summarizer, scorer) = (name.clone(), config.summarizer.clone(), config.scorer.clone());
+    Err(ChooseError::NotChosen { name, summarizer, scorer })
 }
 
 /// The log as the owner of the configuration sees it; all of it without one.

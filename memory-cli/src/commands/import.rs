@@ -3,6 +3,7 @@
 mod exported;
 
 use std::{
+    mem,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -10,42 +11,66 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
-use memory_hooks::{ConversationStats, Memory};
-use memory_store::ExportFile;
+use memory_hooks::{Conversation, ConversationStats, Memory};
+use memory_store::{ExportFile, ReadLimits};
 use serde_json::json;
 
 use crate::{
     Access,
     failure::Usage,
     globals::Globals,
-    import::{ImportedConversation, eval, jsonl},
+    import::{
+        ImportedConversation,
+        eval::EvalFile,
+        is_pipe, is_stream,
+        jsonl::{JsonlFile, ReadMessage},
+    },
     news::{self, News},
     open,
-    output::{Output, decimal, grouped},
+    output::{Bar, Output, decimal, grouped},
 };
 use exported::Restored;
 
 /// Messages that are appended as one batch.
 const BATCH: usize = 512;
 
-/// Reads conversations from files into the store. A file is read whole before anything of it is appended.
+/// Bytes of lines after which a batch is appended, however few its messages.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Reads conversations from files into the store. All files are checked before anything is appended.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The format of the files: `memory` as `memory export` writes it, which is recognized without this flag; `jsonl` a
     /// message a line; `eval` a conversation a line
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// The files; with `eval` also directories that hold a conversations.jsonl, with `memory` also - for
-    /// standard input
+    /// The files, or - for standard input; with `eval` also directories that hold a conversations.jsonl
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The conversation to append to [default: with `jsonl` the file's name without its extension, with `memory` the
     /// exported one]
     #[arg(long, short, visible_alias = "as", value_name = "ID")]
     conversation: Option<ConversationId>,
+    /// With `jsonl`, append messages without a key even if an import of the same lines brought them before
+    #[arg(long)]
+    again: bool,
     /// Do not embed now: `memory index` does it later
     #[arg(long)]
     no_embed: bool,
+    /// The longest line that is read
+    #[arg(long, value_name = "MIB", default_value_t = ReadLimits::default().line >> 20,
+          value_parser = clap::value_parser!(u64).range(1..=4096))]
+    max_line: u64,
+    /// The most that is kept, in a temporary file, of what comes through a pipe
+    #[arg(long, value_name = "MIB", default_value_t = ReadLimits::default().stream >> 20,
+          value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    max_piped: u64,
+}
+
+impl Args {
+    fn limits(&self) -> ReadLimits {
+        ReadLimits::default().line(self.max_line << 20).stream(self.max_piped << 20)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,6 +78,41 @@ enum Format {
     Eval,
     Jsonl,
     Memory,
+}
+
+/// A file that was checked.
+enum Checked {
+    Eval(EvalFile),
+    Jsonl(ConversationId, JsonlFile),
+    Memory(Box<ExportFile>),
+}
+
+impl Checked {
+    /// Checks all of a file.
+    fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
+        let bar = output.bar("reading");
+        let read = |lines: usize| bar.report(lines as u64, 0);
+        let checked = match format(file, args.format)? {
+            Format::Memory => Self::Memory(Box::new(exported::read(file, args.limits())?)),
+            Format::Eval if args.conversation.is_some() => {
+                let why = "an eval file names its conversations: leave --conversation out";
+                return Err(Usage(why.to_owned()).into());
+            }
+            Format::Eval => Self::Eval(EvalFile::check(file, args.limits(), read)?),
+            Format::Jsonl => Self::Jsonl(name(file, args)?, JsonlFile::check(file, args.limits(), read)?),
+        };
+        bar.finish();
+        Ok(checked)
+    }
+
+    /// The conversations that it is about.
+    fn names<'a>(&'a self, args: &'a Args) -> Vec<&'a ConversationId> {
+        match self {
+            Self::Eval(file) => file.conversations().iter().collect(),
+            Self::Jsonl(id, _) => vec![id],
+            Self::Memory(file) => vec![args.conversation.as_ref().unwrap_or(file.conversation())],
+        }
+    }
 }
 
 /// Result of importing a conversation.
@@ -68,34 +128,48 @@ pub(super) struct Imported {
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    // All files are read first: a fault in the last one must not leave the first one half-imported.
-    let (mut conversations, mut exports) = (Vec::new(), Vec::new());
-    for file in &args.files {
-        match format(file, args.format)? {
-            Format::Memory => exports.push(exported::read(file)?),
-            Format::Eval => conversations.extend(read_eval(file, args)?),
-            Format::Jsonl => conversations.push(read_jsonl(file, args)?),
-        }
-    }
-    if exports.len() > 1 && args.conversation.is_some() {
+    // All files are checked first: a fault in the last one must not leave the first one half-imported.
+    let checked = args.files.iter().map(|file| Checked::of(file, args, globals.output));
+    let mut checked = checked.collect::<anyhow::Result<Vec<_>>>()?;
+    let exports = checked.iter().filter(|file| matches!(file, Checked::Memory(_))).count();
+    if exports > 1 && args.conversation.is_some() {
         return Err(Usage("one name does for one export: import them one by one".to_owned()).into());
     }
     let config = globals.config(Access::Write)?;
     let config = if args.no_embed { config.without_model() } else { config };
     let runtime = open(&config)?;
-    let named = exports.iter().map(|file| args.conversation.as_ref().unwrap_or(file.conversation()));
-    for id in conversations.iter().map(|conversation| &conversation.id).chain(named) {
+    for id in checked.iter().flat_map(|file| file.names(args)) {
         check_name(&*runtime.store, id).await?;
     }
-    let mut all = Vec::with_capacity(conversations.len());
-    for conversation in conversations {
-        all.push(import(&runtime.memory, conversation, !args.no_embed, globals.output).await?);
+    let (memory, embed, output) = (&runtime.memory, !args.no_embed, globals.output);
+    let (mut all, mut restored) = (Vec::new(), Vec::new());
+    for file in &mut checked {
+        match file {
+            Checked::Memory(file) => {
+                let name = args.conversation.as_ref();
+                restored.push(exported::import(&runtime, file, name, embed, output).await?);
+            }
+            Checked::Eval(file) => {
+                let take = async |conversation| {
+                    all.push(import(memory, conversation, embed, output).await?);
+                    anyhow::Ok(())
+                };
+                file.each(take).await?;
+            }
+            Checked::Jsonl(id, file) => {
+                let mut appender = Appender::new(memory, id, file.messages(), output);
+                let take = async |ReadMessage { mut message, line_key, at, bytes }| {
+                    if !args.again {
+                        message.key = message.key.or(line_key);
+                    }
+                    appender.take(message, at, bytes).await
+                };
+                file.each(take).await?;
+                all.push(appender.finish(embed, output).await?);
+            }
+        }
     }
-    let mut restored = Vec::with_capacity(exports.len());
-    for mut file in exports {
-        let name = args.conversation.as_ref();
-        restored.push(exported::import(&runtime, &mut file, name, !args.no_embed, globals.output).await?);
-    }
+    runtime.log.check_place()?;
     print(globals.output, &all, &restored)
 }
 
@@ -111,34 +185,24 @@ async fn check_name(store: &dyn Store, id: &ConversationId) -> anyhow::Result<()
 
 /// The format of a file if none is stated: an export is recognized by its first bytes.
 fn format(file: &Path, said: Option<Format>) -> anyhow::Result<Format> {
-    let from_pipe = file == Path::new("-");
     match said {
-        None if from_pipe || ExportFile::recognizes(file)? => Ok(Format::Memory),
-        None => Err(Usage(format!("{} is not an export: state its format with --format", file.display())).into()),
-        Some(Format::Eval | Format::Jsonl) if from_pipe => {
-            Err(Usage("only an export is read from standard input".to_owned()).into())
-        }
         Some(format) => Ok(format),
+        // The first bytes of a stream can be read only once.
+        None if is_stream(file) || ExportFile::recognizes(file)? => Ok(Format::Memory),
+        None => Err(Usage(format!("{} is not an export: state its format with --format", file.display())).into()),
     }
 }
 
-fn read_eval(file: &Path, args: &Args) -> anyhow::Result<Vec<ImportedConversation>> {
-    if args.conversation.is_some() {
-        return Err(Usage("an eval file names its conversations: leave --conversation out".to_owned()).into());
+/// The conversation of a file of messages.
+fn name(file: &Path, args: &Args) -> Result<ConversationId, Usage> {
+    if let Some(id) = &args.conversation {
+        return Ok(id.clone());
     }
-    Ok(eval::read(file)?)
-}
-
-fn read_jsonl(file: &Path, args: &Args) -> anyhow::Result<ImportedConversation> {
-    let id = match &args.conversation {
-        Some(id) => id.clone(),
-        None => {
-            let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let named = |error| Usage(format!("{error}: name the conversation by --conversation"));
-            ConversationId::new(&stem).map_err(named)?
-        }
-    };
-    Ok(ImportedConversation { id, messages: jsonl::read(file)? })
+    if is_pipe(file) {
+        return Err(Usage("standard input has no name: name the conversation by --conversation".to_owned()));
+    }
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    ConversationId::new(&stem).map_err(|error| Usage(format!("{error}: name the conversation by --conversation")))
 }
 
 /// Appends, compacts and indexes one conversation.
@@ -149,58 +213,116 @@ pub(super) async fn import(
     output: Output,
 ) -> anyhow::Result<Imported> {
     let ImportedConversation { id, messages } = imported;
-    let conversation = memory.conversation(id.clone());
-    let read = messages.len();
-    let mut new = 0;
-    let mut started = Instant::now();
-    let mut lap = || std::mem::replace(&mut started, Instant::now()).elapsed();
-    let bar = output.bar("appending");
-    let mut batches = with_times(messages).into_iter().peekable();
-    let mut done = 0;
-    while batches.peek().is_some() {
-        let batch: Vec<_> = batches.by_ref().take(BATCH).collect();
-        let size = batch.len();
-        let appended = conversation.append_batch(batch).await;
-        // Batches before this one are on disk; importing again does not double messages with keys.
-        let appended = appended.with_context(|| format!("`{id}` took {done} of {read} messages and no more"))?;
-        done += size;
-        new += appended.iter().filter(|appended| appended.is_new).count();
-        bar.report(done as u64, read as u64);
+    let mut appender = Appender::new(memory, &id, messages.len(), output);
+    for (message, at) in messages {
+        let bytes = message.text_bytes();
+        appender.take(message, at, bytes).await?;
     }
-    bar.finish();
-    let append = lap();
-    let bar = output.bar("compacting");
-    let mut news = Vec::new();
-    // The messages are stored; summaries can be written later, by the next context at the latest.
-    match conversation.compact(&bar).await {
-        Ok(report) if report.is_left_to_another => {
-            let why = "background work on the store is being done elsewhere".to_owned();
-            news.push(News::NotCompacted { why });
-        }
-        Ok(_) => {}
-        Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
-    }
-    bar.finish();
-    let compact = lap();
-    if embed {
-        let bar = output.bar("embedding");
-        news.extend(news::of(conversation.index(&bar).await?.notices));
-        bar.finish();
-    }
-    let index = lap();
-    let stats = conversation.stats().await?;
-    Ok(Imported { id, read, new, stats, append, compact, index, news })
+    appender.finish(embed, output).await
 }
 
-/// A message without a time gets that of the message before it. Before the first known time it gets the unknown time:
-/// no time is invented.
-pub(super) fn with_times(messages: Vec<(Message, Option<Timestamp>)>) -> Vec<(Message, Timestamp)> {
-    let mut last = Timestamp::default();
-    let time = |(message, at): (Message, Option<Timestamp>)| {
-        last = at.unwrap_or(last);
-        (message, last)
-    };
-    messages.into_iter().map(time).collect()
+/// Appends messages to one conversation in batches.
+struct Appender<'a> {
+    conversation: Conversation,
+    id: &'a ConversationId,
+    batch: Vec<(Message, Timestamp)>,
+    /// Of the batch.
+    bytes: usize,
+    times: Times,
+    read: usize,
+    done: usize,
+    new: usize,
+    started: Instant,
+    bar: Bar,
+}
+
+impl<'a> Appender<'a> {
+    fn new(memory: &Memory, id: &'a ConversationId, read: usize, output: Output) -> Self {
+        Self {
+            conversation: memory.conversation(id.clone()),
+            id,
+            batch: Vec::new(),
+            bytes: 0,
+            times: Times::default(),
+            read,
+            done: 0,
+            new: 0,
+            started: Instant::now(),
+            bar: output.bar("appending"),
+        }
+    }
+
+    async fn take(&mut self, message: Message, at: Option<Timestamp>, bytes: usize) -> anyhow::Result<()> {
+        let at = self.times.of(at);
+        self.batch.push((message, at));
+        self.bytes += bytes;
+        if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES {
+            return self.flush().await;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> anyhow::Result<()> {
+        let batch = mem::take(&mut self.batch);
+        self.bytes = 0;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let size = batch.len();
+        let appended = self.conversation.append_batch(batch).await;
+        // Batches before this one are on disk; importing again does not double messages with keys.
+        let (id, done, read) = (self.id, self.done, self.read);
+        let appended = appended.with_context(|| format!("`{id}` took {done} of {read} messages and no more"))?;
+        self.done += size;
+        self.new += appended.iter().filter(|appended| appended.is_new).count();
+        self.bar.report(self.done as u64, self.read as u64);
+        Ok(())
+    }
+
+    /// Appends the rest, compacts and indexes.
+    async fn finish(mut self, embed: bool, output: Output) -> anyhow::Result<Imported> {
+        self.flush().await?;
+        self.bar.finish();
+        let Self { conversation, id, read, new, mut started, .. } = self;
+        let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
+        let append = lap();
+        let bar = output.bar("compacting");
+        let mut news = Vec::new();
+        if new < read {
+            news.push(News::ThereBefore { conversation: id.clone(), messages: read - new, read });
+        }
+        // The messages are stored; summaries can be written later, by the next context at the latest.
+        match conversation.compact(&bar).await {
+            Ok(report) if report.is_left_to_another => {
+                let why = "background work on the store is being done elsewhere".to_owned();
+                news.push(News::NotCompacted { why });
+            }
+            Ok(_) => {}
+            Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
+        }
+        bar.finish();
+        let compact = lap();
+        if embed {
+            let bar = output.bar("embedding");
+            news.extend(news::of(conversation.index(&bar).await?.notices));
+            bar.finish();
+        }
+        let index = lap();
+        let stats = conversation.stats().await?;
+        Ok(Imported { id: id.clone(), read, new, stats, append, compact, index, news })
+    }
+}
+
+/// The times of messages: one without a time gets that of the message before it. Before the first known time it gets
+/// the unknown time: no time is invented.
+#[derive(Default)]
+pub(super) struct Times(Timestamp);
+
+impl Times {
+    pub(super) fn of(&mut self, at: Option<Timestamp>) -> Timestamp {
+        self.0 = at.unwrap_or(self.0);
+        self.0
+    }
 }
 
 fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Result<()> {

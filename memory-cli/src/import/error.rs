@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-/// Why a file cannot be imported. Nothing of the file was imported.
+/// Why a file cannot be imported. Nothing of the file was imported, unless the variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -24,6 +24,25 @@ pub enum ImportError {
         line: usize,
         /// What is wrong with it.
         why: String,
+    },
+    /// A line is longer than the limit.
+    #[error(
+        "{path}:{line}: the line is longer than {most} bytes; nothing was imported: a message a line is expected, and \
+         --max-line raises the limit"
+    )]
+    LongLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The limit in bytes.
+        most: u64,
+    },
+    /// The file is not what it was when it was checked. What stood before the change was imported.
+    #[error("{path} was changed while it was imported: what stood before the change was imported, import it again")]
+    Changed {
+        /// The file.
+        path: PathBuf,
     },
     /// The file holds no message.
     #[error("{path} holds no message: nothing was imported")]

@@ -5,12 +5,14 @@ mod questions;
 use std::path::Path;
 
 use memory_core::{ConversationId, Json, Message, MessageKey, Role, Timestamp};
+use memory_store::ReadLimits;
 pub use questions::{Question, questions};
 use serde::Deserialize;
 
 use super::{
     ImportError, ImportedConversation,
-    jsonl::{lines, read_text},
+    input::Input,
+    lines::{Lines, not_json},
 };
 
 #[derive(Deserialize)]
@@ -29,24 +31,82 @@ struct Turn {
     text: String,
 }
 
-/// Reads a file of one conversation a line, or the `conversations.jsonl` of a directory. A turn's id becomes the
-/// message's key, its session a metadata member.
+/// A file of one conversation a line.
+#[derive(Debug)]
+pub struct EvalFile {
+    input: Input,
+    conversations: Vec<ConversationId>,
+}
+
+impl EvalFile {
+    /// Checks such a file, standard input for `-`, or the `conversations.jsonl` of a directory; reports how many
+    /// conversations it has read.
+    ///
+    /// # Errors
+    /// [`ImportError`] with the line of the first fault; also for a file without messages.
+    pub fn check(path: &Path, limits: ReadLimits, mut read: impl FnMut(usize)) -> Result<Self, ImportError> {
+        let path = if path.is_dir() { path.join("conversations.jsonl") } else { path.to_owned() };
+        let list = |lines: &mut Lines<'_>| {
+            let (mut ids, mut messages) = (Vec::new(), 0);
+            while let Some(conversation) = next(lines)? {
+                messages += conversation.messages.len();
+                ids.push(conversation.id);
+                read(ids.len());
+            }
+            if messages == 0 { Err(ImportError::Empty { path: lines.path().to_owned() }) } else { Ok(ids) }
+        };
+        let (input, conversations) = Input::checked(&path, limits, list)?;
+        Ok(Self { input, conversations })
+    }
+
+    /// The names of its conversations in order.
+    #[must_use]
+    pub fn conversations(&self) -> &[ConversationId] {
+        &self.conversations
+    }
+
+    /// Gives its conversations in order, until `take` fails.
+    ///
+    /// # Errors
+    /// Those of `take`, and [`ImportError::Changed`] for a file that is not as it was checked.
+    pub async fn each<E: From<ImportError>>(
+        &self,
+        mut take: impl AsyncFnMut(ImportedConversation) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut lines = self.input.lines()?;
+        let changed = || ImportError::Changed { path: self.input.path().to_owned() };
+        for id in &self.conversations {
+            let conversation = next(&mut lines).map_err(|_| changed())?.filter(|there| there.id == *id);
+            take(conversation.ok_or_else(changed)?).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads all of such a file at once. A turn's id becomes the message's key, its session a metadata member.
 ///
 /// # Errors
-/// [`ImportError`] with the line of the first fault; also for a file without messages.
+/// As [`EvalFile::check`].
 pub fn read(path: &Path) -> Result<Vec<ImportedConversation>, ImportError> {
     let path = if path.is_dir() { path.join("conversations.jsonl") } else { path.to_owned() };
-    let text = read_text(&path)?;
-    let mut conversations = Vec::new();
-    for (line, value) in lines(&text, &path)? {
-        let fault = |why: String| ImportError::Line { path: path.clone(), line, why };
-        let raw: Conversation = serde_json::from_value(value).map_err(|error| fault(error.to_string()))?;
-        conversations.push(conversation(raw).map_err(fault)?);
-    }
+    let all = |lines: &mut Lines<'_>| {
+        let mut conversations = Vec::new();
+        while let Some(conversation) = next(lines)? {
+            conversations.push(conversation);
+        }
+        Ok(conversations)
+    };
+    let (_, conversations) = Input::checked(&path, ReadLimits::default().line(u64::MAX >> 1), all)?;
     if conversations.iter().all(|conversation| conversation.messages.is_empty()) {
         return Err(ImportError::Empty { path });
     }
     Ok(conversations)
+}
+
+fn next(lines: &mut Lines<'_>) -> Result<Option<ImportedConversation>, ImportError> {
+    let Some(line) = lines.next()? else { return Ok(None) };
+    let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(conversation);
+    read.map(Some).map_err(|why| lines.fault(why))
 }
 
 fn conversation(raw: Conversation) -> Result<ImportedConversation, String> {

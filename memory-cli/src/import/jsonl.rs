@@ -1,114 +1,177 @@
 //! Plain message JSONL: a message a line.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use memory_core::{Message, MessageKey, Timestamp, message_from_json};
-use serde_json::Value;
+use memory_core::{Hash, Json, Message, MessageKey, Timestamp, message_with_members};
+use memory_store::ReadLimits;
+use serde_json::value::RawValue;
 
-use super::ImportError;
+use super::{
+    ImportError,
+    input::Input,
+    lines::{Lines, not_json},
+};
 
-/// Reads a file of one message a line: `{"role", "content", "speaker"?, "key"? or "id"?, "at"? or "timestamp"?,
+/// Members of a line that are not the message's own.
+const BESIDE: [&str; 5] = ["id", "at", "timestamp", "session", "name"];
+
+/// A message of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadMessage {
+    /// With its own key, if it has one.
+    pub message: Message,
+    /// A key made of its line and all lines before it. So it says which file it is of, as far as that was read, and where
+    /// the message stands: a file that has grown begins with the same keys, and equal lines have different ones.
+    pub line_key: Option<MessageKey>,
+    /// When it was said, if the line states it.
+    pub at: Option<Timestamp>,
+    /// Bytes of its line.
+    pub bytes: usize,
+}
+
+/// A file whose lines are messages: `{"role", "content", "speaker"? or "name"?, "key"? or "id"?, "at"? or "timestamp"?,
 /// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped.
-///
-/// # Errors
-/// [`ImportError`] with the line of the first fault; also for a file without messages.
-pub fn read(path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
-    parse(&read_text(path)?, path)
+#[derive(Debug)]
+pub struct JsonlFile {
+    input: Input,
+    messages: usize,
+}
+
+impl JsonlFile {
+    /// Checks a file, or standard input for `-`, and reports how many messages it has read.
+    ///
+    /// # Errors
+    /// [`ImportError`] with the line of the first fault; also for a file without messages.
+    pub fn check(path: &Path, limits: ReadLimits, mut read: impl FnMut(usize)) -> Result<Self, ImportError> {
+        let count = |lines: &mut Lines<'_>| {
+            let mut messages = Messages::new(lines);
+            let mut number = 0;
+            while messages.next()?.is_some() {
+                number += 1;
+                read(number);
+            }
+            if number == 0 { Err(ImportError::Empty { path: lines.path().to_owned() }) } else { Ok(number) }
+        };
+        let (input, messages) = Input::checked(path, limits, count)?;
+        Ok(Self { input, messages })
+    }
+
+    /// How many messages it holds.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// Gives its messages in order, until `take` fails.
+    ///
+    /// # Errors
+    /// Those of `take`, and [`ImportError::Changed`] for a file that is not as it was checked.
+    pub async fn each<E: From<ImportError>>(
+        &self,
+        mut take: impl AsyncFnMut(ReadMessage) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut lines = self.input.lines()?;
+        let changed = || ImportError::Changed { path: self.input.path().to_owned() };
+        let mut messages = Messages::new(&mut lines);
+        for _ in 0..self.messages {
+            // It may have got longer, which is not a change of what was checked.
+            let message = messages.next().map_err(|_| changed())?.ok_or_else(changed)?;
+            take(message).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Parses the text of such a file; `path` is for errors.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`JsonlFile::check`].
 pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
-    let mut messages = Vec::new();
-    for (line, value) in lines(text, path)? {
-        let fault = |why: String| ImportError::Line { path: path.to_owned(), line, why };
-        messages.push(message(value).map_err(fault)?);
+    let mut lines = Lines::new(path, text.as_bytes(), ReadLimits::default().line);
+    let mut messages = Messages::new(&mut lines);
+    let mut all = Vec::new();
+    while let Some(ReadMessage { message, at, .. }) = messages.next()? {
+        all.push((message, at));
     }
-    if messages.is_empty() {
-        return Err(ImportError::Empty { path: path.to_owned() });
+    if all.is_empty() { Err(ImportError::Empty { path: path.to_owned() }) } else { Ok(all) }
+}
+
+/// The messages of lines.
+struct Messages<'l, 'a> {
+    lines: &'l mut Lines<'a>,
+    /// Over all lines so far.
+    so_far: Hash,
+}
+
+impl<'l, 'a> Messages<'l, 'a> {
+    fn new(lines: &'l mut Lines<'a>) -> Self {
+        Self { lines, so_far: Hash::of_parts([]) }
     }
-    Ok(messages)
+
+    fn next(&mut self) -> Result<Option<ReadMessage>, ImportError> {
+        let Some(line) = self.lines.next()? else { return Ok(None) };
+        self.so_far = Hash::of_parts([self.so_far.as_bytes().as_slice(), line.as_bytes()]);
+        let bytes = line.len();
+        let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(message);
+        let (message, at) = read.map_err(|why| self.lines.fault(why))?;
+        let line_key = self.so_far.to_string().get(..32).and_then(|hash| MessageKey::new(&format!("line-{hash}")).ok());
+        Ok(Some(ReadMessage { message, line_key, at, bytes }))
+    }
 }
 
-/// The text of a file.
-pub(super) fn read_text(path: &Path) -> Result<String, ImportError> {
-    let bytes = fs::read(path).map_err(|source| ImportError::Io { path: path.to_owned(), source })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
-        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        ImportError::Line { path: path.to_owned(), line, why: "not UTF-8".to_owned() }
-    })
-}
-
-/// The JSON values of a file of one value a line, with their line numbers from 1.
-pub(super) fn lines(text: &str, path: &Path) -> Result<Vec<(usize, Value)>, ImportError> {
-    // Some editors put a byte order mark in front.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let parse = |(index, line): (usize, &str)| {
-        let value = serde_json::from_str(line).map_err(|error| ImportError::Line {
-            path: path.to_owned(),
-            line: index + 1,
-            // The parser counts from the start of the line, so only its column is useful.
-            why: format!("not JSON at column {}: {}", error.column(), kind(&error)),
-        });
-        value.map(|value| (index + 1, value))
-    };
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
-}
-
-fn kind(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or_default().to_owned()
-}
-
-fn message(mut value: Value) -> Result<(Message, Option<Timestamp>), String> {
-    let mut take = |name: &str| value.as_object_mut().and_then(|members| members.shift_remove(name));
-    let (id, session) = (take("id"), take("session"));
-    let at = match (take("at"), take("timestamp")) {
-        (Some(_), Some(_)) => return Err("at: there is a timestamp, too".to_owned()),
-        (at, timestamp) => at.or(timestamp),
-    };
-    let mut message = message_from_json(&value).map_err(|error| error.to_string())?;
-    match (id, &message.key) {
-        (None | Some(Value::Null), _) => {}
-        (Some(_), Some(_)) => return Err("id: there is a key, too".to_owned()),
-        (Some(Value::String(id)), None) => {
-            message.key = Some(MessageKey::new(&id).map_err(|error| format!("id: {error}"))?);
+fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
+    let (mut message, beside) = message_with_members(line, &BESIDE).map_err(|error| error.to_string())?;
+    let of = |name: &str| beside.iter().find(|(known, _)| known == name).map(|(_, value)| value.get());
+    let given = |name: &str| of(name).filter(|value| *value != "null");
+    let text =
+        |name: &str, value: &str| serde_json::from_str::<String>(value).map_err(|_| format!("{name}: expected a text"));
+    if let Some(id) = given("id") {
+        if message.key.is_some() {
+            return Err("id: there is a key, too".to_owned());
         }
-        (Some(_), None) => return Err("id: expected a text".to_owned()),
+        message.key = Some(MessageKey::new(&text("id", id)?).map_err(|error| format!("id: {error}"))?);
     }
-    if let Some(session) = session.filter(|session| !session.is_null()) {
+    if let Some(name) = given("name") {
+        if message.speaker.is_some() {
+            return Err("name: there is a speaker, too".to_owned());
+        }
+        message.speaker = Some(text("name", name)?);
+    }
+    if let Some(session) = given("session") {
         if message.metadata.contains_key("session") {
             return Err("session: there is one in the metadata, too".to_owned());
         }
-        message.metadata.insert("session".to_owned(), memory_core::Json::from_value(&session));
+        message.metadata.insert("session".to_owned(), Json::new(session).map_err(|error| error.to_string())?);
     }
-    let at = match at {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => {
-            let at = text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?;
-            if let Some(offset) = memory_core::utc_offset(&text) {
-                message
-                    .metadata
-                    .entry("utc_offset".to_owned())
-                    .or_insert(memory_core::Json::from_value(&offset.into()));
-            }
-            Some(at)
-        }
-        Some(Value::Number(millis)) => {
-            let millis = millis.as_i64().ok_or("at: expected whole milliseconds since 1970")?;
-            Some(Timestamp::from_millis(millis))
-        }
-        Some(_) => return Err("at: expected a time as text or milliseconds since 1970".to_owned()),
+    let at = match (of("at"), of("timestamp")) {
+        (Some(_), Some(_)) => return Err("at: there is a timestamp, too".to_owned()),
+        (at, timestamp) => at.or(timestamp).filter(|at| *at != "null"),
     };
-    message.metadata.entry("imported".to_owned()).or_insert(memory_core::Json::from_value(&true.into()));
+    let at = at.map(|at| time(at, &mut message)).transpose()?;
+    message.metadata.entry("imported".to_owned()).or_insert(Json::from_value(&true.into()));
     Ok((message, at))
+}
+
+/// The time that a line states; its distance from UTC goes into the metadata.
+fn time(at: &str, message: &mut Message) -> Result<Timestamp, String> {
+    if let Ok(text) = serde_json::from_str::<String>(at) {
+        let at = text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?;
+        if let Some(offset) = memory_core::utc_offset(&text) {
+            message.metadata.entry("utc_offset".to_owned()).or_insert(Json::from_value(&offset.into()));
+        }
+        return Ok(at);
+    }
+    if !at.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+        return Err("at: expected a time as text or milliseconds since 1970".to_owned());
+    }
+    let millis = at.parse().map_err(|_| "at: expected whole milliseconds since 1970")?;
+    Ok(Timestamp::from_millis(millis))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn parse_text(text: &str) -> Result<Vec<(Message, Option<Timestamp>)>, String> {
@@ -125,20 +188,78 @@ mod tests {
         check("{", "not JSON at column 1");
         check(r#"{"role":"user"}"#, "content: missing");
         check(r#"{"role":"user","content":"x","at":"noon"}"#, "at: `noon` is not a time");
+        check(r#"{"role":"user","content":"x","at":1.5}"#, "at: expected whole milliseconds since 1970");
+        check(r#"{"role":"user","content":"x","at":[]}"#, "at: expected a time as text or milliseconds");
         check(r#"{"role":"user","content":"x","key":""}"#, "key: ");
         check(r#"{"role":"user","content":"x","key":"k","id":"i"}"#, "id: there is a key, too");
+        check(r#"{"role":"user","content":"x","speaker":"Ana","name":"Ben"}"#, "name: there is a speaker, too");
         let twice = r#"{"role":"user","content":"x","session":"a","metadata":{"session":"b"}}"#;
         check(twice, "session: there is one in the metadata, too");
-        check(r#"{"role":"assistant","content":null,"tool_calls":[]}"#, "tool_calls: a message has no such member");
+        check(
+            r#"{"role":"assistant","content":null,"tool_calls":[]}"#,
+            "tool_calls: a message has no such member, only role, content, speaker, key, keep_out_of_summaries, \
+             metadata, id, at, timestamp, session, name;",
+        );
         assert_eq!(parse_text("\n \n").unwrap_err(), "x.jsonl holds no message: nothing was imported");
+    }
+
+    #[test]
+    fn a_member_that_is_given_twice_is_refused() {
+        let check = |line: &str, expected: &str| {
+            assert_eq!(parse_text(line).unwrap_err(), format!("x.jsonl:1: {expected}; nothing was imported"));
+        };
+        check(r#"{"role":"user","content":"x","content":"y"}"#, "content: given twice");
+        check(r#"{"role":"user","content":"x","at":1,"at":2}"#, "at: given twice");
+        check(r#"{"role":"user","content":"x","metadata":{"n":1,"m":2,"n":1}}"#, "metadata.n: given twice");
+        check(r#"{"role":"user","content":[{"type":"text","text":"x","text":"y"}]}"#, "content[0].text: given twice");
+    }
+
+    #[test]
+    fn numbers_from_outside_keep_every_digit() {
+        let numbers =
+            r#"{"big": 123456789012345678901234567890, "long": 0.1000000000000000055511151231257827, "e": 1e400}"#;
+        let line = format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"sum","input":{numbers}}}],"metadata":{{"n":{numbers},"i":18446744073709551617}}}}"#
+        );
+        let (message, _) = parse_text(&line).unwrap().remove(0);
+        assert_eq!(message.metadata["n"].as_str(), numbers);
+        assert_eq!(message.metadata["i"].as_str(), "18446744073709551617");
+        let memory_core::ContentBlock::ToolUse { input, .. } = &message.content[0] else { panic!("{message:?}") };
+        assert_eq!(input.as_str(), numbers);
+    }
+
+    #[test]
+    fn a_name_is_the_speaker() {
+        let (message, _) = parse_text(r#"{"role":"user","name":"Ana","content":"hi"}"#).unwrap().remove(0);
+        assert_eq!(message.speaker.as_deref(), Some("Ana"));
+    }
+
+    #[test]
+    fn a_key_of_lines_says_which_file_and_where() {
+        let keys = |text: &str| {
+            let mut lines = Lines::new(Path::new("x.jsonl"), text.as_bytes(), 1 << 20);
+            let mut messages = Messages::new(&mut lines);
+            let mut keys = Vec::new();
+            while let Some(message) = messages.next().unwrap() {
+                keys.push(message.line_key.unwrap().as_str().to_owned());
+            }
+            keys
+        };
+        let [ok, yes] = [r#"{"role":"user","content":"ok"}"#, r#"{"role":"user","content":"yes"}"#];
+        let three = keys(&format!("{ok}\n{ok}\n{ok}\n"));
+        assert!(three[0] != three[1] && three[1] != three[2], "equal lines are messages of their own");
+        let grown = keys(&format!("{ok}\r\n\n{ok}\n {ok}\n{yes}"));
+        assert_eq!(grown[..3], three, "white space is no other file");
+        let other = keys(&format!("{yes}\n{ok}\n"));
+        assert!(!three.contains(&other[1]), "the same line of another file");
     }
 
     #[test]
     fn a_file_that_is_not_utf8_is_a_fault_of_its_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("latin1.jsonl");
-        fs::write(&path, b"{}\n{\"role\":\"\xe9\"}\n").unwrap();
-        let error = read(&path).unwrap_err().to_string();
+        fs::write(&path, b"{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":\"\xe9\"}\n").unwrap();
+        let error = JsonlFile::check(&path, ReadLimits::default(), |_| ()).unwrap_err().to_string();
         assert!(error.ends_with("latin1.jsonl:2: not UTF-8; nothing was imported"), "{error}");
     }
 

@@ -7,7 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, Source, Store as _, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, Source, Store as _, Timestamp, TokenCounter as _};
+use memory_embed::TiktokenCounter;
 use memory_store::LogStore;
 
 use crate::support::{self, Store, memory};
@@ -175,10 +176,13 @@ fn an_import_that_was_killed_is_completed_by_importing_again() {
     let id = ConversationId::new("long").unwrap();
     let log = LogStore::open(source.path("store")).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    // As an import counts anew.
+    let counter = TiktokenCounter::cl100k();
     for batch in (0..MESSAGES).collect::<Vec<_>>().chunks(5_000) {
         let draft = |number: &usize| {
             let text = format!("message {number} {}", "with some words ".repeat(20));
-            NodeDraft::new(Message::user(text), Timestamp::from_millis(i64::try_from(*number).unwrap()), 60)
+            let tokens = counter.count(&text);
+            NodeDraft::new(Message::user(text), Timestamp::from_millis(i64::try_from(*number).unwrap()), tokens)
         };
         runtime.block_on(log.append(&id, batch.iter().map(draft).collect())).unwrap();
     }

@@ -164,7 +164,7 @@ fn a_job_at_which_a_plugin_fails_is_answered_by_the_fallback_and_the_cause_is_sa
     assert_eq!(said.matches("a strategy failed and its fallback answered").count(), 1, "{said}");
     assert!(said.contains("misbehaves-00 0.1.0") && said.contains("not call 3"), "{said}");
     let writers = writers(&store);
-    let theirs = writers.iter().filter(|writer| *writer == "misbehaves-00 0.1.0").count();
+    let theirs = writers.iter().filter(|writer| writer.starts_with("misbehaves-00 0.1.0+")).count();
     let ours = writers.len() - theirs;
     assert!(ours > 0 && theirs > 2 * ours, "the fallback answers what failed and nothing else: {writers:?}");
 }

@@ -1,5 +1,6 @@
 //! The binary as scripts use it: output, exit codes, bad input.
 
+mod bounds;
 mod browse;
 mod compare;
 #[cfg(unix)]

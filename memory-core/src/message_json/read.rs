@@ -3,59 +3,41 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
-    InvalidMessage,
+    InvalidMessage, OtherMembers,
     value::{Members, Raw},
 };
 use crate::{ContentBlock, Json, Media, Message, MessageKey, Role};
 
 const MEMBERS: [&str; 6] = ["role", "content", "speaker", "key", "keep_out_of_summaries", "metadata"];
 
-/// How deep tool results may be nested for exact reading. No store of ours keeps a deeper one.
+/// How deep tool results may be nested. No store of ours keeps a deeper one.
 const MAX_DEPTH: usize = 32;
 
 fn invalid(at: impl Into<String>, why: impl Into<String>) -> InvalidMessage {
     InvalidMessage { at: at.into(), why: why.into() }
 }
 
-pub(super) fn message(json: Raw<'_>) -> Result<Message, InvalidMessage> {
-    let members = json.members().ok_or_else(|| invalid("message", "expected an object"))?;
+/// What `json` must be, and why it is not taken for it.
+fn not_an_object(json: Raw<'_>, at: &str) -> InvalidMessage {
+    match json.given_twice() {
+        Some(name) => invalid(if at == "message" { name } else { format!("{at}.{name}") }, "given twice"),
+        None => invalid(at, "expected an object"),
+    }
+}
+
+/// A message, and its members that are named `beside`.
+pub(super) fn message(json: Raw<'_>, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
+    let members = json.members().ok_or_else(|| not_an_object(json, "message"))?;
+    let (others, members) = members.into_iter().partition(|(name, _)| beside.contains(&name.as_ref()));
     let members = Object { members, exact: json.exact };
     if let Some(unknown) = members.beyond(&MEMBERS) {
-        let why = format!("a message has no such member, only {}", MEMBERS.join(", "));
+        let known: Vec<_> = MEMBERS.iter().chain(beside).copied().collect();
+        let why = format!("a message has no such member, only {}", known.join(", "));
         return Err(invalid(unknown, why));
     }
-    let role = match members.text("role")?.ok_or_else(|| invalid("role", "missing"))?.as_ref() {
-        "user" | "human" => Role::User,
-        "assistant" | "ai" => Role::Assistant,
-        "system" | "developer" => Role::System,
-        "tool" => Role::Tool,
-        other => {
-            return Err(invalid("role", format!("`{other}` is none of user, assistant, system, tool")));
-        }
-    };
-    let content = match members.get("content") {
-        Some(content) => blocks(content, "content", 0)?,
-        None => return Err(invalid("content", "missing")),
-    };
-    let key = match members.text("key")? {
-        Some(key) => Some(MessageKey::new(&key).map_err(|e| invalid("key", e.to_string()))?),
-        None => None,
-    };
-    let metadata = match members.given("metadata").map(Raw::members) {
-        None => BTreeMap::new(),
-        Some(Some(entries)) => entries
-            .into_iter()
-            .map(|(name, value)| Ok((name.into_owned(), from_outside(value, "metadata")?)))
-            .collect::<Result<_, _>>()?,
-        Some(None) => return Err(invalid("metadata", "expected an object")),
-    };
-    let keep_out_of_summaries = match members.given("keep_out_of_summaries").map(Raw::flag) {
-        None => false,
-        Some(Some(keep)) => keep,
-        Some(None) => return Err(invalid("keep_out_of_summaries", "expected true or false")),
-    };
-    let speaker = members.text("speaker")?.map(Cow::into_owned);
-    Ok(Message { role, speaker, content, key, metadata, keep_out_of_summaries })
+    let others: Vec<(Cow<'_, str>, Raw<'_>)> = others;
+    let others = others.into_iter().map(|(name, value)| (name.into_owned(), value.json.to_owned())).collect();
+    Ok((members.message()?, others))
 }
 
 /// JSON from outside.
@@ -78,7 +60,7 @@ fn blocks(content: Raw<'_>, at: &str, depth: usize) -> Result<Vec<ContentBlock>,
 }
 
 pub(super) fn block(json: Raw<'_>, at: &str, depth: usize) -> Result<ContentBlock, InvalidMessage> {
-    if json.exact && depth > MAX_DEPTH {
+    if depth > MAX_DEPTH {
         return Err(invalid("content", format!("tool results are nested more than {MAX_DEPTH} deep")));
     }
     let as_it_came = || from_outside(json, at).map(ContentBlock::Unknown);
@@ -86,7 +68,7 @@ pub(super) fn block(json: Raw<'_>, at: &str, depth: usize) -> Result<ContentBloc
         return as_it_came();
     }
     let Some(members) = json.members().map(|members| Object { members, exact: json.exact }) else {
-        return if json.exact { as_it_came() } else { Err(invalid(at, "expected an object")) };
+        return if json.exact { as_it_came() } else { Err(not_an_object(json, at)) };
     };
     let known = match members.get("type").and_then(Raw::text).as_deref() {
         Some("text") => members.text_block(),
@@ -110,6 +92,41 @@ struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
+    fn message(&self) -> Result<Message, InvalidMessage> {
+        let role = match self.text("role")?.ok_or_else(|| invalid("role", "missing"))?.as_ref() {
+            "user" | "human" => Role::User,
+            "assistant" | "ai" => Role::Assistant,
+            "system" | "developer" => Role::System,
+            "tool" => Role::Tool,
+            other => {
+                return Err(invalid("role", format!("`{other}` is none of user, assistant, system, tool")));
+            }
+        };
+        let content = match self.get("content") {
+            Some(content) => blocks(content, "content", 0)?,
+            None => return Err(invalid("content", "missing")),
+        };
+        let key = match self.text("key")? {
+            Some(key) => Some(MessageKey::new(&key).map_err(|e| invalid("key", e.to_string()))?),
+            None => None,
+        };
+        let metadata = match self.given("metadata").map(|json| (json, json.members())) {
+            None => BTreeMap::new(),
+            Some((_, Some(entries))) => entries
+                .into_iter()
+                .map(|(name, value)| Ok((name.into_owned(), from_outside(value, "metadata")?)))
+                .collect::<Result<_, _>>()?,
+            Some((json, None)) => return Err(not_an_object(json, "metadata")),
+        };
+        let keep_out_of_summaries = match self.given("keep_out_of_summaries").map(Raw::flag) {
+            None => false,
+            Some(Some(keep)) => keep,
+            Some(None) => return Err(invalid("keep_out_of_summaries", "expected true or false")),
+        };
+        let speaker = self.text("speaker")?.map(Cow::into_owned);
+        Ok(Message { role, speaker, content, key, metadata, keep_out_of_summaries })
+    }
+
     fn get(&self, name: &str) -> Option<Raw<'a>> {
         self.members.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }

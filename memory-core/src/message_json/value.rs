@@ -52,6 +52,13 @@ impl<'a> Raw<'a> {
         Some(members.into_iter().map(|(name, json)| (name, Self { json, ..self })).collect())
     }
 
+    /// The first member that an object has twice.
+    pub(super) fn given_twice(self) -> Option<String> {
+        let RawMembers(members) = self.read()?;
+        let mut names = HashSet::with_capacity(members.len());
+        members.iter().find(|(name, _)| !names.insert(name.as_ref())).map(|(name, _)| name.to_string())
+    }
+
     pub(super) fn source(self) -> Option<Source<'static>> {
         // A list would be read as an object without names.
         self.begins_with('{')?;

@@ -92,16 +92,18 @@ pub struct WrittenSummary {
     pub text: String,
     /// Metadata of the summary. The manager sets `line_count`.
     pub metadata: SummaryMetadata,
+    /// Who wrote it, where a summarizer passes its jobs on to several others; `None` for the summarizer itself.
+    pub written_by: Option<WrittenBy>,
 }
 
 impl WrittenSummary {
     /// A summary of these words, without metadata.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), metadata: SummaryMetadata::default() }
+        Self { text: text.into(), metadata: SummaryMetadata::default(), written_by: None }
     }
 
-    crate::setters! { metadata: SummaryMetadata }
+    crate::setters! { metadata: SummaryMetadata, some written_by: WrittenBy }
 }
 
 /// Writes summaries.
@@ -110,7 +112,8 @@ impl WrittenSummary {
 /// depends on the job alone, so that a rebuild gives the same tree. (A summary written by a model is recorded and never
 /// requested twice.) The whole of every source is read, not only its beginning.
 pub trait Summarizer: fmt::Debug + Send + Sync {
-    /// Name and version, recorded with every summary.
+    /// Name and version, recorded with every summary. One whose identity changes states with each answer
+    /// [who wrote it](WrittenSummary::written_by).
     fn identity(&self) -> WrittenBy;
 
     /// Writes the summary.

@@ -141,9 +141,9 @@ impl Writer<'_> {
         let scorer = self.ports.scorer.as_deref()?;
         if self.scorer.is_left() {
             match checked_scores(scorer, jobs) {
-                Ok(scores) => {
+                Ok(answer) => {
                     self.scorer.answered();
-                    return Some((scores, scorer.identity()));
+                    return Some(answer);
                 }
                 Err(cause) => {
                     self.scorer.failed();
@@ -153,7 +153,7 @@ impl Writer<'_> {
         }
         let fallback = fallback?;
         match checked_scores(fallback, jobs) {
-            Ok(scores) => Some((scores, fallback.identity())),
+            Ok(answer) => Some(answer),
             Err(cause) => {
                 self.tell(fallback.identity(), None, cause).await;
                 None
@@ -259,9 +259,9 @@ impl Writer<'_> {
         let [summarizer, fallback] = [&self.ports.summarizer, &self.ports.fallback_summarizer].map(AsRef::as_ref);
         if self.summarizer.is_left() {
             match self.checked(summarizer, job, span).await {
-                Ok(written) => {
+                Ok(answer) => {
                     self.summarizer.answered();
-                    return Ok((written, summarizer.identity()));
+                    return Ok(answer);
                 }
                 Err(error) => {
                     self.summarizer.failed();
@@ -269,18 +269,26 @@ impl Writer<'_> {
                 }
             }
         }
-        Ok((self.checked(fallback, job, span).await?, fallback.identity()))
+        self.checked(fallback, job, span).await
     }
 
-    /// The checked output of `summarizer`, without excluded content.
+    /// The checked output of `summarizer`, without excluded content, and who wrote it.
     async fn checked(
         &self,
         summarizer: &dyn Summarizer,
         job: SummaryJob<'_>,
         span: NodeRange,
-    ) -> Result<WrittenSummary, MemoryError> {
-        let written = self.redacted(summarizer.summarize(job).await?, job.max_tokens);
-        let breach = |breach: String| MemoryError::Contract { strategy: summarizer.identity(), breach };
+    ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
+        let identity = summarizer.identity();
+        let mut written = summarizer.summarize(job).await?;
+        let breach = |breach: String| MemoryError::Contract { strategy: identity.clone(), breach };
+        // Asked once more after the call, it may be that of whoever is to write next.
+        let written_by = match written.written_by.take() {
+            Some(written_by) => written_by,
+            None if summarizer.identity() == identity => identity.clone(),
+            None => return Err(breach("an answer of an author that it does not name".to_owned())),
+        };
+        let written = self.redacted(written, job.max_tokens);
         let tokens = job.counter.count(&written.text);
         if tokens > job.max_tokens {
             let most = job.max_tokens;
@@ -289,7 +297,7 @@ impl Writer<'_> {
         if written.text.trim().is_empty() && !job.may_be_blank() {
             return Err(breach(format!("a blank {} for nodes {span}", job.level)));
         }
-        Ok(written)
+        Ok((written, written_by))
     }
 
     /// The output without excluded content, which a strategy may know from other sources than its job.
@@ -317,11 +325,15 @@ impl Writer<'_> {
     }
 }
 
-/// A score for each job, all in range; otherwise the breach.
-fn checked_scores(scorer: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, String> {
+/// A score for each job, all in range, and who gave them; otherwise the breach.
+fn checked_scores(scorer: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<(Vec<f32>, WrittenBy), String> {
+    let identity = scorer.identity();
     let scores = scorer.score(jobs).map_err(|error| in_a_line(&error))?;
     if scores.len() != jobs.len() || scores.iter().any(|score| !(0.0..=1.0).contains(score)) {
         return Err(format!("{} scores for {} messages, not all in 0..=1", scores.len(), jobs.len()));
     }
-    Ok(scores)
+    if scorer.identity() != identity {
+        return Err("scores of an author that is not known: its identity changed meanwhile".to_owned());
+    }
+    Ok((scores, identity))
 }

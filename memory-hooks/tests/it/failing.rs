@@ -1,6 +1,9 @@
 //! Strategies that fail or break their contract: who answers, what is recorded, and what is said of it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use memory_core::{
     BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
@@ -193,4 +196,49 @@ fn a_model_that_times_out_is_answered_for_and_told_of_in_one_line() {
     }
     assert_eq!(world.levels()[0], 10);
     assert_eq!(world.fell_back.lock().unwrap().len(), 1);
+}
+
+/// Passes its jobs on: to a plugin until that is quarantined in the middle of a call, then to a built-in strategy.
+#[derive(Debug)]
+struct PassesOn {
+    calls: AtomicUsize,
+    states_who: bool,
+}
+
+impl PassesOn {
+    fn author(call: usize) -> WrittenBy {
+        WrittenBy::new(if call < 3 { "plugin" } else { "built-in" }, "1")
+    }
+}
+
+impl Summarizer for PassesOn {
+    fn identity(&self) -> WrittenBy {
+        Self::author(self.calls.load(Ordering::SeqCst))
+    }
+
+    fn summarize<'a>(&'a self, _: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        Box::pin(async move {
+            let author = Self::author(self.calls.fetch_add(1, Ordering::SeqCst) + 1);
+            let written = WrittenSummary::new(&author.strategy);
+            Ok(if self.states_who { written.written_by(author) } else { written })
+        })
+    }
+}
+
+#[test]
+fn a_text_names_who_wrote_it_whatever_happened_in_between() {
+    for states_who in [true, false] {
+        let world =
+            World::with(|builder, _| builder.summarizer(Arc::new(PassesOn { calls: AtomicUsize::new(0), states_who })));
+        world.say(chat(30));
+        compact(&world).unwrap();
+        let written = world.summaries();
+        let of = |name: &str| written.iter().filter(|there| there.body.written_by.strategy == name).count();
+        assert!(of("plugin") == 2 && of("built-in") > 2, "{written:?}");
+        // An answer of nobody knows whom is refused, and the fallback gives another.
+        assert_eq!(of("plugin") + of("built-in") == written.len(), states_who);
+        for there in written.iter().filter(|there| ["plugin", "built-in"].contains(&there.body.text.as_str())) {
+            assert_eq!(there.body.text, there.body.written_by.strategy);
+        }
+    }
 }

@@ -24,7 +24,9 @@ fn prompt(world: &World, question: &str, budget: u32) -> Result<Prompt, MemoryEr
 /// The tokens that a refused prompt needs.
 fn needed(error: &MemoryError) -> u32 {
     match error {
-        MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }) => *needed,
+        MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }) | MemoryError::QuestionTooLong { needed, .. } => {
+            *needed
+        }
         other => panic!("another error: {other}"),
     }
 }
@@ -52,6 +54,19 @@ fn a_conversation_that_all_but_fills_the_budget_is_shown_beside_its_speakers() {
 
 fn text(number: usize) -> String {
     line(number, 30).text()
+}
+
+#[test]
+fn a_question_that_is_too_long_is_named_as_the_cause() {
+    let world = World::new();
+    world.say(chat(30));
+    let question = "which one? ".repeat(2_000);
+    let error = prompt(&world, &question, 1_000).unwrap_err();
+    let MemoryError::QuestionTooLong { question: tokens, needed, budget: 1_000 } = error else { panic!("{error}") };
+    assert!(tokens > 1_000 && needed > tokens, "{tokens} {needed}");
+    assert!(prompt(&world, &question, needed).is_ok(), "and what is needed is enough");
+    let error = prompt(&world, "which one?", 10).unwrap_err();
+    assert!(matches!(error, MemoryError::Plan(PlanError::BudgetTooSmall { .. })), "{error}");
 }
 
 #[test]

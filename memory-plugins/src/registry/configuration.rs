@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
-use serde_json::{Value, json};
+use memory_core::{Hash, WrittenBy};
+use serde_json::{Map, Value, json};
 
 use super::PluginInfo;
 use crate::{convert::one_line, error::ChooseError};
@@ -19,6 +20,9 @@ pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, 
         None | Some("") => json!({}),
         Some(text) => serde_json::from_str(text).map_err(|error| wrong(format!("is not JSON: {error}")))?,
     };
+    if !value.is_object() {
+        return Err(wrong("is not a JSON object".to_owned()));
+    }
     let Some(schema) = &info.configuration_schema else {
         let is_empty = matches!(&value, Value::Object(fields) if fields.is_empty());
         return if is_empty { Ok(String::new()) } else { Err(wrong("must go: it takes none".to_owned())) };
@@ -26,6 +30,17 @@ pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, 
     let validator = Validator::new(schema).map_err(|why| ChooseError::BadSchema { name: info.name.clone(), why })?;
     validator.check(&value).map_err(|why| wrong(format!("is not what its schema asks for{why}")))?;
     Ok(value.to_string())
+}
+
+/// Who writes with this configuration. Another configuration may write other words, as another version may: the version
+/// is followed by `+` and 8 digits of the hash of the configuration, unless that is empty.
+pub(super) fn identity(info: &PluginInfo, configuration: &str) -> WrittenBy {
+    let mut value: Value = serde_json::from_str(configuration).unwrap_or_default();
+    value.sort_all_objects();
+    let is_empty = value.as_object().is_none_or(Map::is_empty);
+    let hash = Hash::of_parts([value.to_string().as_bytes()]).to_string();
+    let label = hash.get(..8).filter(|_| !is_empty).map(|hash| format!("+{hash}")).unwrap_or_default();
+    WrittenBy::new(info.name.clone(), format!("{}{label}", info.version))
 }
 
 /// Checks configurations against a JSON Schema. References to other documents are not followed.
@@ -112,6 +127,15 @@ mod tests {
     }
 
     #[test]
+    fn two_configurations_of_one_strategy_have_two_labels() {
+        let label = |configuration: &str| identity(&info(WORDS), configuration).version;
+        assert_eq!((label(""), label("{}")), ("1".to_owned(), "1".to_owned()));
+        let [one, two] = [r#"{"a":{"c":1,"d":2},"b":3}"#, r#"{"b":3,"a":{"c":1,"d":3}}"#].map(label);
+        assert!(one.starts_with("1+") && one.len() == 10 && one != two, "{one} {two}");
+        assert_eq!(label(r#"{"b":3,"a":{"d":2,"c":1}}"#), one, "the order of members says nothing");
+    }
+
+    #[test]
     fn a_bad_one_is_refused_in_a_line_that_says_where() {
         for (schema, given, said) in [
             (WORDS, Some(r#"{"words": 0}"#), "asks for at /words: must be >=1, but got 0"),
@@ -119,6 +143,8 @@ mod tests {
             (WORDS, None, "missing properties 'words'"),
             (WORDS, Some("{words"), "is not JSON"),
             ("", Some(r#"{"words": 1}"#), "must go: it takes none"),
+            ("true", Some("[3]"), "is not a JSON object"),
+            ("", Some("null"), "is not a JSON object"),
             ("{", None, "schema that cannot be used: it is not JSON"),
             (r#"{"type": 7}"#, None, "schema that cannot be used"),
             (r##"{"$ref": "http://localhost/else.json"}"##, None, "schema that cannot be used"),

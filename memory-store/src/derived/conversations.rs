@@ -277,11 +277,13 @@ impl<T: Loaded> Conversations<T> {
         }
         thread::scope(|scope| {
             for share in missing.chunks(missing.len().div_ceil(threads)) {
-                scope.spawn(move || {
+                let load_all = move || {
                     for (conversation, entry) in share {
                         let _loaded = self.loaded(entry, || load(conversation));
                     }
-                });
+                };
+                // Where the system refuses a thread, its share is loaded when it is used.
+                drop(thread::Builder::new().spawn_scoped(scope, load_all));
             }
         });
     }

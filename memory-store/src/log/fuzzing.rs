@@ -34,7 +34,7 @@ use super::{
     store::LogStore,
     upkeep::{doctor::examine_on, verify::verify},
 };
-use crate::ExportFile;
+use crate::{ExportFile, ReadLimits};
 
 /// How many bytes this thread has looked at for frames since it was asked last: a measure of work that is the same on
 /// every machine.
@@ -255,7 +255,7 @@ pub fn compressed(bytes: &[u8]) -> u64 {
 /// An exported conversation.
 pub fn export(bytes: &[u8]) -> u64 {
     let mut from = bytes;
-    drop(ExportFile::spool("input", &mut from));
+    drop(ExportFile::spool("input", &mut from, ReadLimits::default()));
     0
 }
 

@@ -1,5 +1,6 @@
 //! What the log needs of a file system: a seam at which tests simulate a loss of power.
 
+mod cut_safe_map;
 mod disk;
 mod map;
 mod shared;
@@ -62,24 +63,25 @@ pub(crate) trait DirLock: fmt::Debug + Send + Sync {
 /// Words of a [shared file](Media::words).
 pub(crate) const WORDS: usize = 16;
 
-/// Shared memory: what one process stores, the others load, in the order in which it was stored. It is unknown which of
+/// A small file as shared memory: what one process stores, the others load, in the order in which it was stored. It is unknown which of
 /// it is on disk after a crash.
 pub(crate) trait Words: fmt::Debug + Send + Sync {
     /// Differs between files, machines, and runs of a machine.
     fn identity(&self) -> [u8; 32];
-    /// Whether the file of this name holds these words.
+    /// Whether the file of this name holds these words, all of them, and every word could be stored.
     fn is_at(&self, media: &dyn Media, path: &Path) -> bool;
-    /// 0 beyond [`WORDS`].
-    fn load(&self, index: usize) -> u64;
-    /// Does nothing beyond [`WORDS`], and where the file was opened for reading.
-    fn store(&self, index: usize, value: u64);
-    /// Adds 1.
-    fn add(&self, index: usize);
+    /// Fills `words` from the words at `first`; with 0 beyond [`WORDS`], and where the file is not there in full. Each
+    /// word is a stored one, but all of them may not have been stored together.
+    fn load(&self, first: usize, words: &mut [u64]);
+    /// Stores words from `first` on. Does nothing beyond [`WORDS`], and where the file was opened for reading.
+    fn store(&self, first: usize, words: &[u64]);
 }
 
 /// An open file, read and written by position.
 pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     fn size(&self) -> io::Result<u64>;
+    /// Whether it has this name. If not, what is written to it is lost when it is closed.
+    fn is_at(&self, path: &Path) -> bool;
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;

@@ -17,7 +17,7 @@ use memory_core::{
 };
 
 use super::{
-    failure::fill_random,
+    failure::{fill_random, io_error},
     format::{location::Location, segment::Segment},
     leaves::Leaves,
     media::{Access, Disk, Media},
@@ -171,10 +171,22 @@ impl LogStore {
     /// Seals the active segment, unless it is empty. All appended so far is mapped from now on, the fastest way to read
     /// it, and may be compressed and backed up as a whole. For conversations that are read often and hardly written to
     /// any more; each call leaves one more file.
+    ///
     /// # Errors
     /// As for an append.
     pub async fn seal(&self) -> Result<(), StoreError> {
         self.write(0, |reply| Request::Seal { reply }).await
+    }
+
+    /// Whether the end of the log is still in its directory. Every append looks at that itself; this is for a program
+    /// that has appended for the last time and is about to report success.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the active segment was deleted or replaced while it was open: what was appended is lost.
+    pub fn check_place(&self) -> Result<(), StoreError> {
+        let last = self.shared.current()?.segments.last().cloned();
+        let Some(segment) = last else { return Ok(()) };
+        segment.check_place().map_err(io_error("find", segment.path()))
     }
 
     /// The leaves that bind a cache to this log.

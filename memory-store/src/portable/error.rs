@@ -61,6 +61,19 @@ pub enum ExchangeError {
         /// What is wrong with it.
         why: String,
     },
+    /// A line is longer than the limit.
+    #[error(
+        "{file}:{line}: the line is longer than {most} bytes; nothing was imported: raise the limit \
+         (`memory import --max-line`) if that is meant"
+    )]
+    LongLine {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// The limit in bytes.
+        most: u64,
+    },
     /// The file ends before its closing line.
     #[error("{file} was cut short: it has no closing line after line {lines}; nothing was imported")]
     Cut {

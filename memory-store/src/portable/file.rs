@@ -8,20 +8,19 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes, leaf_hash,
-    plan::check_summary,
+    ConversationId, Event, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes,
+    leaf_hash, plan::check_summary,
 };
 use serde::Deserialize;
 
 use super::{
-    ExchangeError, WITH_OWNER,
+    ExchangeError, ReadLimits, Spool, WITH_OWNER,
     line::{BEGINNING, Closing, Header, NodeLine, SummaryLine, Version},
 };
+use crate::log::recordable;
 
-/// Longest line: what the longest record of the log takes when every byte of it is escaped.
-const MAX_LINE: u64 = 400 << 20;
-
-/// An export that was read from its first line to its closing one: it is complete, and its messages give its root.
+/// An export that was read from its first line to its closing one: it is complete, its messages give its root, and a log
+/// can hold all of it.
 ///
 /// Reading holds one line at a time, 16 bytes for each message with a key, and the span of each summary.
 #[derive(Debug)]
@@ -29,6 +28,7 @@ pub struct ExportFile {
     name: String,
     file: File,
     header: Header,
+    longest_line: u64,
 }
 
 impl ExportFile {
@@ -51,21 +51,26 @@ impl ExportFile {
     ///
     /// # Errors
     /// [`ExchangeError`] with the place and the cause.
-    pub fn open(path: &Path) -> Result<Self, ExchangeError> {
+    pub fn open(path: &Path, limits: ReadLimits) -> Result<Self, ExchangeError> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(read_error(&name))?;
-        Self::check(name, file)
+        let mut file = File::open(path).map_err(read_error(&name))?;
+        if !file.metadata().map_err(read_error(&name))?.is_file() {
+            return Self::spool(&name, &mut file, limits);
+        }
+        let header = check(&name, &mut file, limits.line)?;
+        Ok(Self { header, name, file, longest_line: limits.line })
     }
 
-    /// Checks an export that comes through a pipe. It is read more than once, so it is kept in a temporary file. `name`
-    /// stands for it in errors.
+    /// Checks an export that comes through a pipe. It is read more than once, so it is kept in a temporary file; a
+    /// fault ends that at once. `name` stands for it in errors.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn spool(name: &str, from: &mut dyn Read) -> Result<Self, ExchangeError> {
-        let mut file = tempfile::tempfile().map_err(read_error(name))?;
-        io::copy(from, &mut file).map_err(read_error(name))?;
-        Self::check(name.to_owned(), file)
+    pub fn spool(name: &str, from: &mut dyn Read, limits: ReadLimits) -> Result<Self, ExchangeError> {
+        let mut spool = Spool::new(from, limits.stream).map_err(read_error(name))?;
+        let header = check(name, &mut spool, limits.line)?;
+        let file = spool.into_file().map_err(read_error(name))?;
+        Ok(Self { header, name: name.to_owned(), file, longest_line: limits.line })
     }
 
     /// Its file's name, for errors.
@@ -98,19 +103,30 @@ impl ExportFile {
 
     /// Its lines after the header.
     pub(super) fn lines(&mut self) -> Result<Lines<'_>, ExchangeError> {
-        let mut lines = Lines::new(&self.name, &mut self.file)?;
+        self.file.rewind().map_err(read_error(&self.name))?;
+        let mut lines = Lines::new(&self.name, &mut self.file, self.longest_line);
         lines.header()?;
         Ok(lines)
     }
+}
 
-    fn check(name: String, mut file: File) -> Result<Self, ExchangeError> {
-        let mut lines = Lines::new(&name, &mut file)?;
-        let header = lines.header()?;
-        check_nodes(&mut lines, &header)?;
-        check_summaries(&mut lines, &header)?;
-        lines.closing(header.root)?;
-        Ok(Self { header, name, file })
-    }
+/// Checks all of an export; gives its header.
+fn check(name: &str, from: &mut dyn Read, longest_line: u64) -> Result<Header, ExchangeError> {
+    let mut lines = Lines::new(name, from, longest_line);
+    let header = lines.header()?;
+    check_labels(&lines, &header)?;
+    check_nodes(&mut lines, &header)?;
+    check_summaries(&mut lines, &header)?;
+    lines.closing(header.root)?;
+    Ok(header)
+}
+
+fn check_labels(lines: &Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
+    let fits = |what: &str, event: Event| {
+        recordable::check_event(&event).map_err(|why| lines.fault(format!("its {what} cannot be recorded: {why}")))
+    };
+    fits("tags", Event::Tags(header.tags.clone()))?;
+    header.title.clone().map_or(Ok(()), |title| fits("title", Event::Title(title)))
 }
 
 fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
@@ -124,6 +140,7 @@ fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeErr
         {
             return Err(lines.fault(format!("another message has the key `{key}`, too")));
         }
+        recordable::check_message(draft, leaf).map_err(|why| lines.fault(why))?;
         frontier.push(leaf);
     }
     if frontier.root() == header.root {
@@ -145,7 +162,9 @@ fn check_summaries(lines: &mut Lines<'_>, header: &Header) -> Result<(), Exchang
         if body.children.iter().all(|child| spans.contains_key(child)) {
             check_summary(&body, header.nodes, |child| spans.get(&child).copied()).map_err(|why| lines.fault(why))?;
         }
-        spans.insert(id, body.span);
+        let span = body.span;
+        recordable::check_event(&Event::Summary(body)).map_err(|why| lines.fault(why))?;
+        spans.insert(id, span);
         last = Some(id);
     }
     Ok(())
@@ -163,10 +182,10 @@ pub(super) struct Entry {
 }
 
 /// The lines of an export in order, hashed as they come.
-#[derive(Debug)]
 pub(super) struct Lines<'f> {
     name: &'f str,
-    input: BufReader<&'f mut File>,
+    input: BufReader<&'f mut dyn Read>,
+    longest: u64,
     /// The line that was read last.
     line: Vec<u8>,
     number: u64,
@@ -175,10 +194,9 @@ pub(super) struct Lines<'f> {
 }
 
 impl<'f> Lines<'f> {
-    fn new(name: &'f str, file: &'f mut File) -> Result<Self, ExchangeError> {
-        file.rewind().map_err(read_error(name))?;
-        let input = BufReader::with_capacity(128 << 10, file);
-        Ok(Self { name, input, line: Vec::new(), number: 0, digest: blake3::Hasher::new() })
+    fn new(name: &'f str, from: &'f mut dyn Read, longest: u64) -> Self {
+        let input = BufReader::with_capacity(128 << 10, from);
+        Self { name, input, longest, line: Vec::new(), number: 0, digest: blake3::Hasher::new() }
     }
 
     fn header(&mut self) -> Result<Header, ExchangeError> {
@@ -236,17 +254,17 @@ impl<'f> Lines<'f> {
     fn advance(&mut self) -> Result<(), ExchangeError> {
         self.digest.update(&self.line);
         self.line.clear();
-        let read = (&mut self.input).take(MAX_LINE).read_until(b'\n', &mut self.line);
+        let read = (&mut self.input).take(self.longest).read_until(b'\n', &mut self.line);
         let read = read.map_err(read_error(self.name))? as u64;
         if self.line.ends_with(b"\n") {
             self.number += 1;
             return Ok(());
         }
-        if read < MAX_LINE {
+        if read < self.longest {
             return Err(ExchangeError::Cut { file: self.name.to_owned(), lines: self.number });
         }
         self.number += 1;
-        Err(self.fault(format!("a line has at most {MAX_LINE} bytes")))
+        Err(ExchangeError::LongLine { file: self.name.to_owned(), line: self.number, most: self.longest })
     }
 
     fn parse<'a, T: Deserialize<'a>>(&'a self, what: &str) -> Result<T, ExchangeError> {

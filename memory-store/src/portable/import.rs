@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Event, NodeDraft, NodeId, OwnerId, Progress, Recorded, Store, StoreError, SummaryId,
+    ConversationId, Event, NodeDraft, NodeId, OwnerId, Progress, Recorded, Store, StoreError, SummaryId, TokenCounter,
 };
 
 use super::{ExchangeError, ExportFile, RUN, RUN_BYTES, file::Lines, run};
@@ -33,6 +33,8 @@ pub struct ImportedExport {
 /// and nothing is changed. So an interrupted import is completed by importing again. Memory is bounded by a batch of
 /// lines, a number for each pinned node and two for each summary.
 ///
+/// The root does not cover the file's counts of tokens. So what is added is counted again by `counter`, if there is one.
+///
 /// # Errors
 /// [`ExchangeError::Differs`] when the conversation has other contents; nothing was written then. Any other error may
 /// leave a part of the import, which importing again completes.
@@ -40,6 +42,7 @@ pub async fn import(
     store: &dyn Store,
     file: &mut ExportFile,
     name: Option<&ConversationId>,
+    counter: Option<&dyn TokenCounter>,
     progress: &dyn Progress,
 ) -> Result<ImportedExport, ExchangeError> {
     let header = file.header().clone();
@@ -53,7 +56,7 @@ pub async fn import(
     let file_name = file.name().to_owned();
     let mut lines = file.lines()?;
 
-    let target = Target { store, owner: header.owner(), conversation: &conversation, file: &file_name };
+    let target = Target { store, counter, owner: header.owner(), conversation: &conversation, file: &file_name };
     let mut pinned = target.compare(&mut lines, nodes_before.min(header.nodes)).await?;
     pinned.extend(target.append(&mut lines, nodes_before, header.nodes, progress).await?);
     target.pin(pinned, nodes_before).await?;
@@ -95,6 +98,7 @@ pub async fn import(
 /// The conversation that a file is imported into.
 struct Target<'a> {
     store: &'a dyn Store,
+    counter: Option<&'a dyn TokenCounter>,
     owner: Option<&'a OwnerId>,
     conversation: &'a ConversationId,
     file: &'a str,
@@ -136,9 +140,12 @@ impl Target<'_> {
         let Some(missing) = run(done, u64::MAX, nodes) else { return Ok(pinned) };
         let mut first = missing.first();
         for node in missing.iter() {
-            let entry = lines.node(node.get())?;
+            let mut entry = lines.node(node.get())?;
             pinned.extend(entry.pinned.then_some(node));
             bytes += entry.bytes;
+            if let Some(counter) = self.counter {
+                entry.draft.tokens = counter.count(&entry.draft.message.text());
+            }
             batch.push(entry.draft);
             if batch.len() >= RUN || bytes >= RUN_BYTES || node == missing.last() {
                 self.append_batch(first, std::mem::take(&mut batch)).await?;
@@ -191,6 +198,9 @@ impl Target<'_> {
                 continue;
             };
             body.children = children;
+            if let Some(counter) = self.counter {
+                body.tokens = counter.count(&body.text);
+            }
             waiting.push(summary.id, Event::Summary(body), bytes);
         }
         self.record_summaries(&mut waiting, &mut numbers).await?;

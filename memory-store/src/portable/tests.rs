@@ -7,8 +7,10 @@ use std::{io::Cursor, sync::Arc};
 
 use memory_core::{
     ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, OwnedStore, OwnerId, Progress,
-    Revision, Source, Store, SummaryId, Timestamp, TreeHead, message_from_raw_json, message_to_json,
-    message_to_raw_json, plan::Tree, testing::MemoryStore,
+    Revision, Source, Store, SummaryId, Timestamp, TokenCounter as _, TreeHead, message_from_raw_json, message_to_json,
+    message_to_raw_json,
+    plan::Tree,
+    testing::{MemoryStore, WordCounter},
 };
 use pollster::block_on;
 use proptest::prelude::*;
@@ -17,7 +19,7 @@ use serde_json::Value;
 use crate::LogStore;
 
 use super::{
-    ExchangeError, ExportFile, ImportedExport,
+    ExchangeError, ExportFile, ImportedExport, ReadLimits,
     line::{Closing, Header},
 };
 use sample::{everything, fill, id, json, messages, node, plain, said, summary};
@@ -29,11 +31,11 @@ fn export(store: &dyn Store, name: &str) -> Vec<u8> {
 }
 
 fn open(bytes: &[u8]) -> Result<ExportFile, ExchangeError> {
-    ExportFile::spool("x.jsonl", &mut Cursor::new(bytes))
+    ExportFile::spool("x.jsonl", &mut Cursor::new(bytes), ReadLimits::default())
 }
 
 fn import(store: &dyn Store, bytes: &[u8]) -> Result<ImportedExport, ExchangeError> {
-    block_on(super::import(store, &mut open(bytes)?, None, &()))
+    block_on(super::import(store, &mut open(bytes)?, None, None, &()))
 }
 
 /// A message as it stands in a line.
@@ -89,6 +91,71 @@ fn memory_stores_and_logs_export_the_same() {
     assert_eq!(export(&log, "c"), bytes);
     let verified = block_on(log.verify(Some(&id("c")))).unwrap();
     assert_eq!((verified.verified, verified.root), (5, open(&bytes).unwrap().root()));
+}
+
+#[test]
+fn what_no_log_can_hold_is_refused_before_anything_is_written() {
+    let store = MemoryStore::default();
+    fill(&store, plain(2));
+    let tags = (0..100_000).map(|number| format!("tag-{number}")).collect();
+    block_on(store.record(&id("c"), vec![Event::Tags(tags)])).unwrap();
+    let bytes = export(&store, "c");
+    let error = open(&bytes).unwrap_err().to_string();
+    assert!(error.starts_with("x.jsonl:1: its tags cannot be recorded: a list of an event has at most"), "{error}");
+    assert!(error.ends_with("nothing was imported"), "{error}");
+
+    let topics = (0..100_000).map(|number| format!("topic-{number}")).collect();
+    let store = MemoryStore::default();
+    let draft = NodeDraft::new(Message::user("hi"), Timestamp::default(), 1).topics(topics);
+    block_on(store.append(&id("c"), vec![draft])).unwrap();
+    let error = open(&export(&store, "c")).unwrap_err().to_string();
+    assert!(error.starts_with("x.jsonl:2: a message has at most"), "{error}");
+}
+
+#[test]
+fn counts_of_a_file_are_not_trusted() {
+    let store = MemoryStore::default();
+    fill(&store, plain(3));
+    let bytes = export(&store, "c");
+    let mut forged = lines(&bytes);
+    forged.pop();
+    for line in &mut forged[1..] {
+        let at = line.find(r#""tokens":"#).unwrap() + 9;
+        let digits = line[at..].find(',').unwrap();
+        line.replace_range(at..at + digits, "0");
+    }
+    let to = MemoryStore::default();
+    let counter = WordCounter;
+    block_on(super::import(&to, &mut open(&sealed(&forged)).unwrap(), None, Some(&counter), &())).unwrap();
+    let nodes = block_on(to.nodes(&id("c"), NodeRange::first_n(3).unwrap())).unwrap();
+    assert!(nodes.iter().all(|node| node.tokens == counter.count(&node.message.text()) && node.tokens > 0));
+    let summaries = block_on(to.summaries(&id("c"))).unwrap();
+    assert!(!summaries.is_empty());
+    assert!(summaries.iter().all(|there| there.body.tokens == counter.count(&there.body.text)), "{summaries:?}");
+}
+
+#[test]
+fn a_stream_without_end_is_refused_within_bounds() {
+    let limits = ReadLimits::default().line(1 << 20).stream(8 << 20);
+    let check = |from: &mut dyn std::io::Read, expected: &str| {
+        let error = ExportFile::spool("a pipe", from, limits).unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        let told = format!("{error}: {source}");
+        assert!(told.contains(expected), "{told}");
+    };
+    check(&mut std::io::repeat(b'y'), "a pipe:1: the line is longer than 1048576 bytes");
+    let mut node = lines(&sample_export(5));
+    node.truncate(1);
+    let header = format!(
+        "{}
+",
+        node[0]
+    );
+    check(&mut std::io::Read::chain(header.as_bytes(), std::io::repeat(b'y')), "a pipe:2: the line is longer than");
+    let narrow = limits.stream(10);
+    let error = ExportFile::spool("a pipe", &mut header.as_bytes(), narrow).unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.starts_with("it goes on after 10 bytes, and no more is kept of a stream"), "{source}");
 }
 
 proptest! {
@@ -343,7 +410,7 @@ fn another_conversation_of_that_name_is_left_alone() {
     assert_eq!(export(&store, "c"), before);
 
     let (mut file, other) = (open(&bytes).unwrap(), id("other"));
-    block_on(super::import(&store, &mut file, Some(&other), &())).unwrap();
+    block_on(super::import(&store, &mut file, Some(&other), None, &())).unwrap();
     let verified = block_on(store.verify(Some(&other))).unwrap();
     assert_eq!(verified.root, file.root(), "the name is not hashed");
 }
@@ -401,7 +468,7 @@ fn an_import_stops_when_somebody_else_appends_to_the_conversation() {
         let other = NodeDraft::new(Message::user("other"), Timestamp::default(), 1);
         block_on(to.append(&id("c"), vec![other])).unwrap();
     };
-    let error = block_on(super::import(&to, &mut file, None, &Meanwhile(&append))).unwrap_err();
+    let error = block_on(super::import(&to, &mut file, None, None, &Meanwhile(&append))).unwrap_err();
     let first_of_the_other = super::RUN as u64 + 1;
     assert!(matches!(&error, ExchangeError::Interleaved { node, .. } if node.get() == first_of_the_other), "{error}");
 }

@@ -1,4 +1,5 @@
 //! What a process holds in memory, and its limit.
+#![expect(clippy::unwrap_used, reason = "a helper of tests, which the lints do not know as a test")]
 
 use std::sync::Arc;
 

@@ -4,12 +4,14 @@ use std::{io, path::Path};
 
 use memory::parts::Parts;
 use memory_core::{ConversationId, Verification};
-use memory_store::{ExchangeError, ExportFile, ImportedExport};
+use memory_embed::TiktokenCounter;
+use memory_store::{ExchangeError, ExportFile, ImportedExport, ReadLimits};
 use serde_json::{Value, json};
 
 use crate::{
     commands::verify,
     failure::Damage,
+    import::is_pipe,
     news::{self, News},
     output::{Output, grouped},
 };
@@ -23,11 +25,11 @@ pub(super) struct Restored {
 }
 
 /// Reads a file, or standard input for `-`, and checks all of it.
-pub(super) fn read(file: &Path) -> Result<ExportFile, ExchangeError> {
-    if file == Path::new("-") {
-        return ExportFile::spool("standard input", &mut io::stdin().lock());
+pub(super) fn read(file: &Path, limits: ReadLimits) -> Result<ExportFile, ExchangeError> {
+    if is_pipe(file) {
+        return ExportFile::spool("standard input", &mut io::stdin().lock(), limits);
     }
-    ExportFile::open(file)
+    ExportFile::open(file, limits)
 }
 
 /// Imports a file into the store, embeds it, and reads all of it again.
@@ -39,7 +41,7 @@ pub(super) async fn import(
     output: Output,
 ) -> anyhow::Result<Restored> {
     let bar = output.bar("importing");
-    let imported = memory_store::import(&*runtime.store, file, name, &bar).await?;
+    let imported = memory_store::import(&*runtime.store, file, name, Some(&TiktokenCounter::cl100k()), &bar).await?;
     bar.finish();
     let mut news = Vec::new();
     if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {

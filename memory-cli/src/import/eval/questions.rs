@@ -3,12 +3,14 @@
 use std::{collections::BTreeSet, path::Path};
 
 use memory_core::ConversationId;
+use memory_store::ReadLimits;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{
     ImportError,
-    jsonl::{lines, read_text},
+    input::Input,
+    lines::{Lines, not_json},
 };
 
 /// A question about a conversation.
@@ -55,13 +57,19 @@ fn is_answerable() -> bool {
 /// [`ImportError`] with the line of the first fault; also if there is no question.
 pub fn questions(directory: &Path) -> Result<Vec<Question>, ImportError> {
     let path = directory.join("queries.jsonl");
-    let mut questions = Vec::new();
-    for (line, value) in lines(&read_text(&path)?, &path)? {
-        let fault = |why: String| ImportError::Line { path: path.clone(), line, why };
-        let raw: Line = serde_json::from_value(value).map_err(|error| fault(error.to_string()))?;
-        questions.push(question(raw).map_err(fault)?);
-    }
-    if questions.is_empty() { Err(ImportError::NoQuestion { path }) } else { Ok(questions) }
+    let all = |lines: &mut Lines<'_>| {
+        let mut questions = Vec::new();
+        while let Some(line) = lines.next()? {
+            let read = serde_json::from_str(line).map_err(|error| not_json(&error)).and_then(question);
+            questions.push(read.map_err(|why| lines.fault(why))?);
+        }
+        if questions.is_empty() {
+            Err(ImportError::NoQuestion { path: lines.path().to_owned() })
+        } else {
+            Ok(questions)
+        }
+    };
+    Ok(Input::checked(&path, ReadLimits::default(), all)?.1)
 }
 
 fn question(raw: Line) -> Result<Question, String> {

@@ -181,6 +181,22 @@ fn a_question_makes_missing_tokens_of_its_candidates_anew() {
 }
 
 #[test]
+fn missing_tokens_that_are_too_many_for_a_question_are_told_of() {
+    let Setup { store, tokens, retriever, .. } = setup();
+    let many: Vec<_> = (0..60).map(|number| format!("The hall of house {number} costs {number} euros.")).collect();
+    say(&store, "talk", &many.iter().map(String::as_str).collect::<Vec<_>>());
+    pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
+    let question = "the hall costs how many euros?";
+    assert!(in_talk(&retriever, question).notices.is_empty());
+    tokens.forget();
+    let notices = sentences(&in_talk(&retriever, question).notices);
+    let [notice] = notices.as_slice() else { panic!("{notices:?}") };
+    assert!(notice.starts_with("tokens are not compared: ") && notice.contains("have no token vectors"), "{notice}");
+    pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
+    assert!(in_talk(&retriever, question).notices.is_empty(), "`memory index` makes them");
+}
+
+#[test]
 fn tokens_that_fail_stop_no_answer() {
     let Setup { tokens, retriever, .. } = setup();
     tokens.fails.store(true, Ordering::Relaxed);

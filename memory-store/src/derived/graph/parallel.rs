@@ -42,7 +42,8 @@ pub(super) fn parallel<I: Send, S, T: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(run);
+            // Where the system refuses a thread, the others do its share.
+            drop(thread::Builder::new().spawn_scoped(scope, run));
         }
         run();
     });

@@ -1,6 +1,11 @@
 //! Compares a query with every row: by the codes, then the best of these by the components.
 
-use std::{cmp::Ordering, ops::Range, thread};
+use std::{
+    cmp::Ordering,
+    ops::Range,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use super::{
     cores::cores,
@@ -102,11 +107,15 @@ pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: u
     let Some((last, others)) = shares.split_last() else { return Vec::new() };
     let scan = |share: &[Piece]| scan(parts, share, question, limit);
     let mut found = thread::scope(|scope| {
-        let running: Vec<_> = others.iter().map(|share| scope.spawn(|| scan(share))).collect();
+        let mut running = Vec::new();
+        for share in others {
+            running.push(thread::Builder::new().spawn_scoped(scope, || scan(share)).ok());
+        }
         let mut found = scan(last);
         for (thread, share) in running.into_iter().zip(others) {
-            // A thread that panicked costs only time.
-            found.extend(thread.join().unwrap_or_else(|_| scan(share)));
+            // A thread that panicked, or that the system refused, costs only time.
+            let scanned = thread.and_then(|thread| thread.join().ok());
+            found.extend(scanned.unwrap_or_else(|| scan(share)));
         }
         found
     });
@@ -151,9 +160,15 @@ pub(super) fn rescore(
     candidates.sort_unstable_by_key(|candidate| (candidate.part, candidate.row));
     if threads > 1 {
         let share = candidates.len().div_ceil(threads);
+        let shares = Mutex::new(candidates.chunks_mut(share));
+        let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let run = || std::iter::from_fn(next).try_for_each(score);
         thread::scope(|scope| {
-            let shares: Vec<_> = candidates.chunks_mut(share).map(|share| scope.spawn(move || score(share))).collect();
-            shares.into_iter().try_for_each(|share| share.join().unwrap_or(Ok(())))
+            // Where the system refuses a thread, the others do its share.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+            let threads: Vec<_> = (1..threads).filter_map(start).collect();
+            let scored = run();
+            threads.into_iter().fold(scored, |scored, thread| scored.and(thread.join().unwrap_or(Ok(()))))
         })?;
     } else {
         score(&mut candidates)?;

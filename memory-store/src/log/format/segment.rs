@@ -3,7 +3,7 @@
 mod header;
 mod name;
 
-use std::{io, path::Path, sync::Arc};
+use std::{io, ops::Range, path::Path, sync::Arc};
 
 use memory_core::StoreError;
 
@@ -90,6 +90,15 @@ impl Segment {
         &*self.file
     }
 
+    /// Whether the file still has its name: if not, it goes away with this opening.
+    pub(crate) fn check_place(&self) -> io::Result<()> {
+        if self.file.is_at(&self.path) {
+            return Ok(());
+        }
+        let why = "it was deleted or replaced while it was open, and what was written to it is lost";
+        Err(io::Error::new(io::ErrorKind::NotFound, why))
+    }
+
     /// Whether the file is a compressed segment: it may not be written to, and is never torn.
     pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self.encoding, Encoding::Plain)
@@ -162,6 +171,20 @@ impl Segment {
             }
             Encoding::Unreadable(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Damaged places of the file that stand in it twice, and what is wrong there. Nothing of the image is lost.
+    pub(crate) fn damaged_copies(&self) -> Vec<(Range<u32>, String)> {
+        let Encoding::Compressed(compressed) = &self.encoding else { return Vec::new() };
+        let told = |(place, what): (Range<u32>, &str)| {
+            let why = format!(
+                "one of the two copies of the {what} of this compressed file is damaged (bytes {} to {} of the file): \
+                 nothing is lost while the other is whole; `memory vacuum --expand` and `--compress` write the file anew",
+                place.start, place.end
+            );
+            (place, why)
+        };
+        compressed.damaged_copies(&*self.file).into_iter().map(told).collect()
     }
 
     /// All of it, by plain reads.

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File, TryLockError},
     io,
     ops::Range,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -91,6 +91,11 @@ impl DirLock for File {
 impl MediaFile for File {
     fn size(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn is_at(&self, path: &Path) -> bool {
+        let inode = |file: fs::Metadata| (file.dev(), file.ino());
+        self.metadata().is_ok_and(|ours| fs::symlink_metadata(path).is_ok_and(|there| inode(there) == inode(ours)))
     }
 
     fn read_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {

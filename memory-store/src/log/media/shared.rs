@@ -1,31 +1,37 @@
-//! Words of memory that processes share, in a mapped file.
+//! Words that processes share, in a small file.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    process,
+    sync::atomic::{AtomicBool, Ordering},
+    time::SystemTime,
 };
 
-use memmap2::{MmapOptions, MmapRaw};
 use memory_core::Hash;
 use memory_files::{Links, open_with};
 
-use super::{Media, WORDS, Words};
+use super::{Media, WORDS, Words, cut_safe_map::CutSafeMap};
 
-const BYTES: usize = WORDS * size_of::<u64>();
+const WORD: usize = size_of::<u64>();
+const BYTES: usize = WORDS * WORD;
 /// Where Linux names the current run of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A mapped file of [`WORDS`] words.
+/// A file of [`WORDS`] words, mapped where that is possible and else read and written by position. What one process
+/// stores the others load at once in either way, since all of them use the page cache.
 #[derive(Debug)]
 pub(super) struct SharedWords {
-    map: MmapRaw,
+    file: File,
+    map: Option<CutSafeMap>,
     writable: bool,
     /// Device and inode.
-    file: (u64, u64),
+    inode: (u64, u64),
     identity: [u8; 32],
+    /// Something could not be written: the others do not know what they should.
+    failed: AtomicBool,
 }
 
 impl SharedWords {
@@ -37,40 +43,22 @@ impl SharedWords {
             if !writable {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // Written, and not only extended: a page for which a full disk has no room would kill a process that writes
-            // to the map. And appended, so that it overwrites nothing that another process has put there meanwhile; it
-            // does no harm if both append.
+            // Written, and not only extended: a full disk is an error here, and not at the first word that is stored.
+            // And appended, so that it overwrites nothing that another process has put there meanwhile; it does no harm
+            // if both append.
             let missing = vec![0; BYTES - usize::try_from(metadata.len()).unwrap_or(0)];
             open_with(OpenOptions::new().append(true), path, Links::Refuse)?.write_all(&missing)?;
             if file.metadata()?.len() < BYTES as u64 {
                 return Err(io::Error::other("the file was replaced while it was opened"));
             }
         }
-        let options = {
-            let mut options = MmapOptions::new();
-            options.len(BYTES);
-            options
-        };
-        let map = if writable { options.map_raw(&file)? } else { options.map_raw_read_only(&file)? };
         // Where the run of the machine has no name, each opening has an identity of its own: the words are valid for
         // those who share them now, and not for later openings.
-        let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:p}-{}", map.as_ptr(), std::process::id()).into());
-        let file = (metadata.dev(), metadata.ino());
-        let identity = *Hash::of_parts([boot.as_slice(), &file.0.to_le_bytes(), &file.1.to_le_bytes()]).as_bytes();
-        Ok(Self { map, writable, file, identity })
-    }
-
-    fn word(&self, index: usize) -> Option<&AtomicU64> {
-        if index >= WORDS {
-            return None;
-        }
-        let start = self.map.as_ptr().cast::<AtomicU64>();
-        // SAFETY: the map is `BYTES` long, begins at a page and lives as long as `self`; every access to it, in this
-        // process and in others, is atomic. The file never gets shorter while it is open.
-        #[expect(unsafe_code, reason = "memory shared with other processes has no safe reference")]
-        unsafe {
-            Some(&*start.add(index))
-        }
+        let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:?}-{}", SystemTime::now(), process::id()).into());
+        let inode = (metadata.dev(), metadata.ino());
+        let identity = *Hash::of_parts([boot.as_slice(), &inode.0.to_le_bytes(), &inode.1.to_le_bytes()]).as_bytes();
+        let map = CutSafeMap::of(&file, WORDS, writable)?;
+        Ok(Self { file, map, writable, inode, identity, failed: AtomicBool::new(false) })
     }
 }
 
@@ -80,22 +68,79 @@ impl Words for SharedWords {
     }
 
     fn is_at(&self, _media: &dyn Media, path: &Path) -> bool {
-        fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == self.file)
+        let is_whole = |there: fs::Metadata| (there.dev(), there.ino()) == self.inode && there.len() >= BYTES as u64;
+        let is_cut = self.map.as_ref().is_some_and(CutSafeMap::is_cut);
+        !is_cut && !self.failed.load(Ordering::Relaxed) && fs::metadata(path).is_ok_and(is_whole)
     }
 
-    fn load(&self, index: usize) -> u64 {
-        self.word(index).map_or(0, |word| word.load(Ordering::SeqCst))
-    }
-
-    fn store(&self, index: usize, value: u64) {
-        if let Some(word) = self.word(index).filter(|_| self.writable) {
-            word.store(value, Ordering::SeqCst);
+    fn load(&self, first: usize, words: &mut [u64]) {
+        if let Some(map) = &self.map {
+            for (index, word) in (first..).zip(words) {
+                *word = map.word(index).map_or(0, |word| word.load(Ordering::SeqCst));
+            }
+            return;
+        }
+        let mut bytes = [0; BYTES];
+        let length = (words.len() * WORD).min(BYTES.saturating_sub(first * WORD));
+        let read = bytes.get_mut(..length).map(|bytes| self.file.read_exact_at(bytes, (first * WORD) as u64));
+        let is_read = matches!(read, Some(Ok(())));
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<WORD>().0) {
+            *word = if is_read { u64::from_ne_bytes(*bytes) } else { 0 };
         }
     }
 
-    fn add(&self, index: usize) {
-        if let Some(word) = self.word(index).filter(|_| self.writable) {
-            word.fetch_add(1, Ordering::SeqCst);
+    fn store(&self, first: usize, words: &[u64]) {
+        if !self.writable || first + words.len() > WORDS {
+            return;
+        }
+        if let Some(map) = &self.map {
+            for (index, value) in (first..).zip(words) {
+                map.word(index).into_iter().for_each(|word| word.store(*value, Ordering::SeqCst));
+            }
+            return;
+        }
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        if let Err(error) = self.file.write_all_at(&bytes, (first * WORD) as u64) {
+            tracing::error!(%error, "the durable watermark cannot be written");
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(words: &SharedWords, first: usize) -> [u64; 2] {
+        let mut loaded = [9; 2];
+        words.load(first, &mut loaded);
+        loaded
+    }
+
+    #[test]
+    fn a_file_that_is_cut_while_it_is_open_reads_as_zeros_and_is_noticed() {
+        for is_mapped in [true, false] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("HORIZON");
+            let [mut ours, mut theirs] = [true, false].map(|writable| SharedWords::open(&path, writable).unwrap());
+            assert!(ours.map.is_some() && theirs.map.is_some());
+            if !is_mapped {
+                (ours.map, theirs.map) = (None, None);
+            }
+            ours.store(3, &[u64::MAX, 7]);
+            assert_eq!((load(&theirs, 3), load(&theirs, WORDS - 1)), ([u64::MAX, 7], [0, 0]));
+            assert!(ours.is_at(&crate::log::media::Disk, &path));
+            File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            assert_eq!(load(&theirs, 3), [0, 0]);
+            assert!(!ours.is_at(&crate::log::media::Disk, &path));
+            ours.store(0, &[1]);
+            assert!(!ours.is_at(&crate::log::media::Disk, &path), "it stays noticed");
+            // Another map of the same file, after these, is not taken for a cut one.
+            drop((ours, theirs));
+            let ours = SharedWords::open(&path, true).unwrap();
+            assert!(ours.is_at(&crate::log::media::Disk, &path));
+            ours.store(3, &[9]);
+            assert_eq!(load(&ours, 3), [9, 0]);
         }
     }
 }

@@ -123,6 +123,10 @@ impl MediaFile for SimHandle {
         Ok(self.disk.lock().files[self.file].bytes.len() as u64)
     }
 
+    fn is_at(&self, path: &Path) -> bool {
+        self.disk.lock().file_named(path).is_ok_and(|file| file == self.file)
+    }
+
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut disk = self.disk.lock();
         let is_locked = disk.locked.iter().any(|(dir, by)| dir.ends_with("log") && *by == thread::current().id());

@@ -1,4 +1,4 @@
-//! The durable watermark: how far the log is on disk, published to every process in a few shared words of memory.
+//! The durable watermark: how far the log is on disk, published to every process in a few shared words.
 
 use std::{io, path::Path};
 
@@ -17,13 +17,12 @@ pub(crate) const WATERMARK_FILE: &str = "HORIZON";
 /// Begins the file: `MEMHORZ` and the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
 
-/// Places of the words.
+/// Places of the words. Those that are stored together stand together.
 mod word {
     pub(crate) const MAGIC: usize = 0;
-    /// Even; odd while segments are being replaced.
+    /// Even; odd while segments are being replaced. The next is the durable place.
     pub(crate) const GENERATION: usize = 1;
-    pub(crate) const DURABLE: usize = 2;
-    /// The last writer.
+    /// The last writer. The next is the word below.
     pub(crate) const WRITER: usize = 3;
     /// Not 0 while a commit group is being written, and after its writer died.
     pub(crate) const WRITING: usize = 4;
@@ -92,9 +91,15 @@ impl Watermark {
         Fields(sealed.as_bytes()).u64().unwrap_or_default()
     }
 
+    fn load<const N: usize>(&self, first: usize) -> [u64; N] {
+        let mut words = [0; N];
+        self.words.load(first, &mut words);
+        words
+    }
+
     fn slot(&self, at: usize) -> Option<Durable> {
-        let (generation, position) = (self.words.load(at), self.words.load(at + 1));
-        if self.words.load(at + 2) != self.check(generation, position) {
+        let [generation, position, check] = self.load(at);
+        if check != self.check(generation, position) {
             return None;
         }
         Some(Durable { generation, end: Durable::place(position) })
@@ -102,10 +107,10 @@ impl Watermark {
 
     /// The published value, unless it is of another machine or another run of this one, or damaged.
     pub(crate) fn durable(&self) -> Option<Durable> {
-        if self.words.load(word::MAGIC) != MAGIC {
+        let [magic, generation, position] = self.load(word::MAGIC);
+        if magic != MAGIC {
             return None;
         }
-        let (generation, position) = self.peek();
         let slots = word::SLOTS.into_iter().filter_map(|at| self.slot(at));
         let newest = slots.max_by_key(|durable| (durable.generation, durable.end))?;
         // A slot is written before the words that are peeked at. If the newest valid slot is older than these, the last
@@ -115,7 +120,8 @@ impl Watermark {
 
     /// Generation and position, unchecked: enough to see that nothing has changed.
     pub(crate) fn peek(&self) -> (u64, u64) {
-        (self.words.load(word::GENERATION), self.words.load(word::DURABLE))
+        let [generation, position] = self.load(word::GENERATION);
+        (generation, position)
     }
 
     /// A generation that was never published.
@@ -132,53 +138,52 @@ impl Watermark {
         let [one, other] = word::SLOTS;
         let at = if first <= second { one } else { other };
         // A half-written slot fails its check, whatever it held before.
-        self.words.store(at + 2, !check);
-        self.words.store(at, durable.generation);
-        self.words.store(at + 1, position);
-        self.words.store(at + 2, check);
-        self.words.store(word::MAGIC, MAGIC);
-        self.words.store(word::GENERATION, durable.generation);
-        self.words.store(word::DURABLE, position);
+        self.words.store(at, &[durable.generation, position, check]);
+        self.words.store(word::MAGIC, &[MAGIC, durable.generation, position]);
     }
 
-    /// Whether its file still has its name. If not, other processes share another file.
+    /// Whether its file still has its name and length. If not, other processes share another file, or none.
     pub(crate) fn is_in_place(&self, media: &dyn Media, store: &Path) -> bool {
         self.words.is_at(media, &store.join(WATERMARK_FILE))
     }
 
     /// Records that `writer` begins to write.
     pub(crate) fn begin(&self, writer: u64) {
-        self.words.store(word::WRITING, writer);
+        self.words.store(word::WRITING, &[writer]);
     }
 
     /// Records that what `writer` wrote is published, or gone.
     pub(crate) fn finish(&self, writer: u64) {
-        self.words.store(word::WRITER, writer);
-        self.words.store(word::WRITING, 0);
+        self.words.store(word::WRITER, &[writer, 0]);
     }
 
     /// Whether `writer` wrote last and finished, and no other process died while writing.
     pub(crate) fn is_as_left_by(&self, writer: u64) -> bool {
-        self.words.load(word::WRITER) == writer && self.words.load(word::WRITING) == 0
+        self.load(word::WRITER) == [writer, 0]
     }
 
     /// Whether a process is writing, or died while doing so.
     pub(crate) fn is_unfinished(&self) -> bool {
-        self.words.load(word::WRITING) != 0
+        self.load(word::WRITING) != [0]
     }
 
     /// Records that a process waits for the write lock.
     pub(crate) fn want(&self) {
-        self.words.add(word::WANTED);
+        Self::want_at(&*self.words);
     }
 
-    /// The same, where nothing more is known of the store.
+    /// The same, where nothing more is known of the store. Two that begin at once may count as one; nothing but courtesy
+    /// depends on it.
     pub(crate) fn want_at(words: &dyn Words) {
-        words.add(word::WANTED);
+        let mut wanted = [0];
+        words.load(word::WANTED, &mut wanted);
+        let [wanted] = wanted;
+        words.store(word::WANTED, &[wanted.wrapping_add(1)]);
     }
 
     /// Changes whenever a process begins to wait for the write lock.
     pub(crate) fn wanted(&self) -> u64 {
-        self.words.load(word::WANTED)
+        let [wanted] = self.load(word::WANTED);
+        wanted
     }
 }

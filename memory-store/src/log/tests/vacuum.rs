@@ -94,6 +94,38 @@ fn compressed_segments_become_plain_again() {
 }
 
 #[test]
+fn a_damaged_copy_in_a_compressed_segment_is_reported_although_nothing_is_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = tiny_segments();
+    let store = LogStore::open_with(directory.path(), options).unwrap();
+    fill(&store, &wasteful());
+    let [_, compress] = kinds();
+    store.vacuum(compress, &()).unwrap();
+    drop(store);
+    let path = directory.path().join("log/0001.seg");
+    let whole = std::fs::read(&path).unwrap();
+    assert!(whole.starts_with(b"MEMSEGZ"));
+    // The header in front, what follows it, the table at the end, the header at the end.
+    let places = [(40, "header"), (70, ""), (whole.len() - 66, "block table"), (whole.len() - 20, "header")];
+    for (place, what) in places {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        std::fs::write(&path, damaged).unwrap();
+        let store = LogStore::open_read_only(directory.path()).unwrap();
+        let verified = pollster::block_on(store.verify(None)).unwrap();
+        assert_eq!((verified.verified, verified.damage.len()), (verified.nodes, 1), "{:?}", verified.damage);
+        let said = format!("one of the two copies of the {what}");
+        assert!(verified.damage[0].contains(&said) && !verified.is_whole(), "{:?}", verified.damage);
+        let found = crate::examine(directory.path(), &()).unwrap().findings;
+        assert!(found.len() == 1 && found[0].why.contains(&said) && found[0].lost.is_empty(), "{found:?}");
+    }
+    std::fs::write(&path, whole).unwrap();
+    let store = LogStore::open_with(directory.path(), options).unwrap();
+    check(&store, &wasteful(), "whole again");
+    assert!(crate::examine(directory.path(), &()).unwrap().findings.is_empty());
+}
+
+#[test]
 fn others_read_and_write_while_segments_are_replaced() {
     let disk = empty_disk();
     let stores = [open(&disk).unwrap(), open(&disk).unwrap()];

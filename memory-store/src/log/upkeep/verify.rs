@@ -98,6 +98,11 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     let mut mismatched = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
         let is_last = index + 1 == segments.len();
+        // They belong to no conversation in particular.
+        for (place, why) in segment.damaged_copies().into_iter().filter(|_| only.is_none()) {
+            let (path, bytes) = (segment.path().to_owned(), u64::from(place.end - place.start));
+            mismatched.push(Damage { path, offset: place.start.into(), bytes, why, conversation: None });
+        }
         let bytes = match segment.image() {
             Ok(mut bytes) => {
                 if is_last {

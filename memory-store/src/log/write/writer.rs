@@ -187,7 +187,7 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         let Some(watermark) = shared.watermark() else { return Ok(()) };
         if !watermark.is_in_place(&*shared.media, &shared.directory.path) {
-            let why = "its file HORIZON was deleted or replaced while it was open".to_owned();
+            let why = "its file HORIZON was deleted, replaced or cut while it was open".to_owned();
             self.poisoned = Some(why.clone());
             return Err(shared.poisoned(&why));
         }
@@ -380,7 +380,12 @@ impl Writer {
             return Err(self.poison(failure));
         }
         let synced = self.tail.segment.file().sync_data();
-        synced.map_err(|error| self.poison(Failure::new("sync", self.tail.segment.path(), &error)))
+        synced.map_err(|error| self.poison(Failure::new("sync", self.tail.segment.path(), &error)))?;
+        // After the sync, so that what is acknowledged was in its place then.
+        self.tail
+            .segment
+            .check_place()
+            .map_err(|error| self.poison(Failure::new("write", self.tail.segment.path(), &error)))
     }
 
     fn publish(&mut self, applied: Vec<Applied>, last_frame: Option<Location>, bytes: usize) {

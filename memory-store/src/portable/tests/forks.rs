@@ -57,7 +57,7 @@ fn a_fork_is_exported_with_its_past_and_imported_without_its_parent_and_beside_i
     let to = LogStore::open(directory.path().join("to")).unwrap();
     import(&to, &bytes).unwrap();
     let parent = of(&from, "c");
-    block_on(crate::import(&from, &mut open(&bytes).unwrap(), Some(&id("copy")), &())).unwrap();
+    block_on(crate::import(&from, &mut open(&bytes).unwrap(), Some(&id("copy")), None, &())).unwrap();
     assert_eq!(of(&from, "c"), parent);
     for (store, name) in [(&to, "fork"), (&from, "copy")] {
         assert_eq!(of(store, name), should, "{name}");
@@ -78,12 +78,12 @@ fn the_export_of_a_parent_completes_a_fork_that_says_nothing_else_and_no_other()
     fork_beside(&store);
     block_on(store.fork(&id("c"), node(4), &id("empty"))).unwrap();
     let bytes = export(&store, "c");
-    let imported = block_on(crate::import(&store, &mut open(&bytes).unwrap(), Some(&id("empty")), &())).unwrap();
+    let imported = block_on(crate::import(&store, &mut open(&bytes).unwrap(), Some(&id("empty")), None, &())).unwrap();
     assert_eq!((imported.nodes, imported.new_nodes), (9, 5));
     let root = |name: &str| block_on(store.verify(Some(&id(name)))).unwrap().root;
     assert_eq!(root("empty"), root("c"));
     let before = export(&store, "fork");
-    let error = block_on(crate::import(&store, &mut open(&bytes).unwrap(), Some(&id("fork")), &())).unwrap_err();
+    let error = block_on(crate::import(&store, &mut open(&bytes).unwrap(), Some(&id("fork")), None, &())).unwrap_err();
     assert!(matches!(&error, ExchangeError::Differs { node, .. } if node.get() == 6), "{error}");
     assert_eq!(export(&store, "fork"), before);
 }

@@ -13,7 +13,7 @@ use memory_core::{
 use memory_embed::TiktokenCounter;
 
 use crate::{
-    commands::import::with_times,
+    commands::import::Times,
     failure::NotFound,
     import::eval::{self, Question as EvalQuestion},
 };
@@ -112,14 +112,14 @@ impl Sample {
         let mut places: BTreeMap<ConversationId, HashMap<String, NodeId>> = BTreeMap::new();
         for conversation in eval::read(directory)?.into_iter().filter(|conversation| about.contains(&conversation.id)) {
             let of_keys = places.entry(conversation.id.clone()).or_default();
-            let mut drafts = Vec::new();
-            for (message, at) in with_times(conversation.messages) {
+            let (mut drafts, mut times) = (Vec::new(), Times::default());
+            for (message, at) in conversation.messages {
                 let turn = message.key.as_ref().context("a turn has no id")?.to_string();
                 if of_keys.insert(turn, NodeId::from_index(drafts.len())).is_some() {
                     bail!("a turn id stands twice in `{}`", conversation.id);
                 }
                 let tokens = counter.count(&message.text());
-                drafts.push(NodeDraft::new(message, at, tokens));
+                drafts.push(NodeDraft::new(message, times.of(at), tokens));
             }
             conversations.push((conversation.id, drafts));
         }

@@ -56,10 +56,16 @@ impl Contents {
             return blocks.iter().all(is_whole);
         }
         thread::scope(|scope| {
-            let shares = blocks.chunks(share).map(|share| scope.spawn(move || share.iter().all(is_whole)));
-            // All threads start before the first is joined.
-            let shares: Vec<_> = shares.collect();
-            shares.into_iter().all(|share| share.join().unwrap_or(false))
+            let mut shares = Vec::new();
+            for share in blocks.chunks(share) {
+                let check = move || share.iter().all(is_whole);
+                shares.push((thread::Builder::new().spawn_scoped(scope, check).ok(), share));
+            }
+            // All threads start before the first is joined. Where the system refuses one, this one does its share.
+            shares.into_iter().all(|(thread, share)| match thread {
+                Some(thread) => thread.join().unwrap_or(false),
+                None => share.iter().all(is_whole),
+            })
         })
     }
 }

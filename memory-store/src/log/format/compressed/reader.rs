@@ -139,6 +139,27 @@ impl CompressedSegment {
         (image, lost)
     }
 
+    /// The copies of header, dictionary and table that are damaged, as places in the file and what stands there. The
+    /// other copy counts, so that nothing is lost yet.
+    pub(crate) fn damaged_copies<F: ReadAt + ?Sized>(&self, file: &F) -> Vec<(Range<u32>, &'static str)> {
+        let Header { file: end, dictionary, dictionary_crc, table_crc, .. } = self.header;
+        let header = self.header.encode();
+        let mut damaged = Vec::new();
+        let mut check = |places: [u32; 2], length: u32, what, is_whole: &dyn Fn(&[u8]) -> bool| {
+            for place in places {
+                if length > 0 && !read_exact(file, u64::from(place), length).is_ok_and(|bytes| is_whole(&bytes)) {
+                    damaged.push((place..place.saturating_add(length), what));
+                }
+            }
+        };
+        check([0, end.saturating_sub(HEADER)], HEADER, "header", &|bytes| *bytes == header);
+        let places = self.header.dictionary_places();
+        check(places, dictionary, "dictionary", &|bytes| checksum::crc32c(bytes) == dictionary_crc);
+        let places = self.header.table_places();
+        check(places, self.header.table(), "block table", &|bytes| checksum::crc32c(bytes) == table_crc);
+        damaged
+    }
+
     /// A block, from the cache of recent ones if it is there.
     fn block<F: ReadAt + ?Sized>(&self, file: &F, index: u32) -> io::Result<Arc<[u8]>> {
         if let Some(block) = self.recent.get(index) {

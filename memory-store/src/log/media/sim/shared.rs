@@ -68,20 +68,20 @@ impl Words for SimWords {
         self.disk.lock().file_named(path).is_ok_and(|file| file == self.file)
     }
 
-    fn load(&self, index: usize) -> u64 {
+    fn load(&self, first: usize, words: &mut [u64]) {
         let disk = self.disk.lock();
-        let bytes = disk.files[self.file].bytes.get(index * 8..).and_then(<[u8]>::first_chunk::<8>);
-        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        let bytes = disk.files[self.file].bytes.get(first * 8..).unwrap_or_default().as_chunks::<8>().0;
+        words.fill(0);
+        words.iter_mut().zip(bytes).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
     }
 
-    fn store(&self, index: usize, value: u64) {
+    /// Each word by itself, so that any of them may be the last that reaches the disk.
+    fn store(&self, first: usize, words: &[u64]) {
         let mut disk = self.disk.lock();
         if !disk.power_lost && disk.boots == self.boot {
-            disk.write(self.file, Write::Bytes(index * 8, value.to_le_bytes().to_vec()));
+            for (index, word) in (first..).zip(words) {
+                disk.write(self.file, Write::Bytes(index * 8, word.to_le_bytes().to_vec()));
+            }
         }
-    }
-
-    fn add(&self, index: usize) {
-        self.store(index, self.load(index).wrapping_add(1));
     }
 }

@@ -86,17 +86,20 @@ impl Source {
             .filter(|name| name.ends_with(".tmp") || name.ends_with(".new"))
             .map(|name| log.join(name))
             .collect();
-        let mut files = Vec::new();
+        let (mut files, mut findings) = (Vec::new(), Vec::new());
         for name in names {
             let Some(number) = segment_number(&name) else { continue };
             let file = SourceSegment { number, path: log.join(&name) };
             let header = file.open(media).and_then(|open| {
                 let mut scratch = Vec::new();
+                for (place, why) in open.damaged_copies() {
+                    let (offset, bytes) = (place.start.into(), u64::from(place.end - place.start));
+                    findings.push(RawFinding { offset, ..finding(&file.path, bytes, why) });
+                }
                 Ok(SegmentHeader::parse(open.bytes(0, SEGMENT_HEADER as usize, &mut scratch)?).ok())
             });
             files.push((file, header.unwrap_or_default()));
         }
-        let mut findings = Vec::new();
         let (id, durable) = match format {
             Ok(directory) => (directory.id, told),
             Err(error) => {
