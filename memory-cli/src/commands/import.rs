@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
 use memory_hooks::{Conversation, ConversationStats, Memory};
-use memory_store::{ExportFile, ReadLimits};
+use memory_store::{ExchangeError, ExportFile, ReadLimits};
 use serde_json::json;
 
 use crate::{
@@ -93,7 +93,14 @@ impl Checked {
         let bar = output.bar("reading");
         let read = |lines: usize| bar.report(lines as u64, 0);
         let checked = match format(file, args.format)? {
-            Format::Memory => Self::Memory(Box::new(exported::read(file, args.limits())?)),
+            Format::Memory => {
+                let read = exported::read(file, args.limits());
+                // Its first bytes could not be looked at before.
+                let is_other = args.format.is_none() && matches!(read, Err(ExchangeError::Line { line: 1, .. }));
+                let read = read.map_err(anyhow::Error::from);
+                let hint = "a stream is read as an export unless --format says otherwise";
+                Self::Memory(Box::new(if is_other { read.context(hint)? } else { read? }))
+            }
             Format::Eval if args.conversation.is_some() => {
                 let why = "an eval file names its conversations: leave --conversation out";
                 return Err(Usage(why.to_owned()).into());

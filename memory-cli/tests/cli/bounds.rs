@@ -108,6 +108,9 @@ fn a_stream_without_end_is_refused_within_bounds() {
         let most = refused(child, "standard input:1: ");
         assert!(most < 100, "{args:?} took {most} MB");
     }
+    let mut child = piped(&store, &[]);
+    pour(child.stdin.take().unwrap(), yes());
+    refused(child, "a stream is read as an export unless --format says otherwise");
     // Each line is a message, and no end comes.
     let mut child = piped(&store, &["--format", "jsonl", "-c", "talk", "--max-piped", "64"]);
     let line = b"{\"role\":\"user\",\"content\":\"To Bergen?\"}\n".to_vec();
