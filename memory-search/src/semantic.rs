@@ -152,8 +152,8 @@ impl Semantic {
 
     /// What the indexes hold in memory.
     pub(crate) fn held(&self) -> Vec<HeldInMemory> {
-        let vectors = self.index.as_ref().map(|index| index.held());
-        vectors.into_iter().chain(self.tokens.as_ref().map(|tokens| tokens.held())).flatten().collect()
+        let vectors = self.index.iter().flat_map(|index| index.held());
+        vectors.chain(self.tokens.iter().flat_map(|tokens| tokens.held())).collect()
     }
 
     /// The model and the index.

@@ -6,9 +6,9 @@ use super::backends::threads;
 
 /// Words of a step: independent sums, which the compiler keeps in wide registers.
 const LANES: usize = 32;
-/// How many places of its part each core reads in turn. One is a plain sum; with several, more reads are under way at a
-/// time.
-const STREAMS: [usize; 4] = [1, 2, 4, 8];
+/// The kernels, by how many places of its part each core reads in turn. One is a plain sum; with several, more reads are
+/// under way at a time.
+const KERNELS: [fn(&[u64]); 4] = [sum::<1>, sum::<2>, sum::<4>, sum::<8>];
 
 /// Reads a block of so many bytes on all cores by several kernels, after one warm-up, and returns the gigabytes a second of
 /// the fastest.
@@ -16,17 +16,12 @@ const STREAMS: [usize; 4] = [1, 2, 4, 8];
 pub(super) fn read_bandwidth(bytes: usize) -> f64 {
     let block = vec![1u64; bytes / size_of::<u64>()];
     sum::<1>(&block);
-    let rate = |streams: usize| {
+    let rate = |kernel: fn(&[u64])| {
         let start = Instant::now();
-        match streams {
-            1 => sum::<1>(&block),
-            2 => sum::<2>(&block),
-            4 => sum::<4>(&block),
-            _ => sum::<8>(&block),
-        }
+        kernel(&block);
         bytes as f64 / start.elapsed().as_secs_f64() / 1e9
     };
-    STREAMS.into_iter().map(rate).fold(0.0, f64::max)
+    KERNELS.into_iter().map(rate).fold(0.0, f64::max)
 }
 
 /// Sums up a block, each core its part, of which it reads so many places in turn.

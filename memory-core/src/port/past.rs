@@ -14,13 +14,16 @@ use crate::{
 /// One conversation of a store as it was when it ended with some message, for reading alone.
 ///
 /// It has the messages up to that one, the summaries that cover no other, and the views that were recorded before the next
-/// message. Importance, pins, title and tags are those of now, and so are the words of summaries that were written again.
+/// message. Importance and pins are those of now, title and tags those of when this was made, and words of summaries that
+/// were written again are the newest.
 /// No other conversation is found. A memory over it shows what it would have shown then, and records nothing.
 #[derive(Clone, Debug)]
 pub struct PastStore {
     store: Arc<dyn Store>,
     conversation: ConversationId,
     last: NodeId,
+    /// Taken once, since that reads all of the conversation.
+    state: ConversationState,
 }
 
 impl PastStore {
@@ -29,11 +32,20 @@ impl PastStore {
     /// # Errors
     /// When the conversation or the message does not exist, or the store fails.
     pub async fn new(store: Arc<dyn Store>, conversation: ConversationId, last: NodeId) -> Result<Self, StoreError> {
-        let nodes = store.conversation(&conversation).await?.nodes;
-        if last.get() > nodes {
-            return Err(StoreError::UnknownNode { conversation, node: last, nodes });
+        let now = store.conversation(&conversation).await?;
+        if last.get() > now.nodes {
+            return Err(StoreError::UnknownNode { conversation, node: last, nodes: now.nodes });
         }
-        Ok(Self { store, conversation, last })
+        let views = ViewId::new(now.views).unwrap_or(ViewId::FIRST);
+        let mut past = Self { store, conversation, last, state: now.nodes(last.get()) };
+        let id = &past.conversation;
+        let outline = past.outline(id).await?;
+        let summaries = past.summaries(id).await?.last().map_or(0, |summary| summary.id.get());
+        let views = past.views(id, ViewId::FIRST, views).await?.last().map_or(0, |view| view.id.get());
+        let tokens = outline.iter().map(|node| u64::from(node.tokens)).sum();
+        let last_at = outline.last().map(|node| node.at);
+        past.state = past.state.summaries(summaries).views(views).last_at(last_at).tokens(tokens);
+        Ok(past)
     }
 
     fn check(&self, id: &ConversationId) -> Result<(), StoreError> {
@@ -56,20 +68,6 @@ impl PastStore {
     fn read_only(&self) -> StoreError {
         StoreError::ReadOnly { place: Place::new(format!("`{}` up to message {}", self.conversation, self.last)) }
     }
-
-    async fn state(&self) -> Result<ConversationState, StoreError> {
-        let id = &self.conversation;
-        let now = self.store.conversation(id).await?;
-        let outline = self.outline(id).await?;
-        let summaries = self.summaries(id).await?.last().map_or(0, |summary| summary.id.get());
-        let views = self.views(id, ViewId::FIRST, ViewId::new(now.views).unwrap_or(ViewId::FIRST)).await?;
-        Ok(now
-            .nodes(self.last.get())
-            .summaries(summaries)
-            .views(views.last().map_or(0, |view| view.id.get()))
-            .last_at(outline.last().map(|node| node.at))
-            .tokens(outline.iter().map(|node| u64::from(node.tokens)).sum()))
-    }
 }
 
 impl Source for PastStore {
@@ -79,12 +77,12 @@ impl Source for PastStore {
     ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
         Box::pin(async move {
             self.check(conversation)?;
-            self.state().await
+            Ok(self.state.clone())
         })
     }
 
     fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
-        Box::pin(async move { Ok(vec![self.state().await?]) })
+        Box::pin(async move { Ok(vec![self.state.clone()]) })
     }
 
     fn readable_nodes<'a>(
