@@ -108,12 +108,12 @@ pub use port::{
     DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack,
     HeldInMemory, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry, ImportanceScorer,
     IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, PastStore,
-    Place, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, ReduceCause, RerankError, Reranker,
-    RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
-    Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter,
-    TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError,
-    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody,
-    ViewPiece, ViewRequest, WrittenSummary,
+    Place, PlanRequest, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, ReduceCause, RerankError,
+    Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError, ScoreJob, ScoreScale,
+    SearchStep, ShrinkScope, Signal, Slot, Source, Store, StoreError, SummarizeError, Summarizer, SummaryJob,
+    SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats, TokenPart,
+    TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
@@ -123,5 +123,5 @@ pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline,
 pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};
-pub use view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
+pub use view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
 pub use visible::{is_hidden, lines, one_line};

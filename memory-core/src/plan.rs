@@ -16,11 +16,14 @@ mod view;
 
 pub use check::check_summary;
 pub use compaction::{
-    Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_merge_before_end, plan_shrink,
+    Compaction, InvalidThresholds, Merge, Thresholds, plan_compaction, plan_merge_before_end, plan_ratio, plan_shrink,
     plan_shrink_before_end,
 };
 pub use cut::{Cut, CutPiece, PlanError};
 pub use policy::ViewPolicy;
 pub use tree::Tree;
 pub use turns::turns;
-pub use view::{HierarchicalView, coarsest, plan_view};
+pub use view::{
+    EverythingView, HierarchicalView, ImportanceWindowView, InvalidRatio, KnowledgeView, MANAGERS, ManagerNameError,
+    QueryAwareView, SlidingWindowView, SummarizingView, TierShares, TieredView, coarsest, manager_named, plan_view,
+};

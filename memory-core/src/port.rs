@@ -37,7 +37,7 @@ pub use block_cache::{Block, BlockBytes, BlockCache, BlockCacheError, BlockId, B
 pub use changes::{Changes, Revision};
 pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
-pub use context_strategy::ContextStrategy;
+pub use context_strategy::{ContextStrategy, PlanRequest, ShrinkScope};
 pub use derived::{
     Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, HeldInMemory, Holding, Holdings,
 };

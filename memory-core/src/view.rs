@@ -55,6 +55,9 @@ pub struct ViewDraft {
     pub recalled: Vec<ShownRun>,
     /// What was shown of other conversations, in order; empty where the view is of one conversation alone.
     pub elsewhere: Vec<ShownElsewhere>,
+    /// What was shown between messages of the history: what a running agent was shown for earlier messages of its user.
+    /// In order of the messages; empty in other views.
+    pub attached: Vec<ShownAttached>,
     /// The question as it was asked.
     pub question: String,
     /// The salt of this view's hashes, used for no other view.
@@ -79,6 +82,7 @@ impl ViewDraft {
             history: Vec::new(),
             recalled: Vec::new(),
             elsewhere: Vec::new(),
+            attached: Vec::new(),
             question: String::new(),
             salt,
             hash,
@@ -93,6 +97,7 @@ impl ViewDraft {
         history: Vec<ShownRun>,
         recalled: Vec<ShownRun>,
         elsewhere: Vec<ShownElsewhere>,
+        attached: Vec<ShownAttached>,
         into question: String,
     }
 }
@@ -132,6 +137,24 @@ impl ShownElsewhere {
     }
 }
 
+/// What a view shows before a message of its history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownAttached {
+    /// The message.
+    pub before: NodeId,
+    /// Standing lines, then messages, each in order.
+    pub runs: Vec<ShownRun>,
+}
+
+impl ShownAttached {
+    /// What stands before a message.
+    #[must_use]
+    pub fn new(before: NodeId, runs: Vec<ShownRun>) -> Self {
+        Self { before, runs }
+    }
+}
+
 /// Consecutive pieces of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownRun {
@@ -157,6 +180,8 @@ pub enum Shown {
     },
     /// One line in place of messages that could not be read.
     Lost(NodeRange),
+    /// One line in place of messages that the manager leaves out.
+    Omitted(NodeRange),
     /// A standing line: a part of a message's text, in bytes, that lies within it and on character boundaries.
     Excerpt {
         /// The message.
@@ -175,7 +200,7 @@ impl Shown {
         match self {
             Self::Messages(run) => run.count(),
             Self::Summaries { count, .. } => *count,
-            Self::Lost(_) | Self::Excerpt { .. } => 1,
+            Self::Lost(_) | Self::Omitted(_) | Self::Excerpt { .. } => 1,
         }
     }
 }
@@ -225,7 +250,7 @@ pub fn check_view(
     };
     for ShownRun { shown, .. } in &draft.history {
         match *shown {
-            Shown::Messages(run) | Shown::Lost(run) => follow(run)?,
+            Shown::Messages(run) | Shown::Lost(run) | Shown::Omitted(run) => follow(run)?,
             Shown::Excerpt { node, .. } => return Err(format!("a view shows a part of node {node} as its history")),
             Shown::Summaries { first, count } => {
                 // Each summary covers at least one node, so the loop ends where the nodes do.
@@ -240,7 +265,15 @@ pub fn check_view(
     if reached != draft.nodes {
         return Err(format!("a view of {} messages ends at node {reached}", draft.nodes));
     }
-    for ShownRun { shown, .. } in &draft.recalled {
+    let mut last = None;
+    for group in &draft.attached {
+        if group.runs.is_empty() || last >= Some(group.before) || group.before.get() > draft.nodes {
+            return Err(format!("a view attaches to message {} what cannot stand there", group.before));
+        }
+        last = Some(group.before);
+    }
+    let attached = draft.attached.iter().flat_map(|group| &group.runs);
+    for ShownRun { shown, .. } in draft.recalled.iter().chain(attached) {
         match shown {
             // A recalled message may have been appended while the history was read.
             Shown::Messages(run) if run.last().get() <= nodes => {}
@@ -287,6 +320,7 @@ mod tests {
             history: history.into_iter().map(run).collect(),
             recalled: recalled.into_iter().map(run).collect(),
             elsewhere: Vec::new(),
+            attached: Vec::new(),
             question: "why?".into(),
             salt: [7; 16],
             hash: text_hash(&[7; 16], "text"),
@@ -298,7 +332,8 @@ mod tests {
         // Summary n covers nodes 2n - 1 and 2n.
         let span_of = |id: SummaryId| (id.get() <= 3).then(|| nodes(2 * id.get() - 1, 2 * id.get()));
         let check = |history: Vec<Shown>, recalled: Vec<Shown>| check_view(&view(history, recalled), 12, span_of);
-        let good = vec![summaries(1, 2), Shown::Messages(nodes(5, 7)), Shown::Lost(nodes(8, 9))];
+        let good =
+            vec![summaries(1, 2), Shown::Omitted(nodes(5, 6)), Shown::Messages(nodes(7, 7)), Shown::Lost(nodes(8, 9))];
         assert_eq!(check(good.clone(), vec![Shown::Messages(nodes(2, 3))]), Ok(()));
         for (bad, why) in [
             (vec![summaries(1, 2), Shown::Messages(nodes(6, 9))], "a gap"),
@@ -313,10 +348,28 @@ mod tests {
         let excerpt = |node| Shown::Excerpt { node: NodeId::new(node).unwrap(), at: 3, bytes: 20 };
         assert_eq!(check(good.clone(), vec![excerpt(12), Shown::Messages(nodes(2, 3))]), Ok(()));
         assert!(check(vec![excerpt(1), Shown::Messages(nodes(2, 9))], vec![]).is_err(), "a part is no history");
-        for bad in [summaries(1, 1), Shown::Lost(nodes(1, 1)), Shown::Messages(nodes(9, 13)), excerpt(13)] {
+        for bad in [
+            summaries(1, 1),
+            Shown::Lost(nodes(1, 1)),
+            Shown::Omitted(nodes(1, 1)),
+            Shown::Messages(nodes(9, 13)),
+            excerpt(13),
+        ] {
             assert!(check(good.clone(), vec![bad]).is_err(), "{bad:?}");
         }
         assert!(check_view(&view(good.clone(), vec![]), 8, span_of).is_err(), "of more messages than there are");
+        let attached = |groups: &[(u64, Shown)]| {
+            let group =
+                |(before, shown): &(u64, Shown)| ShownAttached::new(NodeId::new(*before).unwrap(), vec![run(*shown)]);
+            check_view(&view(good.clone(), vec![]).attached(groups.iter().map(group).collect()), 12, span_of)
+        };
+        let earlier = Shown::Messages(nodes(1, 2));
+        assert_eq!(attached(&[(7, earlier), (9, excerpt(3))]), Ok(()));
+        for bad in
+            [vec![(9, earlier), (7, earlier)], vec![(7, earlier); 2], vec![(10, earlier)], vec![(7, summaries(1, 1))]]
+        {
+            assert!(attached(&bad).is_err(), "{bad:?}");
+        }
         let beside = |runs: Vec<Shown>| {
             let trip = ConversationId::new("trip").unwrap();
             let other = ShownElsewhere::new(trip, runs.into_iter().map(run).collect());

@@ -1,10 +1,17 @@
 //! Which summaries to write next.
 
+mod ratio;
+
+use serde::{Deserialize, Serialize};
+
 use super::Tree;
 use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
 
+pub use ratio::plan_ratio;
+
 /// When compaction starts and where it stops, in nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Thresholds {
     /// FULL nodes that remain when compaction stops.

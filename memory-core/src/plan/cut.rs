@@ -28,6 +28,8 @@ pub enum CutPiece {
         /// The nodes.
         span: NodeRange,
     },
+    /// A line that says which nodes are not shown.
+    Omitted(NodeRange),
 }
 
 impl CutPiece {
@@ -35,7 +37,7 @@ impl CutPiece {
     #[must_use]
     pub const fn span(self) -> NodeRange {
         match self {
-            Self::Verbatim(span) | Self::Summary { span, .. } => span,
+            Self::Verbatim(span) | Self::Summary { span, .. } | Self::Omitted(span) => span,
         }
     }
 }
@@ -54,7 +56,7 @@ impl Cut {
     pub fn verbatim(&self) -> Vec<NodeRange> {
         let verbatim = |piece: &CutPiece| match piece {
             CutPiece::Verbatim(span) => Some(*span),
-            CutPiece::Summary { .. } => None,
+            CutPiece::Summary { .. } | CutPiece::Omitted(_) => None,
         };
         NodeRange::merge(self.pieces.iter().filter_map(verbatim).collect())
     }

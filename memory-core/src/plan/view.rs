@@ -1,9 +1,18 @@
 //! Which nodes and summaries are shown to a model: a cut through the summary tree.
 
+mod everything;
 mod hierarchical;
+mod importance_window;
 mod knapsack;
+mod knowledge;
+mod named;
+mod query_aware;
 mod refinement;
+mod selected;
 mod settled;
+mod sliding_window;
+mod summarizing;
+mod tiered;
 
 use self::{
     knapsack::{Chosen, Knapsack},
@@ -12,7 +21,15 @@ use self::{
 use super::{Cut, CutPiece, PlanError, Tree, cut::tokens};
 use crate::NodeId;
 
+pub use everything::EverythingView;
 pub use hierarchical::HierarchicalView;
+pub use importance_window::ImportanceWindowView;
+pub use knowledge::KnowledgeView;
+pub use named::{MANAGERS, ManagerNameError, manager_named};
+pub use query_aware::QueryAwareView;
+pub use sliding_window::SlidingWindowView;
+pub use summarizing::{InvalidRatio, SummarizingView};
+pub use tiered::{TierShares, TieredView};
 
 /// Plans a view of at most `budget` tokens. Everything is shown word for word if it fits.
 ///

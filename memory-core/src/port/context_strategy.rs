@@ -3,26 +3,96 @@
 use std::fmt;
 
 use crate::{
-    WrittenBy,
-    plan::{Cut, PlanError, Tree},
+    NodeId, NodeRange, WrittenBy,
+    plan::{Compaction, Cut, CutPiece, PlanError, Tree, coarsest},
 };
 
-/// Chooses what is shown of a history.
+/// Decides what a manager of the summary tree does: which summaries are written when, and what a view shows.
 ///
 /// Contract: pure. The [`Cut`] represents every node exactly once and costs at most the budget, or the call fails with
-/// the tokens needed. Equal inputs give equal cuts. The question is not an input, so that the history's part of a
-/// prompt stays the same between turns. A strategy sees the shape of a conversation and the importance and cost of its
-/// parts, but no words.
+/// the tokens needed. Equal inputs give equal cuts. A strategy sees the shape of a conversation and the importance and
+/// cost of its parts, but no words.
 pub trait ContextStrategy: fmt::Debug + Send + Sync {
-    /// Name and version.
+    /// Name and version. The name is that of the manager.
     fn identity(&self) -> WrittenBy;
 
-    /// Plans a view of at most `budget` tokens under the tree's policy.
-    ///
-    /// `shown` is what was shown before, where that is known. A change early in a prompt makes the model read
-    /// everything after it anew, so a strategy may keep what was shown as far as that is possible.
+    /// The summaries that are due now; none by default. Performing them may make others due: it is asked again until
+    /// nothing is.
+    fn due(&self, _tree: &Tree) -> Compaction {
+        Compaction::default()
+    }
+
+    /// The next summaries to write for a smaller view, whatever is due; none by default. Empty when no step is left.
+    fn shrink(&self, _tree: &Tree, _scope: ShrinkScope) -> Compaction {
+        Compaction::default()
+    }
+
+    /// Plans a view under the tree's policy.
     ///
     /// # Errors
-    /// [`PlanError::BudgetTooSmall`] when not even the coarsest cut fits.
-    fn plan(&self, tree: &Tree, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError>;
+    /// [`PlanError::BudgetTooSmall`] when not even the smallest cut fits.
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError>;
+
+    /// The cut that shows every node word for word, where it may be shown if it fits; by default it always may.
+    fn whole(&self, tree: &Tree) -> Option<Cut> {
+        Some(Cut::new(NodeRange::first_n(tree.total()).map(CutPiece::Verbatim).into_iter().collect(), 0))
+    }
+
+    /// Tokens of the smallest view: by default every root of the tree, and word for word what no summary covers.
+    fn smallest(&self, tree: &Tree) -> u32 {
+        coarsest(tree)
+    }
+
+    /// How many nodes no view shows word for word any more; by default those under summaries.
+    fn removed(&self, tree: &Tree) -> u64 {
+        tree.total() - tree.full_count()
+    }
+
+    /// How many messages that bear on the question the view is planned with; none by default, so that the history's part
+    /// of a prompt stays the same from question to question.
+    fn hits(&self) -> usize {
+        0
+    }
+
+    /// The largest share of a budget for standing lines, 0..=1.
+    fn standing_share(&self) -> f32 {
+        0.05
+    }
+}
+
+/// What may be summarized for a smaller view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShrinkScope {
+    /// What is older than the last user's message and what follows it.
+    BeforeEnd,
+    /// The same; when no step is left, the two newest neighbours before the end become one summary.
+    MergeBeforeEnd,
+    /// Everything.
+    All,
+}
+
+/// A request for a cut.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PlanRequest<'a> {
+    /// The most tokens of the cut.
+    pub budget: u32,
+    /// What was shown before, where that is known. A change early in a prompt makes the model read everything after it
+    /// anew, so a strategy may keep what was shown as far as that is possible.
+    pub shown: Option<&'a Cut>,
+    /// Nodes that bear on the question, best first, for a strategy that [asks for them](ContextStrategy::hits).
+    pub hits: &'a [NodeId],
+}
+
+impl<'a> PlanRequest<'a> {
+    /// A request for a cut of at most `budget` tokens, where nothing was shown before.
+    #[must_use]
+    pub const fn new(budget: u32) -> Self {
+        Self { budget, shown: None, hits: &[] }
+    }
+
+    crate::setters! {
+        const shown: Option<&'a Cut>,
+        const hits: &'a [NodeId],
+    }
 }

@@ -90,16 +90,34 @@ impl HookRegistry {
     /// # Errors
     /// The error of the first hook that fails; later ones are not called.
     pub async fn dispatch<E: HookEvent>(&self, event: &mut E) -> Result<(), HookError> {
+        for Registered(hook) in self.of::<E>() {
+            let called = hook.call(event).await;
+            called.map_err(|source| HookError { hook: hook.name().to_owned(), source })?;
+        }
+        Ok(())
+    }
+}
+
+impl HookRegistry {
+    /// Calls all hooks of an event that only reports something, whatever fails, and returns the failures.
+    pub async fn report<E: HookEvent>(&self, event: &mut E) -> Vec<HookError> {
+        let mut failures = Vec::new();
+        for Registered(hook) in self.of::<E>() {
+            if let Err(source) = hook.call(event).await {
+                failures.push(HookError { hook: hook.name().to_owned(), source });
+            }
+        }
+        failures
+    }
+
+    /// The hooks of an event in the order in which they are called.
+    fn of<E: HookEvent>(&self) -> Vec<&Registered<E>> {
         let hooks = self.hooks.get(&TypeId::of::<E>()).map(Vec::as_slice).unwrap_or_default();
         let mut hooks: Vec<_> = hooks.iter().filter_map(|hook| hook.downcast_ref::<Registered<E>>()).collect();
         if E::REVERSED {
             hooks.reverse();
         }
-        for Registered(hook) in hooks {
-            let called = hook.call(event).await;
-            called.map_err(|source| HookError { hook: hook.name().to_owned(), source })?;
-        }
-        Ok(())
+        hooks
     }
 }
 
@@ -146,6 +164,17 @@ mod tests {
         let mut event = Opening(Vec::new());
         let error = pollster::block_on(registry.dispatch(&mut event)).unwrap_err();
         assert_eq!((event.0, error.to_string()), (vec![1, 2, 9], "hook `push` failed".to_owned()));
+    }
+
+    #[test]
+    fn a_report_reaches_every_hook_and_returns_what_failed() {
+        let mut registry = HookRegistry::new();
+        for number in [1, 9, 3] {
+            registry.add::<Opening>(Arc::new(Push(number)));
+        }
+        let mut event = Opening(Vec::new());
+        let failures = pollster::block_on(registry.report(&mut event));
+        assert_eq!((event.0, failures.len()), (vec![1, 9, 3], 1));
     }
 
     #[test]

@@ -111,6 +111,8 @@ pub struct ViewRequest<'a> {
     pub conversation: &'a ConversationId,
     /// The most tokens of the whole prompt.
     pub budget: u32,
+    /// The question, for a manager whose history depends on it.
+    pub question: &'a str,
     /// The history's share of the budget, 0..=1, where recall gets the rest.
     pub history_share: f32,
     /// Whether something is recalled beside the history.
@@ -136,6 +138,7 @@ impl<'a> ViewRequest<'a> {
         Self {
             conversation,
             budget,
+            question: "",
             history_share: 1.0,
             recalls: false,
             question_tokens: 0,
@@ -146,6 +149,7 @@ impl<'a> ViewRequest<'a> {
     }
 
     crate::setters! {
+        const question: &'a str,
         const history_share: f32,
         const recalls: bool,
         const question_tokens: u32,
@@ -229,6 +233,8 @@ pub enum ViewBody {
     },
     /// A line in place of messages that cannot be read.
     Lost(NodeRange),
+    /// A line in place of messages that the manager leaves out. The log holds them, and recall finds them.
+    Omitted(NodeRange),
 }
 
 impl ViewPiece {
@@ -244,7 +250,7 @@ impl ViewPiece {
         match &self.body {
             ViewBody::Message(node) => NodeRange::single(node.id),
             ViewBody::Summary { summary, .. } => summary.body.span,
-            ViewBody::Lost(nodes) => *nodes,
+            ViewBody::Lost(nodes) | ViewBody::Omitted(nodes) => *nodes,
         }
     }
 }

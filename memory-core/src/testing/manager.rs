@@ -131,7 +131,7 @@ fn tokens(pieces: &[ViewPiece]) -> u32 {
     let of = |piece: &ViewPiece| match &piece.body {
         ViewBody::Message(node) => words(&node.message.text()),
         ViewBody::Summary { summary, .. } => words(&summary.body.text),
-        ViewBody::Lost(_) => 1,
+        ViewBody::Lost(_) | ViewBody::Omitted(_) => 1,
     };
     pieces.iter().map(of).sum()
 }

@@ -1,9 +1,14 @@
 //! The strategy that plans the hierarchical view.
 
+use serde::{Deserialize, Serialize};
+
 use super::settled;
 use crate::{
-    ContextStrategy, WrittenBy,
-    plan::{Cut, PlanError, Thresholds, Tree},
+    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    plan::{
+        Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction, plan_merge_before_end, plan_shrink,
+        plan_shrink_before_end,
+    },
 };
 
 /// The hierarchical view: FULL nodes word for word, and of the rest the cut with the most value for its tokens.
@@ -20,7 +25,8 @@ use crate::{
 ///
 /// [`ViewPolicy::half_life`]: crate::plan::ViewPolicy::half_life
 /// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HierarchicalView {
     /// When compaction starts and stops, which determines how much room is reserved until the next one.
@@ -35,12 +41,31 @@ impl HierarchicalView {
     }
 }
 
+impl Thresholds {
+    /// The next step of the hierarchical manager toward a smaller view.
+    pub(super) fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
+        match scope {
+            ShrinkScope::BeforeEnd => plan_shrink_before_end(tree, self),
+            ShrinkScope::MergeBeforeEnd => plan_merge_before_end(tree, self),
+            ShrinkScope::All => plan_shrink(tree, self),
+        }
+    }
+}
+
 impl ContextStrategy for HierarchicalView {
     fn identity(&self) -> WrittenBy {
         WrittenBy { strategy: "hierarchical".into(), version: "1".into() }
     }
 
-    fn plan(&self, tree: &Tree, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
-        settled::plan(tree, &self.thresholds, budget, shown)
+    fn due(&self, tree: &Tree) -> Compaction {
+        plan_compaction(tree, &self.thresholds)
+    }
+
+    fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
+        self.thresholds.shrink(tree, scope)
+    }
+
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
+        settled::plan(tree, &self.thresholds, request.budget, request.shown)
     }
 }

@@ -93,6 +93,7 @@ impl<'t> Knapsack<'t> {
         match piece {
             CutPiece::Summary { id, .. } => self.tree.summary_cost(id),
             CutPiece::Verbatim(turn) => self.tree.words_of(turn),
+            CutPiece::Omitted(_) => 0,
         }
     }
 
@@ -100,6 +101,7 @@ impl<'t> Knapsack<'t> {
         match piece {
             CutPiece::Summary { id, span } => self.summary_value(id) * self.tree.ageing(span.last(), now),
             CutPiece::Verbatim(turn) => self.verbatim_value(turn) * self.tree.ageing(turn.last(), now),
+            CutPiece::Omitted(_) => 0.0,
         }
     }
 
@@ -159,6 +161,7 @@ impl<'t> Knapsack<'t> {
             let is_there = match *piece {
                 CutPiece::Summary { id, .. } => self.tree.height(id).is_some() && !self.is_forced(here),
                 CutPiece::Verbatim(turn) => self.tree.turn_of(turn.first()) == Some(turn),
+                CutPiece::Omitted(_) => false,
             };
             if here.first() != next || here.last() > span.last() || !is_there {
                 return None;

@@ -97,7 +97,7 @@ impl<'t> Refinement<'t> {
     pub(super) fn verbatim(&self) -> Vec<NodeRange> {
         let turn = |piece: &CutPiece| match piece {
             CutPiece::Verbatim(turn) => Some(*turn),
-            CutPiece::Summary { .. } => None,
+            CutPiece::Summary { .. } | CutPiece::Omitted(_) => None,
         };
         self.shown.values().filter_map(turn).collect()
     }
@@ -187,6 +187,46 @@ impl<'t> Refinement<'t> {
         }
     }
 
+    /// Restores the turns of these nodes word for word, each if it fits.
+    pub(super) fn restore_nodes(&mut self, nodes: impl IntoIterator<Item = NodeId>, budget: u64) {
+        for node in nodes {
+            if let Some(turn) = self.tree.turn_of(node) {
+                self.restore(turn, budget);
+            }
+        }
+    }
+
+    /// Shows the SUMMARY of a node, in place of what is merged over it, if that fits.
+    pub(super) fn open_to_summary(&mut self, node: NodeId, budget: u64) {
+        let Some(leaf) = self.tree.leaf(node) else { return };
+        self.trying(budget, |view| view.open_path_to(leaf));
+    }
+
+    /// Replaces ARCHIVEs by what they were made from, the newest first, while that fits.
+    pub(super) fn open_archives(&mut self, budget: u64) {
+        let level = |id: SummaryId| self.tree.summary(id).map(|summary| summary.level);
+        let archive = |piece: &CutPiece| match piece {
+            CutPiece::Summary { id, .. } => Some(*id).filter(|id| level(*id) == Some(Level::Archive)),
+            CutPiece::Verbatim(_) | CutPiece::Omitted(_) => None,
+        };
+        while let Some(newest) = self.shown.values().rev().find_map(archive) {
+            if !self.trying(budget, |view| view.open(newest)) {
+                return;
+            }
+        }
+    }
+
+    /// Changes the view if it then costs at most `budget`; `false` where it stays.
+    fn trying(&mut self, budget: u64, change: impl FnOnce(&mut Self)) -> bool {
+        let before = (self.shown.clone(), self.tokens);
+        change(self);
+        let fits = self.tokens <= budget;
+        if !fits {
+            (self.shown, self.tokens) = before;
+        }
+        fits
+    }
+
     /// Restores a turn word for word if it fits; `false` if it does not.
     fn restore(&mut self, turn: NodeRange, budget: u64) -> bool {
         let leaves = self.leaves(turn);
@@ -222,7 +262,7 @@ impl<'t> Refinement<'t> {
     pub(super) fn refine(&mut self, budget: u64) {
         let shown = self.shown.values().filter_map(|piece| match piece {
             CutPiece::Summary { id, .. } => self.step_from(*id),
-            CutPiece::Verbatim(_) => None,
+            CutPiece::Verbatim(_) | CutPiece::Omitted(_) => None,
         });
         let mut steps: BinaryHeap<_> = shown.collect();
         while let Some(step) = steps.pop() {

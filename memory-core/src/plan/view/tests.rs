@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    ContextStrategy, Level, NodeOutline, NodeRange, Summary, SummaryId,
+    ContextStrategy, Level, NodeOutline, NodeRange, PlanRequest, Summary, SummaryId,
     plan::{
         Compaction, Thresholds, ViewPolicy, plan_compaction, plan_shrink,
         testing::{outlines, summary, tree, tree_under},
@@ -40,6 +40,7 @@ fn cost(cut: &Cut, nodes: &[NodeOutline], summaries: &[Summary], policy: &ViewPo
     let piece = |piece: &CutPiece| match *piece {
         CutPiece::Verbatim(run) => run.iter().map(|node| nodes[node.index()].tokens + policy.per_message).sum::<u32>(),
         CutPiece::Summary { id, .. } => summaries[id.index()].body.tokens + policy.per_summary,
+        CutPiece::Omitted(_) => 0,
     };
     cut.pieces.iter().map(piece).sum()
 }
@@ -93,7 +94,7 @@ proptest! {
         let budget = needed(&nodes, &summaries) + more;
         let tree = tree(&nodes, &summaries);
         let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
-        for cut in [plan_view(&tree, budget), HierarchicalView::default().plan(&tree, budget, None)] {
+        for cut in [plan_view(&tree, budget), HierarchicalView::default().plan(&tree, &PlanRequest::new(budget))] {
             let cut = cut.unwrap();
             let covered: Vec<_> = cut.pieces.iter().flat_map(|piece| piece.span().iter()).collect();
             prop_assert_eq!(&covered, &all);
@@ -103,13 +104,96 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Every manager, over a tree that another one may have made.
+    #[test]
+    fn every_manager_represents_every_node_once_within_the_budget(shape in "[uaa12rR]{0,200}", more in 0u32..6_000, marked in prop::collection::vec(0usize..200, 0..6)) {
+        let (mut nodes, summaries) = settled(&shape);
+        for (index, mark) in marked.iter().enumerate() {
+            if let Some(node) = nodes.get_mut(*mark) {
+                node.pinned = index % 2 == 0;
+                node.set_importance(0.9);
+            }
+        }
+        let tree = tree(&nodes, &summaries);
+        let hits: Vec<_> = marked.iter().filter(|mark| **mark < nodes.len()).map(|mark| NodeId::from_index(*mark)).collect();
+        let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
+        for name in MANAGERS {
+            let manager = manager_named(name, "").unwrap();
+            let smallest = manager.smallest(&tree);
+            prop_assert!(manager.removed(&tree) <= tree.total(), "{name}");
+            if let Some(below) = smallest.checked_sub(1) {
+                let refused = manager.plan(&tree, &PlanRequest::new(below));
+                prop_assert_eq!(refused, Err(PlanError::BudgetTooSmall { needed: smallest, budget: below }), "{}", name);
+            }
+            let budget = smallest + more;
+            let cut = manager.plan(&tree, &PlanRequest::new(budget).hits(&hits)).unwrap();
+            let covered: Vec<_> = cut.pieces.iter().flat_map(|piece| piece.span().iter()).collect();
+            prop_assert_eq!(&covered, &all, "{}", name);
+            prop_assert!(cut.tokens <= budget, "{name}");
+            let verbatim = cut.verbatim();
+            for turn in turns(&nodes) {
+                let shown = turn.iter().filter(|node| verbatim.iter().any(|run| run.contains(*node))).count() as u64;
+                prop_assert!(shown == 0 || shown == turn.count(), "{name}: a tool call is parted from its result");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_manager_shows_word_for_word_what_it_is_for() {
+    let (mut nodes, summaries) = settled(&"ua".repeat(100));
+    nodes[6].set_importance(0.9);
+    let tree = tree(&nodes, &summaries);
+    let hits = [NodeId::from_index(9)];
+    let verbatim = |name: &str, settings: &str| {
+        let manager = manager_named(name, settings).unwrap();
+        let budget = manager.smallest(&tree) + 1_200;
+        let runs = manager.plan(&tree, &PlanRequest::new(budget).hits(&hits)).unwrap().verbatim();
+        runs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(verbatim("importance-window", ""), "7 191-200");
+    assert_eq!(verbatim("importance-window", r#"{"importance": 0.95}"#), "191-200");
+    assert_eq!(verbatim("query-aware", ""), "10 191-200");
+    assert_eq!(verbatim("query-aware", r#"{"recent": 14, "most": 1}"#), "10 187-200");
+    assert_eq!(verbatim("knowledge", ""), "191-200");
+    assert_eq!(verbatim("tiered", r#"{"immediate": 12}"#), "189-200");
+    assert_eq!(verbatim("sliding-window", r#"{"window_size": 8}"#), "193-200");
+}
+
+#[test]
+fn the_working_tier_shows_summaries_in_place_of_what_is_merged_over_them() {
+    let tiers = TieredView::default();
+    let nodes = outlines(&"ua".repeat(60));
+    let mut summaries = Vec::new();
+    while perform(&nodes, &mut summaries, |tree, _| tiers.due(tree)) {}
+    let tree = tree(&nodes, &summaries);
+    let levels = |tiers: TieredView, budget| {
+        let cut = tiers.plan(&tree, &PlanRequest::new(budget)).unwrap();
+        let level = |piece: &CutPiece| match piece {
+            CutPiece::Summary { id, .. } => tree.summary(*id).unwrap().level.number(),
+            CutPiece::Verbatim(_) | CutPiece::Omitted(_) => 0,
+        };
+        let levels: Vec<_> = cut.pieces.iter().map(level).collect();
+        [0, 1, 2, 3].map(|level| levels.iter().filter(|of| **of == level).count())
+    };
+    let [full, working, ..] = levels(tiers, tiers.smallest(&tree) + 400);
+    assert!((10..15).contains(&full) && (16..=20).contains(&working), "{full}, {working}");
+    let shares = TierShares::default().working(0.0);
+    let [_, fewer, ..] = levels(tiers.working(40).shares(shares), tiers.smallest(&tree) + 400);
+    let [_, more, ..] = levels(tiers.working(40), tiers.smallest(&tree) + 400);
+    assert!(fewer < more, "a tier without a share opens nothing: {fewer}, {more}");
+}
+
 #[test]
 fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
     let (mut nodes, mut summaries) = settled("uaua1");
     while perform(&nodes, &mut summaries, plan_shrink) {}
     nodes.extend(outlines("ra"));
     let view = HierarchicalView::default();
-    let cut = view.plan(&tree(&nodes, &summaries), needed(&nodes, &summaries), None).unwrap();
+    let cut = view.plan(&tree(&nodes, &summaries), &PlanRequest::new(needed(&nodes, &summaries))).unwrap();
     let spans: Vec<_> = cut.pieces.iter().map(|piece| piece.span().to_string()).collect();
     assert_eq!(spans, ["1-2", "3", "4", "5-6", "7"]);
     let turn = NodeRange::single(NodeId::from_index(4)).hull(NodeRange::single(NodeId::from_index(5)));
@@ -121,7 +205,8 @@ fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
 fn stable_prefix_between_compactions() {
     let (mut nodes, summaries) = settled(&"ua".repeat(101));
     let recent = |cut: &Cut| cut.pieces.iter().filter(|piece| matches!(piece, CutPiece::Verbatim(_))).count();
-    let cut = |nodes: &[NodeOutline]| HierarchicalView::default().plan(&tree(nodes, &summaries), 3_000, None);
+    let cut =
+        |nodes: &[NodeOutline]| HierarchicalView::default().plan(&tree(nodes, &summaries), &PlanRequest::new(3_000));
     let mut before = cut(&nodes).unwrap();
     assert!(recent(&before) > 12, "older messages are worth showing word for word: {before:?}");
     for _ in 0..8 {

@@ -61,6 +61,7 @@ fn view(nodes: u64, question: &str) -> Event {
         history: vec![run],
         recalled: Vec::new(),
         elsewhere: Vec::new(),
+        attached: Vec::new(),
         question: question.to_owned(),
         salt: [1; 16],
         hash: Hash::of_parts([question.as_bytes()]),

@@ -26,6 +26,7 @@ fn view(question: &str) -> ViewDraft {
         ],
         recalled: vec![run(Shown::Messages(range(1, 1)))],
         elsewhere: Vec::new(),
+        attached: Vec::new(),
         question: question.to_owned(),
         salt,
         hash: text_hash(&salt, question),

@@ -88,6 +88,7 @@ fn worth(tree: &Tree, nodes: &[NodeOutline], pieces: &[CutPiece]) -> f64 {
     };
     let kept = |piece: &CutPiece| match *piece {
         CutPiece::Verbatim(_) => 1.0,
+        CutPiece::Omitted(_) => 0.0,
         CutPiece::Summary { id, .. } => match tree.summary(id).unwrap().level {
             Level::Summary => 0.5,
             Level::Meta => 0.2,
@@ -112,6 +113,7 @@ fn cost(tree: &Tree, pieces: &[CutPiece]) -> u64 {
     let piece = |piece: &CutPiece| match *piece {
         CutPiece::Verbatim(turn) => turn.iter().map(|node| u64::from(tree.node(node).unwrap().tokens) + 3).sum(),
         CutPiece::Summary { id, .. } => u64::from(tree.summary(id).unwrap().tokens) + 4,
+        CutPiece::Omitted(_) => 0,
     };
     pieces.iter().map(piece).sum()
 }

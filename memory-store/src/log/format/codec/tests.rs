@@ -9,7 +9,10 @@ use memory_core::{
 };
 use proptest::prelude::*;
 
-use super::{wire::VIEW_ELSEWHERE, *};
+use super::{
+    wire::{VIEW_ATTACHED, VIEW_ELSEWHERE},
+    *,
+};
 use crate::log::format::frame::{MAX_RECORD, parse_record};
 
 fn hex(bytes: &[u8]) -> String {
@@ -207,6 +210,14 @@ fn a_view_of_version_1_never_changes() {
     golden("view with a standing line", &record, &expected.replacen("00 01 01", "03 04 fc14002c01", 1));
     let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
     assert_eq!(read.body, standing);
+    // Messages that a manager left out, in place of those that are lost.
+    let mut windowed = standing;
+    windowed.history[1].shown = Shown::Omitted(nodes(3, 3));
+    let record = encode_view(&windowed, ViewId::new(7).unwrap()).unwrap();
+    let Record::Event(EventRecord::View(read)) = decoded(&record) else { panic!("a view is read as one") };
+    assert_eq!(read.body, windowed);
+    let omitted = expected.replacen("00 01 01", "03 04 fc14002c01", 1).replacen("02 03 01", "04 03 01", 1);
+    golden("view that leaves messages out", &record, &omitted);
 }
 
 #[test]
@@ -247,7 +258,7 @@ fn a_view_of_version_2_never_changes() {
     let Record::Event(EventRecord::View(read)) = decode(body).unwrap() else { panic!("a view is read as one") };
     assert_eq!((read.id.get(), &read.body), (7, &draft));
     // The next version, and no version, are not read; one that shows no other conversation is never written so.
-    for (version, is_newer) in [(3, true), (0, false)] {
+    for (version, is_newer) in [(4, true), (3, false), (0, false)] {
         let other = [&[kind::VIEW, version], &body[2..]].concat();
         assert!(decode(&other).is_err() && newer(&other).is_some() == is_newer, "version {version}");
     }
@@ -255,6 +266,43 @@ fn a_view_of_version_2_never_changes() {
     let alone = parse_record(&alone).unwrap();
     assert_eq!(alone[..2], [kind::VIEW, VERSION]);
     assert!(decode(&[&[kind::VIEW, VIEW_ELSEWHERE], &alone[2..], &[0]].concat()).is_err());
+}
+
+#[test]
+fn a_view_of_version_3_never_changes() {
+    let run = |first, last, check| {
+        let shown = Shown::Messages(NodeRange::new(node(first), node(last)).unwrap());
+        ShownRun { shown, check: [check; 8] }
+    };
+    let attached = [(4, run(1, 2, 5)), (300, run(3, 3, 6))].map(|(at, run)| ShownAttached::new(node(at), vec![run]));
+    let draft = ViewDraft::new(Timestamp::from_millis(-2), 300, 6, written_by(), [9; 16], Hash::from_bytes([8; 32]))
+        .counter("w")
+        .history(vec![run(1, 300, 3)])
+        .attached(attached.to_vec());
+    let record = encode_view(&draft, ViewId::new(7).unwrap()).unwrap();
+    let check = |byte: &str| byte.repeat(8);
+    let expected = format!(
+        "0a 03 07 03 fb2c01 06 00 00 01 77 03 657874 01 32 00
+         01  00 01 fb2c01 {}
+         00
+         00 {} {}
+         00
+         02  04 01 00 01 02 {}  fb2c01 01 00 03 01 {}",
+        check("03"),
+        "09".repeat(16),
+        "08".repeat(32),
+        check("05"),
+        check("06")
+    );
+    golden("view of a running agent", &record, &expected);
+    let body = parse_record(&record).unwrap();
+    let Record::Event(EventRecord::View(read)) = decode(body).unwrap() else { panic!("a view is read as one") };
+    assert_eq!((read.id.get(), &read.body), (7, &draft));
+    // One that shows nothing between messages is never written so.
+    let alone = encode_view(&draft.attached(Vec::new()), ViewId::FIRST).unwrap();
+    let alone = parse_record(&alone).unwrap();
+    assert_eq!(alone[..2], [kind::VIEW, VERSION]);
+    assert!(decode(&[&[kind::VIEW, VIEW_ATTACHED], &alone[2..], &[0, 0]].concat()).is_err());
 }
 
 #[test]

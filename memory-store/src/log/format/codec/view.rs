@@ -2,13 +2,14 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Hash, NodeRange, Shown, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    Hash, NodeRange, Shown, ShownAttached, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId,
+    WrittenBy,
 };
 
 use super::{
     items::{Items, bounded, node_id},
     named,
-    wire::{CodecError, VERSION, VIEW_ELSEWHERE, encode_onto, kind, whole},
+    wire::{CodecError, VERSION, VIEW_ATTACHED, VIEW_ELSEWHERE, encode_onto, kind, whole},
 };
 
 const MESSAGES: u8 = 0;
@@ -16,6 +17,7 @@ const SUMMARIES: u8 = 1;
 const LOST: u8 = 2;
 /// Its count is the first byte times 65,536 plus the length in bytes.
 const EXCERPT: u8 = 3;
+const OMITTED: u8 = 4;
 
 /// Version 1: of one conversation alone.
 #[derive(Encode, BorrowDecode)]
@@ -44,6 +46,19 @@ struct WireViewElsewhere<'a> {
     elsewhere: Items<WireElsewhere<'a>>,
 }
 
+/// Version 3: the fields of version 2, whose list may be empty, and what is shown between messages of the history.
+#[derive(Encode, BorrowDecode)]
+struct WireViewAttached<'a> {
+    view: WireViewElsewhere<'a>,
+    attached: Items<WireAttached>,
+}
+
+#[derive(Encode, BorrowDecode)]
+struct WireAttached {
+    before: u64,
+    runs: Items<WireRun>,
+}
+
 #[derive(Encode, BorrowDecode)]
 struct WireElsewhere<'a> {
     conversation: &'a str,
@@ -61,7 +76,7 @@ struct WireRun {
     check: [u8; 8],
 }
 
-/// The whole record, header included, of a view under this number. One of a conversation alone is of version 1, so that
+/// The whole record, header included, of a view under this number. It is of the lowest version that holds it, so that
 /// older programs read it.
 pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, CodecError> {
     bounded(draft.history.len().max(draft.recalled.len()).max(draft.elsewhere.len()))?;
@@ -84,7 +99,7 @@ pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, Code
         hash: *draft.hash.as_bytes(),
     };
     let mut record = Vec::new();
-    if draft.elsewhere.is_empty() {
+    if draft.elsewhere.is_empty() && draft.attached.is_empty() {
         encode_onto(&mut record, [kind::VIEW, VERSION], &wire)?;
         return Ok(record);
     }
@@ -96,7 +111,18 @@ pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, Code
         elsewhere.push(WireElsewhere { conversation, title, first_at, last_at, runs: runs(of_it) });
     }
     let wire = WireViewElsewhere { view: wire, elsewhere: Items(elsewhere) };
-    encode_onto(&mut record, [kind::VIEW, VIEW_ELSEWHERE], &wire)?;
+    if draft.attached.is_empty() {
+        encode_onto(&mut record, [kind::VIEW, VIEW_ELSEWHERE], &wire)?;
+        return Ok(record);
+    }
+    bounded(draft.attached.len())?;
+    let mut attached = Vec::with_capacity(draft.attached.len());
+    for ShownAttached { before, runs: of_it, .. } in &draft.attached {
+        bounded(of_it.len())?;
+        attached.push(WireAttached { before: before.get(), runs: runs(of_it) });
+    }
+    let wire = WireViewAttached { view: wire, attached: Items(attached) };
+    encode_onto(&mut record, [kind::VIEW, VIEW_ATTACHED], &wire)?;
     Ok(record)
 }
 
@@ -105,13 +131,36 @@ pub(super) fn decode_view(version: u8, value: &[u8]) -> Result<View, CodecError>
     if version == VERSION {
         return whole::<WireView<'_>>(value)?.into_view();
     }
-    let WireViewElsewhere { view, elsewhere } = whole(value)?;
+    if version == VIEW_ELSEWHERE {
+        let view = whole::<WireViewElsewhere<'_>>(value)?.into_view()?;
+        if view.body.elsewhere.is_empty() {
+            return Err("a view of version 2 shows no other conversation".into());
+        }
+        return Ok(view);
+    }
+    let WireViewAttached { view, attached } = whole(value)?;
     let mut view = view.into_view()?;
-    view.body.elsewhere = elsewhere.0.into_iter().map(WireElsewhere::into_elsewhere).collect::<Result<_, _>>()?;
-    if view.body.elsewhere.is_empty() {
-        return Err("a view of version 2 shows no other conversation".into());
+    view.body.attached = attached.0.into_iter().map(WireAttached::into_attached).collect::<Result<_, _>>()?;
+    if view.body.attached.is_empty() {
+        return Err("a view of version 3 shows nothing between messages".into());
     }
     Ok(view)
+}
+
+impl WireViewElsewhere<'_> {
+    fn into_view(self) -> Result<View, CodecError> {
+        let mut view = self.view.into_view()?;
+        view.body.elsewhere =
+            self.elsewhere.0.into_iter().map(WireElsewhere::into_elsewhere).collect::<Result<_, _>>()?;
+        Ok(view)
+    }
+}
+
+impl WireAttached {
+    fn into_attached(self) -> Result<ShownAttached, CodecError> {
+        let runs = self.runs.0.into_iter().map(WireRun::into_run).collect::<Result<_, _>>()?;
+        Ok(ShownAttached::new(node_id(self.before)?, runs))
+    }
 }
 
 impl WireElsewhere<'_> {
@@ -150,6 +199,7 @@ impl WireRun {
         let (what, first, count) = match run.shown {
             Shown::Messages(nodes) => (MESSAGES, nodes.first().get(), nodes.count()),
             Shown::Summaries { first, count } => (SUMMARIES, first.get(), count),
+            Shown::Omitted(nodes) => (OMITTED, nodes.first().get(), nodes.count()),
             Shown::Lost(nodes) => (LOST, nodes.first().get(), nodes.count()),
             Shown::Excerpt { node, at, bytes } => (EXCERPT, node.get(), u64::from(at) << 16 | u64::from(bytes)),
         };
@@ -170,6 +220,7 @@ impl WireRun {
             MESSAGES => Shown::Messages(nodes()?),
             SUMMARIES => Shown::Summaries { first: SummaryId::new(first).ok_or("a view shows summary 0")?, count },
             LOST => Shown::Lost(nodes()?),
+            OMITTED => Shown::Omitted(nodes()?),
             _ => return Err("a run of a view is of an unknown sort: a newer version wrote it".into()),
         };
         Ok(ShownRun { shown, check })

@@ -25,6 +25,9 @@ pub(super) const VERSION: u8 = 1;
 /// Version of a view that shows other conversations.
 pub(super) const VIEW_ELSEWHERE: u8 = 2;
 
+/// Version of a view that shows something between messages of its history.
+pub(super) const VIEW_ATTACHED: u8 = 3;
+
 /// The number of each kind of record. Reserved: 8 fact, 9 embedding model registered, 11 erased, 12 checkpoint marker.
 pub(super) mod kind {
     pub(crate) const OPENED: u8 = 1;
@@ -45,7 +48,7 @@ pub(super) mod kind {
 
     /// The newest version of a known kind that this version reads.
     pub(crate) const fn newest(kind: u8) -> u8 {
-        if kind == VIEW { super::VIEW_ELSEWHERE } else { super::VERSION }
+        if kind == VIEW { super::VIEW_ATTACHED } else { super::VERSION }
     }
 }
 

@@ -1,0 +1,38 @@
+//! The strategy that shows every message and summarizes none.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ContextStrategy, PlanRequest, WrittenBy,
+    plan::{Cut, PlanError, Tree, cut::tokens},
+};
+
+/// Every message word for word, or an error with the tokens needed. Nothing is ever summarized or left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct EverythingView {}
+
+impl ContextStrategy for EverythingView {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new("none", "1")
+    }
+
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
+        let needed = self.smallest(tree);
+        if needed > request.budget {
+            return Err(PlanError::BudgetTooSmall { needed, budget: request.budget });
+        }
+        let mut cut = self.whole(tree).unwrap_or_default();
+        cut.tokens = needed;
+        Ok(cut)
+    }
+
+    fn smallest(&self, tree: &Tree) -> u32 {
+        tokens(tree.words())
+    }
+
+    fn removed(&self, _tree: &Tree) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,63 @@
+//! The strategy that shows recent and important messages word for word.
+
+use serde::{Deserialize, Serialize};
+
+use super::selected::{newest, selected};
+use crate::{
+    ContextStrategy, NodeId, PlanRequest, ShrinkScope, WrittenBy,
+    plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+};
+
+/// The last messages and the important ones word for word; each run of the others as coarse as its summaries allow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ImportanceWindowView {
+    /// How many of the last messages are shown; 10 by default.
+    pub recent: u64,
+    /// The importance from which a message is shown, 0..=1; 0.7 by default. The most important come first.
+    pub importance: f32,
+    /// When compaction starts and stops.
+    pub thresholds: Thresholds,
+}
+
+impl Default for ImportanceWindowView {
+    fn default() -> Self {
+        Self { recent: 10, importance: 0.7, thresholds: Thresholds::default() }
+    }
+}
+
+impl ImportanceWindowView {
+    crate::setters! {
+        const recent: u64,
+        const importance: f32,
+        const thresholds: Thresholds,
+    }
+
+    /// The important nodes, the most important first, and of equals the newest.
+    fn important(&self, tree: &Tree) -> impl Iterator<Item = NodeId> {
+        let important = tree.nodes().enumerate().filter(|(_, node)| node.importance() >= self.importance);
+        let mut important: Vec<_> =
+            important.map(|(index, node)| (node.importance(), NodeId::from_index(index))).collect();
+        important.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        important.into_iter().map(|(_, node)| node)
+    }
+}
+
+impl ContextStrategy for ImportanceWindowView {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new("importance-window", "1")
+    }
+
+    fn due(&self, tree: &Tree) -> Compaction {
+        plan_compaction(tree, &self.thresholds)
+    }
+
+    fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
+        self.thresholds.shrink(tree, scope)
+    }
+
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
+        selected(tree, request.budget, newest(tree, self.recent).chain(self.important(tree)))
+    }
+}

@@ -1,0 +1,59 @@
+//! The strategy that gives what is known of a conversation more room than its history.
+
+use serde::{Deserialize, Serialize};
+
+use super::selected::{newest, selected};
+use crate::{
+    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+};
+
+/// Recent messages, everything older as coarse as possible, and a large share of the budget for what is known: today the
+/// standing lines (instructions, preferences, decisions, open questions), later the facts of a knowledge base.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct KnowledgeView {
+    /// How many of the last messages are shown; 10 by default.
+    pub recent: u64,
+    /// The largest share of the budget for what is known, 0..=1; 0.25 by default.
+    pub knowledge: f32,
+    /// When compaction starts and stops.
+    pub thresholds: Thresholds,
+}
+
+impl Default for KnowledgeView {
+    fn default() -> Self {
+        Self { recent: 10, knowledge: 0.25, thresholds: Thresholds::default() }
+    }
+}
+
+impl KnowledgeView {
+    crate::setters! {
+        const recent: u64,
+        const knowledge: f32,
+        const thresholds: Thresholds,
+    }
+}
+
+impl ContextStrategy for KnowledgeView {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new("knowledge", "1")
+    }
+
+    fn due(&self, tree: &Tree) -> Compaction {
+        plan_compaction(tree, &self.thresholds)
+    }
+
+    fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
+        self.thresholds.shrink(tree, scope)
+    }
+
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
+        selected(tree, request.budget, newest(tree, self.recent))
+    }
+
+    fn standing_share(&self) -> f32 {
+        self.knowledge.clamp(0.0, 1.0)
+    }
+}

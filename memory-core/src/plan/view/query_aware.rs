@@ -1,0 +1,62 @@
+//! The strategy that shows recent messages and those that bear on the question.
+
+use serde::{Deserialize, Serialize};
+
+use super::selected::{newest, selected};
+use crate::{
+    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+};
+
+/// A recent baseline, and in its place in the history each message that the retriever finds for the question, the best
+/// first. All others are as coarse as their summaries allow.
+///
+/// The history then differs from question to question, so a provider's cache reads less of it than under the other
+/// managers, which put what is recalled after the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct QueryAwareView {
+    /// How many of the last messages are always shown; 10 by default.
+    pub recent: u64,
+    /// The most messages that are shown for a question; 20 by default.
+    pub most: usize,
+    /// When compaction starts and stops.
+    pub thresholds: Thresholds,
+}
+
+impl Default for QueryAwareView {
+    fn default() -> Self {
+        Self { recent: 10, most: 20, thresholds: Thresholds::default() }
+    }
+}
+
+impl QueryAwareView {
+    crate::setters! {
+        const recent: u64,
+        const most: usize,
+        const thresholds: Thresholds,
+    }
+}
+
+impl ContextStrategy for QueryAwareView {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new("query-aware", "1")
+    }
+
+    fn due(&self, tree: &Tree) -> Compaction {
+        plan_compaction(tree, &self.thresholds)
+    }
+
+    fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
+        self.thresholds.shrink(tree, scope)
+    }
+
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
+        selected(tree, request.budget, newest(tree, self.recent).chain(request.hits.iter().copied()))
+    }
+
+    fn hits(&self) -> usize {
+        self.most
+    }
+}

@@ -1,0 +1,74 @@
+//! The strategy that summarizes a share of the oldest messages when a prompt gets too long, and not before.
+
+use serde::{Deserialize, Serialize};
+
+use super::selected::selected;
+use crate::{
+    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    plan::{Compaction, Cut, PlanError, Tree, plan_ratio},
+};
+
+/// The summarizing manager of Strands Agents 1.62, over the summary tree: nothing is due after a message; a view that
+/// does not fit has the oldest [`summary_ratio`](Self::summary_ratio) of its messages summarized, and again until it
+/// fits. The last [`preserve_recent_messages`](Self::preserve_recent_messages) are never summarized, so a budget below
+/// their cost is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SummarizingView {
+    /// The share of the messages that one step summarizes, 0.1..=0.8; 0.3 by default.
+    pub summary_ratio: f32,
+    /// How many of the last messages are never summarized; 10 by default.
+    pub preserve_recent_messages: u64,
+    /// Whether the manager is the semantic one, which also recalls exact messages for each message of the user.
+    #[serde(skip)]
+    pub is_semantic: bool,
+}
+
+/// A share that no summarizing manager takes.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("summary_ratio is {0}: it must be 0.1 to 0.8")]
+pub struct InvalidRatio(pub f32);
+
+impl Default for SummarizingView {
+    fn default() -> Self {
+        Self { summary_ratio: 0.3, preserve_recent_messages: 10, is_semantic: false }
+    }
+}
+
+impl SummarizingView {
+    crate::setters! {
+        const summary_ratio: f32,
+        const preserve_recent_messages: u64,
+        const is_semantic: bool,
+    }
+
+    /// The same with a ratio within 0.1..=0.8, as Strands clamps it.
+    #[must_use]
+    pub const fn clamped(mut self) -> Self {
+        self.summary_ratio = self.summary_ratio.clamp(0.1, 0.8);
+        self
+    }
+
+    /// Checks the ratio.
+    ///
+    /// # Errors
+    /// [`InvalidRatio`].
+    pub fn check(&self) -> Result<(), InvalidRatio> {
+        if (0.1..=0.8).contains(&self.summary_ratio) { Ok(()) } else { Err(InvalidRatio(self.summary_ratio)) }
+    }
+}
+
+impl ContextStrategy for SummarizingView {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new(if self.is_semantic { "semantic-summarizing" } else { "summarizing" }, "1")
+    }
+
+    fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
+        plan_ratio(tree, self.summary_ratio, self.preserve_recent_messages, scope)
+    }
+
+    fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
+        selected(tree, request.budget, [])
+    }
+}
