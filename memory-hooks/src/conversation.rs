@@ -135,7 +135,9 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Manager`] for the state of another manager; then nothing changed.
     pub async fn restore_manager(&self, state: &ManagerState) -> Result<Vec<Message>, MemoryError> {
-        Ok(self.parts.manager.restore(&self.id, state).await?)
+        let before = self.parts.manager.restore(&self.id, state).await?;
+        self.restored().await?;
+        Ok(before)
     }
 
     /// Brings the caches of recall up to the last message. Recall does so itself for the few messages of a turn. After
@@ -165,6 +167,37 @@ impl Conversation {
         let prompt = prompt::assemble(&self.parts, &self.id, request).await;
         let prompt = prompt.map_err(|error| self.blamed(question, beside(instructions, most, error)))?;
         Ok(self.recorded(options, prompt).await)
+    }
+
+    /// The prompt for the next call of an agent's model, after its last message was appended: there is no question beside
+    /// the history.
+    ///
+    /// What was shown at the turn before is shown again, byte for byte, followed by the messages since, so that the
+    /// provider reads its cache. Once for each message of the user, messages that bear on it and are not visible are
+    /// recalled and stand before it, within [`PromptOptions::turn_share`], and stay there. When that does not fit the
+    /// budget any more, the history shrinks to [`PromptOptions::window_floor`], and what was recalled before goes. Another
+    /// process goes on with the last window that was recorded. Only this conversation is recalled from.
+    ///
+    /// # Errors
+    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
+    pub async fn turn(&self, options: &PromptOptions) -> Result<Prompt, MemoryError> {
+        let instructions = self.instructions(options);
+        let options = &options.without(instructions);
+        let prompt = prompt::turn(&self.parts, &self.id, options).await;
+        Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, options.budget, error))?).await)
+    }
+
+    /// The prompt for a question that is asked aside of a running agent: what [`turn`](Self::turn) shows, what is recalled
+    /// for the question, and the question. It leaves nothing that changes a later prompt, but for its record.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
+    pub async fn aside(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
+        let instructions = self.instructions(options);
+        let options = &options.without(instructions);
+        let prompt = prompt::aside(&self.parts, &self.id, question, options).await;
+        let blamed = |error| self.blamed(question, beside(instructions, options.budget, error));
+        Ok(self.recorded(options, prompt.map_err(blamed)?).await)
     }
 
     /// The error of a text that does not fit, which is the question's where that is the larger part of it.

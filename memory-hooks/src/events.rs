@@ -1,6 +1,6 @@
 //! Events that are passed to hooks.
 
-use memory_core::{ConversationId, HookEvent, Message, NodeId, NodeRange, WrittenBy};
+use memory_core::{ContentBlock, ConversationId, HookEvent, Json, Message, NodeId, NodeRange, Timestamp, WrittenBy};
 
 /// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,110 @@ pub struct MessageAdded {
     pub outgoing: Message,
 }
 
+/// An agent was made that works on a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentInitialized {
+    /// The conversation.
+    pub conversation: ConversationId,
+}
+
+/// An earlier conversation goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionRestored {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// How many messages it has.
+    pub messages: u64,
+    /// When the last of them was said, if it has one whose time is known.
+    pub last_at: Option<Timestamp>,
+}
+
+/// An agent is about to answer its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BeforeInvocation {
+    /// The conversation.
+    pub conversation: ConversationId,
+}
+
+/// An agent has answered, or failed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AfterInvocation {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Calls of the model in this invocation.
+    pub model_calls: u64,
+}
+
+/// A model is about to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BeforeModelCall {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The number of the call in this process, from 1.
+    pub call: u64,
+    /// Tokens of the request, where they are known.
+    pub projected_tokens: Option<u64>,
+    /// The model's window in tokens, where it is known.
+    pub window: Option<u64>,
+}
+
+/// A model has answered, or failed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AfterModelCall {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The number of the call, as in [`BeforeModelCall`].
+    pub call: u64,
+    /// The answer; `None` if there is none.
+    pub reply: Option<Message>,
+    /// Why there is none, as text.
+    pub error: Option<String>,
+}
+
+/// A tool is about to be called. Hooks may change the arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BeforeToolCall {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The call's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Json,
+}
+
+/// A tool has answered, or failed to. Hooks may change the result before it is appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AfterToolCall {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The call's id.
+    pub id: String,
+    /// What the tool returned.
+    pub content: Vec<ContentBlock>,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
+/// A hook failed at an event that closes something. The others were called; nothing was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HookFailed {
+    /// The hook.
+    pub hook: String,
+    /// The error, as text.
+    pub error: String,
+}
+
 /// Recalled words were added for a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -22,6 +126,16 @@ pub struct RecallUsed {
     pub conversation: ConversationId,
     /// The recalled nodes.
     pub nodes: Vec<NodeRange>,
+}
+
+/// A compaction begins to write summaries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionStarted {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Tokens of the smallest view before.
+    pub tokens_before: u32,
 }
 
 /// A compaction wrote summaries.
@@ -62,16 +176,17 @@ pub struct CompactionFailed {
     pub error: String,
 }
 
-impl HookEvent for MessageAdded {}
-impl HookEvent for RecallUsed {
-    const REVERSED: bool = true;
+/// Events before something, whose hooks run in order; and those after it, whose hooks run in reverse.
+macro_rules! events {
+    (before $($before:ident)*; after $($after:ident)*) => {
+        $(impl HookEvent for $before {})*
+        $(impl HookEvent for $after {
+            const REVERSED: bool = true;
+        })*
+    };
 }
-impl HookEvent for Compacted {
-    const REVERSED: bool = true;
-}
-impl HookEvent for FellBack {
-    const REVERSED: bool = true;
-}
-impl HookEvent for CompactionFailed {
-    const REVERSED: bool = true;
+
+events! {
+    before AgentInitialized SessionRestored BeforeInvocation MessageAdded BeforeModelCall BeforeToolCall CompactionStarted;
+    after AfterInvocation AfterModelCall AfterToolCall RecallUsed Compacted FellBack CompactionFailed HookFailed
 }

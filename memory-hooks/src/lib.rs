@@ -47,6 +47,7 @@ mod conversation;
 mod counts;
 mod error;
 mod events;
+mod invocation;
 mod kept_out;
 mod list_summary;
 mod manager;
@@ -70,7 +71,12 @@ pub use as_of::AsOf;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use error::{BuildError, MemoryError};
-pub use events::{Compacted, CompactionFailed, FellBack, MessageAdded, RecallUsed};
+pub use events::{
+    AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
+    BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, FellBack, HookFailed, MessageAdded, RecallUsed,
+    SessionRestored,
+};
+pub use invocation::Invocation;
 pub use list_summary::summarize_list;
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
 pub use memory::{Memory, MemoryBuilder};

@@ -2,9 +2,9 @@
 
 pub(crate) mod compacting;
 pub(crate) mod failing;
-pub(crate) mod hierarchical;
 mod history;
 mod retelling;
 pub(crate) mod rewriting;
+pub(crate) mod tree;
 pub(crate) mod turns;
 pub(crate) mod writing;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use memory_core::{
     BoxFuture, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry, ImportanceScorer,
     Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter,
-    plan::{HierarchicalView, Thresholds, ViewPolicy},
+    plan::{
+        HierarchicalView, Thresholds, ViewPolicy,
+        list::{PerTurn, ProactiveCompression},
+    },
 };
 use memory_strategies::Spans;
 
@@ -13,7 +16,8 @@ use crate::{
     BuildError, Conversation, MemoryError, SystemClock,
     compaction_queue::worker,
     counts::Counts,
-    manager::{failing::Said, hierarchical::HierarchicalManager, turns::Turns},
+    invocation::Calls,
+    manager::{failing::Said, tree::TreeManager, turns::Turns},
     parts::Parts,
     ports::Ports,
     snapshot_cache::SnapshotCache,
@@ -115,6 +119,8 @@ pub struct MemoryBuilder {
     thresholds: Thresholds,
     policy: ViewPolicy,
     hooks: HookRegistry,
+    proactive: ProactiveCompression,
+    per_turn: PerTurn,
 }
 
 impl MemoryBuilder {
@@ -171,16 +177,18 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets the manager of conversations; by default the hierarchical one, which is made of the summarizer, the scorer, the
-    /// strategy and the thresholds. Another one was given what it needs when it was made. Its hooks come after those that
-    /// [`Self::hooks`] set.
+    /// Sets a manager of the program's own; by default conversations are kept by the summary tree, as [`Self::strategy`]
+    /// decides, with the summarizer and the scorer. Another one was given what it needs when it was made. Its hooks come
+    /// after those that [`Self::hooks`] set.
     #[must_use]
     pub fn manager(mut self, manager: Arc<dyn ConversationManager>) -> Self {
         self.manager = Some(manager);
         self
     }
 
-    /// Sets the strategy that chooses views of the hierarchical manager; [`HierarchicalView`] by default.
+    /// Sets what decides which summaries are written and what a view shows: the manager by its type, such as
+    /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
+    /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
     #[must_use]
     pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
         self.strategy = Some(strategy);
@@ -194,7 +202,7 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets when compaction starts and stops.
+    /// Sets when compaction of the default strategy starts and stops.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
@@ -205,6 +213,21 @@ impl MemoryBuilder {
     #[must_use]
     pub fn view_policy(mut self, policy: ViewPolicy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by default.
+    /// See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
+    #[must_use]
+    pub fn proactive_compression(mut self, proactive: ProactiveCompression) -> Self {
+        self.proactive = proactive;
+        self
+    }
+
+    /// Sets before which calls of a model what is due for a conversation is done; before none by default.
+    #[must_use]
+    pub fn per_turn(mut self, per_turn: PerTurn) -> Self {
+        self.per_turn = per_turn;
         self
     }
 
@@ -228,23 +251,26 @@ impl MemoryBuilder {
         let ports = Arc::new(Ports {
             store: self.store.ok_or(BuildError::Missing("store"))?,
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
+            retriever: self.retriever,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(Spans)),
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
             fallback_scorer: self.fallback_scorer,
             strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::new(self.thresholds))),
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            thresholds: self.thresholds,
             policy: self.policy,
             hooks,
+            proactive: self.proactive,
+            per_turn: self.per_turn,
+            calls: Calls::default(),
             snapshots: SnapshotCache::default(),
             counts: Counts::default(),
             uses: Uses::default(),
             compacting: Turns::default(),
             said: Said::default(),
         });
-        let manager = self.manager.unwrap_or_else(|| Arc::new(HierarchicalManager::new(Arc::clone(&ports))));
-        let parts = Parts { ports, manager, retriever: self.retriever, queue: Arc::default() };
+        let manager = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
+        let parts = Parts { ports, manager, queue: Arc::default() };
         Ok(Memory { parts: Arc::new(parts) })
     }
 }

@@ -1,8 +1,8 @@
-//! The shared state of a memory: its ports, its manager, and what recalls.
+//! The shared state of a memory: its ports and its manager.
 
 use std::{ops::Deref, sync::Arc};
 
-use memory_core::{ConversationManager, Notice, Query, Retrieved, Retriever};
+use memory_core::{ConversationManager, Notice, Query, Retrieved};
 
 use crate::{MemoryError, compaction_queue::CompactionQueue, ports::Ports};
 
@@ -11,7 +11,6 @@ use crate::{MemoryError, compaction_queue::CompactionQueue, ports::Ports};
 pub(crate) struct Parts {
     pub(crate) ports: Arc<Ports>,
     pub(crate) manager: Arc<dyn ConversationManager>,
-    pub(crate) retriever: Option<Arc<dyn Retriever>>,
     pub(crate) queue: Arc<CompactionQueue>,
 }
 

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Clock, ContextStrategy, HookRegistry, ImportanceScorer, Store, Summarizer, TokenCounter,
-    plan::{Thresholds, ViewPolicy},
+    Clock, ContextStrategy, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store, Summarizer,
+    TokenCounter,
+    plan::{
+        ViewPolicy,
+        list::{PerTurn, ProactiveCompression},
+    },
 };
 
 use crate::{
+    HookFailed,
     counts::Counts,
+    invocation::Calls,
     manager::{failing::Said, turns::Turns},
     snapshot_cache::SnapshotCache,
     uses::Uses,
@@ -19,15 +25,18 @@ use crate::{
 pub(crate) struct Ports {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) retriever: Option<Arc<dyn Retriever>>,
     pub(crate) summarizer: Arc<dyn Summarizer>,
     pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
     pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
     pub(crate) fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     pub(crate) strategy: Arc<dyn ContextStrategy>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) thresholds: Thresholds,
     pub(crate) policy: ViewPolicy,
     pub(crate) hooks: HookRegistry,
+    pub(crate) proactive: ProactiveCompression,
+    pub(crate) per_turn: PerTurn,
+    pub(crate) calls: Calls,
     pub(crate) snapshots: SnapshotCache,
     pub(crate) counts: Counts,
     pub(crate) uses: Uses,
@@ -36,6 +45,17 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
+    /// Tells hooks what happened. A hook that fails is reported and stops nothing.
+    pub(crate) async fn report<E: HookEvent>(&self, mut event: E) -> E {
+        for HookError { hook, source } in self.hooks.report(&mut event).await {
+            tracing::warn!(hook, error = %source, "a hook failed on a report");
+            let mut failed = HookFailed { hook, error: source.to_string() };
+            // What fails at this is only logged.
+            self.hooks.report(&mut failed).await;
+        }
+        event
+    }
+
     /// Tokens of a text, cached.
     pub(crate) fn count(&self, text: &str) -> u32 {
         self.counts.count(text, self.counter.as_ref())

@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 
 use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Notice, Timestamp, ViewId};
 
-pub(crate) use assembly::{Request, assemble};
+pub(crate) use assembly::{Request, Window, aside, assemble, turn};
 pub use options::PromptOptions;
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
 pub use piece::{Piece, PieceKind, PromptPart};
 pub(crate) use recorded::record;
 
-use crate::render::Part;
+use crate::render::{Layout, Part};
 
 /// A reduction of a prompt after the window of a model overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,8 @@ pub enum Reduction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
     /// The history first, in order; then standing lines, in order; then what was recalled, in order; then what was
-    /// recalled from other conversations, by conversation and in order; then the question.
+    /// recalled from other conversations, by conversation and in order; then the question. In the prompt of a running
+    /// agent, what was recalled for a message of the user stands before that message.
     pub pieces: Vec<Piece>,
     /// Tokens of [`Self::text`].
     pub tokens: u32,
@@ -65,6 +66,7 @@ pub struct Prompt {
     question: String,
     /// When the question was asked, if the caller gave it.
     now: Option<Timestamp>,
+    layout: Layout,
     text: String,
 }
 
@@ -76,11 +78,8 @@ impl Prompt {
     }
 
     /// The pieces of one part, in order.
-    #[must_use]
-    pub fn part(&self, part: PromptPart) -> &[Piece] {
-        let first = self.pieces.partition_point(|piece| piece.kind.part() < part);
-        let end = self.pieces.partition_point(|piece| piece.kind.part() <= part);
-        self.pieces.get(first..end).unwrap_or_default()
+    pub fn part(&self, part: PromptPart) -> impl Iterator<Item = &Piece> + Clone {
+        self.pieces.iter().filter(move |piece| piece.kind.part() == part)
     }
 
     /// The application's own instructions, from the options.
@@ -104,7 +103,7 @@ impl Prompt {
     }
 
     fn tokens_of(&self, part: PromptPart) -> u32 {
-        self.part(part).iter().map(|piece| piece.tokens).sum()
+        self.part(part).map(|piece| piece.tokens).sum()
     }
 
     /// Tokens of the history's pieces.
@@ -117,7 +116,7 @@ impl Prompt {
     /// of prompts need not read them again.
     #[must_use]
     pub fn shared_history(&self, earlier: &Self) -> u32 {
-        let [ours, theirs] = [self, earlier].map(|prompt| prompt.part(PromptPart::History).iter());
+        let [ours, theirs] = [self, earlier].map(|prompt| prompt.part(PromptPart::History));
         ours.zip(theirs).take_while(|(here, there)| here.text == there.text).map(|(here, _)| here.tokens).sum()
     }
 

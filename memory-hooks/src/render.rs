@@ -30,28 +30,44 @@ pub(crate) enum Layout {
     Four,
     /// Like `TwoAsked`, with the same difference.
     FourAsked,
+    /// Of a running agent: what was recalled for a message of the user stands before it, and a question only where one is
+    /// asked aside.
+    Running,
+    /// Like `Running`, but the present is the time that the caller gave.
+    RunningAsked,
 }
 
 impl Layout {
     /// The newest layout.
-    pub(crate) const NEWEST: Self = Self::FourAsked;
-    const ALL: [Self; 5] = [Self::One, Self::Two, Self::TwoAsked, Self::Four, Self::FourAsked];
+    pub(crate) const NEWEST: Self = Self::RunningAsked;
+    const ALL: [Self; 7] =
+        [Self::One, Self::Two, Self::TwoAsked, Self::Four, Self::FourAsked, Self::Running, Self::RunningAsked];
 
     /// The layout of new prompts, with or without a time from the caller.
     pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
         if asked_at.is_some() { Self::FourAsked } else { Self::Four }
     }
 
+    /// The layout of the prompts of a running agent.
+    pub(crate) const fn running(asked_at: Option<Timestamp>) -> Self {
+        if asked_at.is_some() { Self::RunningAsked } else { Self::Running }
+    }
+
+    /// Whether what was recalled may stand between messages.
+    pub(crate) const fn is_running(self) -> bool {
+        matches!(self, Self::Running | Self::RunningAsked)
+    }
+
     /// Whether the present is the time that the caller gave.
     pub(crate) const fn asks_when(self) -> bool {
-        matches!(self, Self::TwoAsked | Self::FourAsked)
+        matches!(self, Self::TwoAsked | Self::FourAsked | Self::RunningAsked)
     }
 
     /// Which words of excluded messages are removed from summaries.
     pub(crate) const fn secrets(self) -> Secrets {
         match self {
             Self::One | Self::Two | Self::TwoAsked => Secrets::Long,
-            Self::Four | Self::FourAsked => Secrets::All,
+            Self::Four | Self::FourAsked | Self::Running | Self::RunningAsked => Secrets::All,
         }
     }
 
@@ -63,6 +79,8 @@ impl Layout {
             Self::TwoAsked => 3,
             Self::Four => 4,
             Self::FourAsked => 5,
+            Self::Running => 6,
+            Self::RunningAsked => 7,
         }
     }
 
@@ -70,11 +88,13 @@ impl Layout {
         Self::ALL.into_iter().find(|layout| layout.version() == version)
     }
 
-    /// Writes a prompt: the parts of the history, the recalled parts, the question.
+    /// Writes a prompt: the parts of the history, the recalled parts, the question. In the layouts of a running agent what
+    /// is recalled may stand between parts of the history, and an empty question is none.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         match self {
             Self::One => v1::write(parts, tail, count),
             Self::Two | Self::TwoAsked | Self::Four | Self::FourAsked => v2::write(parts, tail, count),
+            Self::Running | Self::RunningAsked => v2::write_running(parts, tail, count),
         }
     }
 }
@@ -130,6 +150,8 @@ pub(crate) enum Body {
     Excerpt { node: Box<Node>, bytes: Range<usize>, text: String },
     /// Nothing, since it cannot be read.
     Lost,
+    /// Nothing, since the manager leaves it out.
+    Omitted,
 }
 
 impl Part {
@@ -155,6 +177,11 @@ impl Part {
         Self { kind: PieceKind::Lost, elsewhere: None, nodes, source: None, reason, body: Body::Lost }
     }
 
+    /// A line in place of messages that are left out.
+    pub(crate) fn omitted(nodes: NodeRange, reason: &str) -> Self {
+        Self { kind: PieceKind::Omitted, body: Body::Omitted, ..Self::lost(nodes, reason) }
+    }
+
     /// A byte range of a message's text as a standing line; `None` where the text has no such part.
     pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, reason: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
@@ -166,21 +193,21 @@ impl Part {
     fn summary(&self) -> Option<SummaryId> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.id),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => None,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
         }
     }
 
     fn excerpt(&self) -> Option<Range<usize>> {
         match &self.body {
             Body::Excerpt { bytes, .. } => Some(bytes.clone()),
-            Body::Message(_) | Body::Summary { .. } | Body::Lost => None,
+            Body::Message(_) | Body::Summary { .. } | Body::Lost | Body::Omitted => None,
         }
     }
 
     fn speaker(&self) -> Option<String> {
         match &self.body {
             Body::Message(node) | Body::Excerpt { node, .. } => Some(v2::label(&node.message)),
-            Body::Summary { .. } | Body::Lost => None,
+            Body::Summary { .. } | Body::Lost | Body::Omitted => None,
         }
     }
 
@@ -188,7 +215,7 @@ impl Part {
         let times = match &self.body {
             Body::Message(node) | Body::Excerpt { node, .. } => [node.at; 2],
             Body::Summary { from, to, .. } => [*from, *to],
-            Body::Lost => return None,
+            Body::Lost | Body::Omitted => return None,
         };
         Some(times).filter(|times| times.iter().all(|at| at.is_known()))
     }
@@ -196,7 +223,7 @@ impl Part {
     fn level(&self) -> Option<Level> {
         match &self.body {
             Body::Summary { summary, .. } => Some(summary.body.level),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => None,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
         }
     }
 

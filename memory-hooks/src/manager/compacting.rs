@@ -1,21 +1,21 @@
 //! Performs the compactions that `memory_core::plan` plans.
 
 use memory_core::{
-    CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, StoreError, Summary,
-    SummaryId, SummaryOutline,
-    plan::{Compaction, Merge, Thresholds, Tree, coarsest, plan_compaction},
+    CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, ShrinkScope, StoreError,
+    Summary, SummaryId, SummaryOutline,
+    plan::{Compaction, Merge, Tree},
 };
 
 use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer},
 };
-use crate::{Compacted, CompactionFailed, MemoryError, ports::Ports, snapshot_cache::Snapshot};
+use crate::{Compacted, CompactionFailed, CompactionStarted, MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
 
-/// Performs the compaction that the thresholds require. Returns the conversation as it is then.
+/// Performs the compaction that is due. Returns the conversation as it is then.
 ///
 /// Summaries that would not lower the token count are not recorded: they are left until more messages have come.
 /// Compaction is also left to another process that does background work, and to another task that compacts this
@@ -27,7 +27,7 @@ pub(crate) async fn compact(
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
     let mut manager = Compacting::begin(ports, conversation).await?;
     let next = |tree: &Tree| {
-        let mut plan = plan_compaction(tree, &ports.thresholds);
+        let mut plan = ports.strategy.due(tree);
         plan.summarize.truncate(STEP);
         plan
     };
@@ -61,22 +61,18 @@ pub(crate) async fn compact(
     }
 }
 
-/// How far a conversation may shrink: [`plan_shrink`](memory_core::plan::plan_shrink), or
-/// [`plan_shrink_before_end`](memory_core::plan::plan_shrink_before_end).
-pub(crate) type Shrink = fn(&Tree, &Thresholds) -> Compaction;
-
-/// Compacts until the coarsest view costs at most `budget` tokens, regardless of the thresholds. Stops without an error
+/// Compacts until the smallest view costs at most `budget` tokens, whatever is due. Stops without an error
 /// when nothing more can be done.
 pub(crate) async fn shrink(
     ports: &Ports,
     conversation: &ConversationId,
     budget: u32,
-    plan: Shrink,
+    scope: ShrinkScope,
 ) -> Result<(CompactionReport, Snapshot), MemoryError> {
     // A view that does not fit cannot wait for a running compaction. That one then finds its work done.
     let _turn = ports.compacting.take(conversation);
     let mut manager = Compacting::begin(ports, conversation).await?;
-    while manager.report.tokens_after > budget && manager.step(|tree| plan(tree, &ports.thresholds)).await? {}
+    while manager.report.tokens_after > budget && manager.step(|tree| ports.strategy.shrink(tree, scope)).await? {}
     manager.finish().await
 }
 
@@ -93,12 +89,14 @@ struct Compacting<'a> {
     summarizer: Patience,
     scorer: Patience,
     report: CompactionReport,
+    /// Whether the hooks know of it.
+    is_started: bool,
 }
 
 impl<'a> Compacting<'a> {
     async fn begin(ports: &'a Ports, conversation: &'a ConversationId) -> Result<Self, MemoryError> {
         let ahead = Snapshot::read(ports, conversation).await?;
-        let tokens = coarsest(&ahead.tree);
+        let tokens = ports.strategy.smallest(&ahead.tree);
         let report = CompactionReport::default().tokens_before(tokens).tokens_after(tokens);
         let recorded = ahead.tree.next_summary();
         Ok(Self {
@@ -110,6 +108,7 @@ impl<'a> Compacting<'a> {
             summarizer: Patience::default(),
             scorer: Patience::default(),
             report,
+            is_started: false,
         })
     }
 
@@ -125,16 +124,17 @@ impl<'a> Compacting<'a> {
         if plan.is_empty() || (self.pending.is_empty() && !self.may_help(&next)) {
             return Ok(false);
         }
-        match self.perform(&plan).await {
-            Ok(()) => Ok(true),
-            Err(error) => {
-                self.announce_failure(&error).await;
-                if let Err(hook) = self.announce().await {
-                    tracing::warn!(%hook, "a hook failed on a compaction");
-                }
-                Err(error)
-            }
+        if !std::mem::replace(&mut self.is_started, true) {
+            let conversation = self.conversation.clone();
+            let tokens_before = self.report.tokens_before;
+            self.ports.report(CompactionStarted { conversation, tokens_before }).await;
         }
+        let performed = self.perform(&plan).await;
+        if let Err(error) = &performed {
+            self.announce_failure(error).await;
+            self.announce().await;
+        }
+        performed.map(|()| true)
     }
 
     /// Whether the token count would fall if every summary were as short as possible. Checked before a strategy is
@@ -149,7 +149,7 @@ impl<'a> Compacting<'a> {
             for shortest in shortest(&plan, &self.ahead.tree, self.ports) {
                 self.push(shortest);
             }
-            if coarsest(&self.ahead.tree) < self.report.tokens_after {
+            if self.ports.strategy.smallest(&self.ahead.tree) < self.report.tokens_after {
                 break true;
             }
         };
@@ -203,7 +203,7 @@ impl<'a> Compacting<'a> {
         let written = writer.write(plan, &mut events).await;
         self.apply(&events);
         self.pending.push(events);
-        if coarsest(&self.ahead.tree) < self.report.tokens_after {
+        if self.ports.strategy.smallest(&self.ahead.tree) < self.report.tokens_after {
             self.record().await?;
         }
         written
@@ -235,46 +235,46 @@ impl<'a> Compacting<'a> {
                 self.recorded = self.ahead.tree.next_summary();
                 if self.recorded == known {
                     // The store has them all and the tree still lacks them: trying again would never end.
-                    return Err(MemoryError::NoProgress { before, after: coarsest(&self.ahead.tree) });
+                    return Err(MemoryError::NoProgress {
+                        before,
+                        after: self.ports.strategy.smallest(&self.ahead.tree),
+                    });
                 }
                 break;
             }
             self.recorded += expected.count();
         }
-        self.report.tokens_after = coarsest(&self.ahead.tree);
+        self.report.tokens_after = self.ports.strategy.smallest(&self.ahead.tree);
         Ok(())
     }
 
     async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
         if !self.pending.is_empty() {
-            let after = coarsest(&self.ahead.tree);
+            let after = self.ports.strategy.smallest(&self.ahead.tree);
             self.announce_failure(&MemoryError::NoProgress { before: self.report.tokens_after, after }).await;
             while self.ahead.tree.next_summary() > self.recorded {
                 self.ahead.tree.undo();
             }
         }
-        self.announce().await?;
+        self.announce().await;
         Ok((self.report, self.ahead))
     }
 
     /// Reports to the hooks what was recorded, if anything.
-    async fn announce(&self) -> Result<(), MemoryError> {
+    async fn announce(&self) {
         let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
         if summaries == 0 {
-            return Ok(());
+            return;
         }
         let conversation = self.conversation.clone();
         tracing::debug!(%conversation, summaries, tokens_before, tokens_after, "compacted");
-        let mut event = Compacted { conversation, summaries, tokens_before, tokens_after };
-        Ok(self.ports.hooks.dispatch(&mut event).await?)
+        self.ports.report(Compacted { conversation, summaries, tokens_before, tokens_after }).await;
     }
 
     async fn announce_failure(&self, error: &MemoryError) {
-        let mut event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
+        let event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
         tracing::warn!(conversation = %event.conversation, %error, "compaction failed");
-        if let Err(hook) = self.ports.hooks.dispatch(&mut event).await {
-            tracing::warn!(%hook, "a hook failed on a reported failure");
-        }
+        self.ports.report(event).await;
     }
 }
 

@@ -1,10 +1,11 @@
-//! The view of the hierarchical manager: a cut through the summary tree that fits its share of a budget.
+//! A view of the summary tree: a cut through it that fits its share of a budget.
 
 use std::collections::HashMap;
 
 use memory_core::{
-    Losses, ManagedView, Node, NodeRange, Notice, Summary, SummaryId, ViewBody, ViewPiece, ViewRequest,
-    plan::{Cut, CutPiece, PlanError, coarsest, plan_merge_before_end, plan_shrink, plan_shrink_before_end},
+    Losses, ManagedView, Node, NodeId, NodeRange, Notice, PlanRequest, Query, Scope, ShrinkScope, Summary, SummaryId,
+    ViewBody, ViewPiece, ViewRequest,
+    plan::{Cut, CutPiece, PlanError},
 };
 
 use super::compacting;
@@ -24,13 +25,26 @@ pub(super) async fn view(
     snapshot: Snapshot,
     notices: Vec<Notice>,
 ) -> Result<ManagedView, MemoryError> {
-    let mut history = History { ports, request, snapshot, longest_result: request.longest_result, hidden: 0, notices };
+    let hits = hits(ports, request).await?;
+    let mut history =
+        History { ports, request, snapshot, hits, longest_result: request.longest_result, hidden: 0, notices };
     let shown = history.history().await?;
     Ok(ManagedView::new(history.snapshot.tree.total(), shown.shown.into_iter().filter_map(piece).collect())
         .verbatim(shown.verbatim)
         .longest_result(history.longest_result)
         .losses(shown.losses)
         .notices(history.notices))
+}
+
+/// The messages that bear on the question, best first, where the strategy asks for them.
+async fn hits(ports: &Ports, request: &ViewRequest<'_>) -> Result<Vec<NodeId>, MemoryError> {
+    let most = ports.strategy.hits();
+    let Some(retriever) = ports.retriever.as_ref().filter(|_| most > 0 && !request.question.trim().is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let query = Query::new(request.question, Scope::one(request.conversation)).limit(most);
+    let found = retriever.search(&query).await?;
+    Ok(found.hits.iter().map(|hit| hit.node.id).collect())
 }
 
 /// The history's part of a prompt.
@@ -50,6 +64,8 @@ struct History<'a> {
     request: &'a ViewRequest<'a>,
     /// The conversation, with its last turn shortened as it is shown.
     snapshot: Snapshot,
+    /// Messages that bear on the question, best first.
+    hits: Vec<NodeId>,
     longest_result: Option<u32>,
     /// Tokens of the last turn that are not shown.
     hidden: u32,
@@ -93,10 +109,11 @@ impl History<'_> {
             return Ok(whole);
         }
         let stands = !standing::lines(self.ports, self.request.conversation, &self.snapshot).await?.is_empty();
+        let standing = if stands { self.ports.strategy.standing_share() } else { 0.0 };
         self.shorten_last_turn();
-        let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls, stands);
+        let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls, standing);
         let ceiling = options.history_ceiling(question);
-        let trouble = match self.fit(limit, plan_shrink_before_end).await? {
+        let trouble = match self.fit(limit, ShrinkScope::BeforeEnd).await? {
             Ok(history) if self.shows_end(&history) => return Ok(history),
             // A smaller budget had summarized the end together with older messages. Restoring it takes more room.
             Ok(history) => {
@@ -106,13 +123,13 @@ impl History<'_> {
             Err(trouble) => trouble,
         };
         // The end takes the room of recalled words before it is summarized.
-        let mut coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+        let mut coarse = self.render(&self.smallest()?).await?;
         while self.hidden > 0
             && let Some(excess) = coarse.tokens.checked_sub(ceiling).filter(|excess| *excess > 0)
             && let Some(shorter) = end::shorter(&self.snapshot.tree, self.longest_result, excess)
         {
             self.shorten_last_turn_to(shorter);
-            coarse = self.render(&self.plan(coarsest(&self.snapshot.tree), None)?).await?;
+            coarse = self.render(&self.smallest()?).await?;
         }
         if coarse.tokens <= ceiling {
             let wider = self.history_within(coarse.tokens.max(limit)).await?;
@@ -122,10 +139,10 @@ impl History<'_> {
         if trouble.is_some() {
             return self.coarsest_history(trouble).await;
         }
-        if let Ok(history) = self.fit(ceiling, plan_merge_before_end).await? {
+        if let Ok(history) = self.fit(ceiling, ShrinkScope::MergeBeforeEnd).await? {
             return Ok(history);
         }
-        match self.fit(ceiling, plan_shrink).await? {
+        match self.fit(ceiling, ShrinkScope::All).await? {
             Ok(history) => Ok(history),
             Err(trouble) => self.coarsest_history(trouble).await,
         }
@@ -136,7 +153,7 @@ impl History<'_> {
     async fn fit(
         &mut self,
         limit: u32,
-        plan: compacting::Shrink,
+        scope: ShrinkScope,
     ) -> Result<Result<HistoryPart, Option<MemoryError>>, MemoryError> {
         // If not even the question fits, shrinking the history is pointless.
         let mut may_shrink = self.request.question_tokens < self.request.budget;
@@ -148,7 +165,7 @@ impl History<'_> {
             };
             let before = self.snapshot.tree.summaries();
             let target = target.saturating_add(self.hidden);
-            match compacting::shrink(self.ports, self.request.conversation, target, plan).await {
+            match compacting::shrink(self.ports, self.request.conversation, target, scope).await {
                 Ok((_, snapshot)) => self.snapshot = snapshot,
                 Err(error) => {
                     self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
@@ -193,7 +210,7 @@ impl History<'_> {
     /// `trouble`, the reason why no coarser one exists, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
         let (history, needed) = loop {
-            let cut = self.plan(coarsest(&self.snapshot.tree), None)?;
+            let cut = self.smallest()?;
             let history = self.render(&cut).await?;
             let needed = self.tokens_of(&history);
             let excess = needed.saturating_sub(self.request.budget);
@@ -221,10 +238,10 @@ impl History<'_> {
     /// Every message word for word, if that costs at most `limit`.
     async fn everything(&self, limit: u32) -> Result<Option<HistoryPart>, MemoryError> {
         let tree = &self.snapshot.tree;
-        let Some(all) = NodeRange::first_n(tree.total()).filter(|_| tree.tokens() <= u64::from(limit)) else {
+        let Some(all) = self.ports.strategy.whole(tree).filter(|_| tree.tokens() <= u64::from(limit)) else {
             return Ok(None);
         };
-        let history = self.render(&Cut::new(vec![CutPiece::Verbatim(all)], 0)).await?;
+        let history = self.render(&all).await?;
         Ok(Some(history).filter(|history| history.tokens <= limit))
     }
 
@@ -253,7 +270,13 @@ impl History<'_> {
     }
 
     fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
-        self.ports.strategy.plan(&self.snapshot.tree, budget, shown)
+        let request = PlanRequest::new(budget).shown(shown).hits(&self.hits);
+        self.ports.strategy.plan(&self.snapshot.tree, &request)
+    }
+
+    /// The smallest cut.
+    fn smallest(&self) -> Result<Cut, PlanError> {
+        self.plan(self.ports.strategy.smallest(&self.snapshot.tree), None)
     }
 
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {
@@ -276,6 +299,7 @@ impl History<'_> {
                     };
                     shown.push(summary_part(&self.snapshot, &self.snapshot.redactor, summary, summary_reason));
                 }
+                CutPiece::Omitted(run) => shown.push(Part::omitted(run, "it is outside the window")),
                 CutPiece::Verbatim(run) => {
                     let whole = losses.rest_of(run);
                     for id in whole.iter().flat_map(|run| run.iter()) {
@@ -297,7 +321,7 @@ impl History<'_> {
     async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
         let shown = |piece: &CutPiece| match piece {
             CutPiece::Summary { id, .. } => Some(*id),
-            CutPiece::Verbatim(_) => None,
+            CutPiece::Verbatim(_) | CutPiece::Omitted(_) => None,
         };
         let words = |id: SummaryId| (self.snapshot.tree.words_for(id), id);
         let places: HashMap<_, _> = cut.pieces.iter().filter_map(shown).map(words).collect();
@@ -319,6 +343,7 @@ fn piece(part: Part) -> Option<ViewPiece> {
         Body::Message(node) => ViewBody::Message(node),
         Body::Summary { summary, from, to } => ViewBody::Summary { summary, from, to, source: part.source },
         Body::Lost => ViewBody::Lost(part.nodes),
+        Body::Omitted => ViewBody::Omitted(part.nodes),
         // No history has parts of messages.
         Body::Excerpt { .. } => return None,
     };

@@ -1,6 +1,7 @@
 //! Assembles a prompt: first the history, from the budget alone; then the words recalled for the question.
 
 mod recalled;
+mod running;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,6 +11,7 @@ use memory_core::{
 };
 use memory_strategies::StandingLines;
 
+pub(crate) use self::running::{Window, aside, turn};
 use super::{PieceKind, Prompt, PromptOptions, standing};
 use crate::{
     MemoryError, RecallUsed,
@@ -59,6 +61,7 @@ pub(crate) async fn assemble(
         parts.counts.count_parts(&written.lines, parts.counter.as_ref())
     };
     let asked = ViewRequest::new(conversation, options.budget, &tokens_of)
+        .question(question)
         .history_share(options.history_share)
         .recalls(parts.retriever.is_some())
         .question_tokens(question_tokens(&tail, &[]))
@@ -93,7 +96,7 @@ pub(crate) async fn assemble(
         notices,
     };
     let prompt = assembly.recall_beside(&history).await?;
-    assembly.announce(&prompt).await?;
+    assembly.announce(&prompt).await;
     Ok(prompt)
 }
 
@@ -128,6 +131,7 @@ fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
             Part { kind, elsewhere: None, nodes, source, reason, body: Body::Summary { summary, from, to } }
         }
         ViewBody::Lost(nodes) => Part::lost(nodes, &reason),
+        ViewBody::Omitted(nodes) => Part::omitted(nodes, &reason),
     }
 }
 
@@ -180,9 +184,14 @@ impl Assembly<'_> {
     fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Prompt {
         let mut shown = history.shown.clone();
         shown.extend(recalled);
+        self.written(shown, Layout::for_question(self.options.now))
+    }
+
+    /// Renders these parts and the question.
+    fn written(&self, shown: Vec<Part>, layout: Layout) -> Prompt {
         let now = self.options.now.unwrap_or_else(|| render::present(self.tail.now, &shown));
         let tail = Tail { now, ..self.tail };
-        let written = Layout::for_question(self.options.now).write(&shown, &tail, &|text| self.count(text));
+        let written = layout.write(&shown, &tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Prompt {
             pieces: written.pieces,
@@ -199,21 +208,20 @@ impl Assembly<'_> {
             instructions: None,
             question: self.tail.question.to_owned(),
             now: self.options.now,
+            layout,
             text: written.lines.concat(),
         }
     }
 
     /// Dispatches an event for each conversation that messages were recalled from.
-    async fn announce(&self, prompt: &Prompt) -> Result<(), MemoryError> {
+    async fn announce(&self, prompt: &Prompt) {
         let recalled = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
         let recalled: Vec<_> = recalled.collect();
         for of_one in recalled.chunk_by(|a, b| a.conversation == b.conversation) {
             let conversation =
                 of_one.first().and_then(|piece| piece.conversation.as_ref()).unwrap_or(self.conversation);
             let nodes = NodeRange::merge(of_one.iter().filter_map(|piece| piece.nodes).collect());
-            let mut event = RecallUsed { conversation: conversation.clone(), nodes };
-            self.parts.hooks.dispatch(&mut event).await?;
+            self.parts.report(RecallUsed { conversation: conversation.clone(), nodes }).await;
         }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, mem};
 
 use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Node, NodeId, Role};
 
-use super::{Prompt, PromptPart};
+use super::Prompt;
 use crate::render::{self, Body, Part};
 
 /// The prompt as a request.
@@ -13,18 +13,22 @@ use crate::render::{self, Body, Part};
 /// exactly what it said, since a model repeats labels that it finds in its own words: what their labels have to state
 /// stands at the end of the user's message before.
 pub(super) fn request(prompt: &Prompt) -> ChatRequest {
-    let history = prompt.part(PromptPart::History);
-    let parts = prompt.parts.get(..history.len()).unwrap_or_default();
+    // What follows the history is one text.
+    let end = prompt.parts.iter().rposition(|part| part.kind.is_history()).map_or(0, |last| last + 1);
+    let parts = prompt.parts.get(..end).unwrap_or_default();
     let mut transcript = Transcript::new(parts);
     let mut rest = prompt.text();
-    for (part, piece) in parts.iter().zip(history) {
+    for (part, piece) in parts.iter().zip(&prompt.pieces) {
         // The lead stands before the first piece, and nothing between pieces.
         let Some((lead, after)) = rest.split_once(piece.text.as_str()) else { continue };
         rest = after;
         transcript.say(lead);
         match &part.body {
+            _ if !part.kind.is_history() => transcript.say(&piece.text),
             Body::Message(node) => transcript.add(node, &piece.text),
-            Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => transcript.stand_for(&piece.text),
+            Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => {
+                transcript.stand_for(&piece.text)
+            }
         }
     }
     transcript.close(rest).system(prompt.instructions().map(str::to_owned))
@@ -49,7 +53,7 @@ impl Transcript {
     fn new(history: &[Part]) -> Self {
         let model = |part: &Part| match &part.body {
             Body::Message(node) if node.message.role == Role::Assistant => Some(node.message.speaker.clone()),
-            Body::Message(_) | Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => None,
+            Body::Message(_) | Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
         };
         let models: BTreeSet<_> = history.iter().filter_map(model).collect();
         Self { names_models: models.len() > 1, ..Self::default() }

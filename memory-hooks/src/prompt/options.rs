@@ -30,6 +30,13 @@ pub struct PromptOptions {
     pub filter: Filter,
     /// The time of the question, which the model sees; by default the time of the last message.
     pub now: Option<Timestamp>,
+    /// Of a running agent ([`Conversation::turn`](crate::Conversation::turn)): the largest share of the budget that is
+    /// recalled for one message of the user, 0..=1.
+    pub turn_share: f32,
+    /// Of a running agent: the share of the budget, 0..=1, that the history keeps when it does not fit any more. The
+    /// smaller it is, the more seldom the window moves and a provider's cache is lost, and the less the history holds
+    /// after that.
+    pub window_floor: f32,
     /// Whether the view is recorded, so that it can be shown again later. A view that cannot be recorded, as in a
     /// read-only store, is shown nonetheless.
     pub record: bool,
@@ -47,6 +54,8 @@ impl Default for PromptOptions {
             scope: Conversations::Only(Vec::new()),
             filter: Filter::default(),
             now: None,
+            turn_share: 0.06,
+            window_floor: 0.5,
             record: true,
         }
     }
@@ -68,6 +77,8 @@ impl PromptOptions {
         scope: Conversations,
         filter: Filter,
         into now: Option<Timestamp>,
+        const turn_share: f32,
+        const window_floor: f32,
         const record: bool,
     }
 
@@ -82,20 +93,19 @@ impl PromptOptions {
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of `question` tokens: its share
-    /// of the budget, or the cost of the end of the conversation plus a little for what is older. Standing lines, if
-    /// any, keep their share.
+    /// of the budget, or the cost of the end of the conversation plus a little for what is older. Standing lines keep their share,
+    /// which is `standing`, 0..=1, where there are any.
     ///
     /// It depends on the question only in steps, so that the history's part of a prompt stays the same from question to
     /// question. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and doubles
     /// until the question fits.
-    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool, stands: bool) -> u32 {
+    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool, standing: f32) -> u32 {
         let ceiling = self.history_ceiling(question);
-        let beside = if stands { STANDING } else { 0.0 };
-        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER - beside));
+        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER - standing.min(OLDER)));
         let share = if recalls {
-            share_of(self.budget, self.history_share.clamp(0.0, 1.0) - beside)
+            share_of(self.budget, self.history_share.clamp(0.0, 1.0) - standing.min(STANDING))
         } else {
-            ceiling.saturating_sub(share_of(self.budget, beside))
+            ceiling.saturating_sub(share_of(self.budget, standing))
         };
         share.max(end).min(ceiling)
     }
@@ -113,8 +123,8 @@ impl PromptOptions {
 /// The share of the budget for what is older than the end of a conversation, where both exceed the history's own share.
 const OLDER: f32 = 0.15;
 
-/// The largest share of a budget for standing lines.
-pub(super) const STANDING: f32 = 0.05;
+/// The share of a budget that standing lines take from the history's; a larger share of theirs is recall's.
+const STANDING: f32 = 0.05;
 
 /// A share of a budget.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]

@@ -1,15 +1,17 @@
 //! A smaller prompt, after the window of a model overflowed.
 
+use std::sync::Arc;
+
 use memory_core::{ConversationId, ManagerError, NodeId, ReduceCause, plan::PlanError};
 
 use super::{
     Prompt, PromptOptions, Reduction,
-    assembly::{Request, assemble},
+    assembly::{Request, Window, aside, assemble, turn},
 };
 use crate::{
     MemoryError,
     parts::Parts,
-    render::{self, Body, Layout, Tail},
+    render::{self, Body, Tail},
     shorten,
     snapshot_cache::Snapshot,
 };
@@ -39,6 +41,7 @@ pub(crate) async fn reduce(
         && prompt.tokens <= most
     {
         prompt.budget = most;
+        keep(parts, conversation, &prompt);
         return Ok(prompt);
     }
     if overflowed.reductions.contains(&Reduction::Coarsest) {
@@ -46,6 +49,17 @@ pub(crate) async fn reduce(
     }
     let question = overflowed.question();
     let request = Request { question, options: options.clone(), longest_result: Some(longest_result) };
+    if overflowed.layout.is_running() {
+        // The window does not fit and moves.
+        let mut prompt = match moved(parts, conversation, &request.within(most.min(overflowed.tokens / 2))).await {
+            Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
+                moved(parts, conversation, &request.within(most)).await?
+            }
+            moved => moved?,
+        };
+        prompt.reductions.extend(overflowed.reductions.iter().copied().chain([Reduction::Halved]));
+        return Ok(prompt);
+    }
     let halved = match done {
         0..HALVINGS => assemble(parts, conversation, request.within(most.min(overflowed.tokens / 2))).await.map(Some),
         _ => Ok(None),
@@ -59,6 +73,21 @@ pub(crate) async fn reduce(
     };
     prompt.reductions.extend(overflowed.reductions.iter().copied().chain([reduction]));
     Ok(prompt)
+}
+
+/// The prompt of a running agent in a window that fits.
+async fn moved(parts: &Parts, conversation: &ConversationId, request: &Request<'_>) -> Result<Prompt, MemoryError> {
+    match request.question {
+        "" => turn(parts, conversation, &request.options).await,
+        question => aside(parts, conversation, question, &request.options).await,
+    }
+}
+
+/// What a running agent was shown last is from now on what did fit.
+fn keep(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) {
+    if prompt.layout.is_running() && prompt.question().is_empty() {
+        parts.snapshots.keep_window(conversation, Arc::new(Window::of(prompt)));
+    }
 }
 
 /// The coarsest possible view, if it costs at most `most` tokens.
@@ -99,6 +128,7 @@ async fn shorten_results(
         // From the whole message, so that a shortened one is not shortened again.
         let whole = parts.store.node(elsewhere.as_ref().unwrap_or(conversation), node.id).await?;
         let is_last_turn = elsewhere.is_none() && last_turn.is_some_and(|turn| turn.contains(node.id));
+        let is_last_turn = is_last_turn || prompt.layout.is_running();
         let cut = shorten::shortened(whole, Some(longest), is_last_turn, parts.counter.as_ref());
         if cut.message != node.message {
             **node = cut;
@@ -108,7 +138,7 @@ async fn shorten_results(
     let last = || render::present(snapshot.tree.last_time_within(prompt.nodes), &shorter.parts);
     let now = prompt.now.unwrap_or_else(last);
     let tail = Tail { question: prompt.question(), now };
-    let written = Layout::for_question(prompt.now).write(&shorter.parts, &tail, &|text| parts.count(text));
+    let written = prompt.layout.write(&shorter.parts, &tail, &|text| parts.count(text));
     shorter.longest_result = Some(longest);
     shorter.view = None;
     shorter.tokens = parts.counts.count_parts(&written.lines, parts.counter.as_ref());

@@ -47,6 +47,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         snapshot: &snapshot,
         redactor: &redactor,
         last_turn,
+        is_running: layout.is_running(),
         differences: Vec::new(),
     };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
@@ -54,12 +55,21 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         past.differences.push(Difference::Conversation { nodes: snapshot.tree.total(), then: body.nodes });
     } else {
         let mut runs = past.runs(&body.history, PieceKind::Message).await?;
-        runs.extend(past.runs(&body.recalled, PieceKind::Recalled).await?);
-        for other in &body.elsewhere {
-            runs.extend(past.elsewhere(other).await?);
+        let mut shown = parts_of(&runs);
+        for group in &body.attached {
+            let attached = past.runs(&group.runs, PieceKind::Recalled).await?;
+            let is_it = |part: &Part| part.kind.is_history() && part.nodes.first() == group.before;
+            let at = shown.iter().position(is_it).unwrap_or(shown.len());
+            shown.splice(at..at, parts_of(&attached));
+            runs.extend(attached);
         }
+        let mut beside = past.runs(&body.recalled, PieceKind::Recalled).await?;
+        for other in &body.elsewhere {
+            beside.extend(past.elsewhere(other).await?);
+        }
+        shown.extend(parts_of(&beside));
+        runs.extend(beside);
         let asked_at = layout.asks_when().then_some(body.at);
-        let shown: Vec<_> = runs.iter().flat_map(|(_, parts)| parts.iter().cloned()).collect();
         let last = || render::present(snapshot.tree.last_time_within(body.nodes), &shown);
         let now = asked_at.unwrap_or_else(last);
         let tail = Tail { question: &body.question, now };
@@ -87,12 +97,18 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
                 instructions: None,
                 question: body.question.clone(),
                 now: asked_at,
+                layout,
                 text,
             });
         }
     }
     let differences = past.differences;
     Err(ViewError::Differs { conversation: conversation.clone(), view: id, differences }.into())
+}
+
+/// The parts of runs, in order.
+fn parts_of(runs: &[(&ShownRun, Vec<Part>)]) -> Vec<Part> {
+    runs.iter().flat_map(|(_, parts)| parts.iter().cloned()).collect()
 }
 
 struct Past<'a> {
@@ -104,6 +120,8 @@ struct Past<'a> {
     redactor: &'a Redactor,
     /// The last turn then, whose texts were shortened too.
     last_turn: Option<NodeRange>,
+    /// Whether the texts of all turns were shortened.
+    is_running: bool,
     /// The differences from what was shown.
     differences: Vec<Difference>,
 }
@@ -123,6 +141,7 @@ impl Past<'_> {
                 Shown::Messages(nodes) => self.messages(nodes, kind).await?,
                 Shown::Summaries { first, count } => self.summaries(first, count).await?,
                 Shown::Lost(nodes) => vec![Part::lost(nodes, WHY)],
+                Shown::Omitted(nodes) => vec![Part::omitted(nodes, WHY)],
                 Shown::Excerpt { node, at, bytes } => self.excerpt(run.shown, node, at, bytes).await?,
             };
             all.push((run, of_run));
@@ -132,7 +151,10 @@ impl Past<'_> {
 
     /// Adds the runs whose text differs. A summary shows the days of its messages, so it differs where those are lost.
     async fn compare(&mut self, runs: &[(&ShownRun, Vec<Part>)], pieces: &[Piece]) -> Result<(), MemoryError> {
-        let mut rest = pieces;
+        // The runs of the history come first, also where something stands between its messages.
+        let (mut rest, beside): (Vec<_>, Vec<_>) = pieces.iter().partition(|piece| piece.kind.is_history());
+        rest.extend(beside);
+        let mut rest = rest.as_slice();
         for (run, parts) in runs {
             let Some((of_run, behind)) = rest.split_at_checked(parts.len()) else { break };
             rest = behind;
@@ -155,7 +177,7 @@ impl Past<'_> {
 
     fn shortened(&self, node: Node) -> Node {
         let is_last_turn = self.last_turn.is_some_and(|turn| turn.contains(node.id));
-        shorten::shortened(node, self.body.longest_result, is_last_turn, self.parts.counter.as_ref())
+        shorten::shortened(node, self.body.longest_result, is_last_turn || self.is_running, self.parts.counter.as_ref())
     }
 
     async fn messages(&mut self, run: NodeRange, kind: PieceKind) -> Result<Vec<Part>, MemoryError> {

@@ -14,6 +14,8 @@ pub enum PieceKind {
     Summary(Level),
     /// A line in place of messages that cannot be read any more.
     Lost,
+    /// A line in place of messages that the manager leaves out; the log holds them.
+    Omitted,
     /// A part of an earlier message that still holds: an instruction, a preference, a decision, an open question.
     Standing,
     /// A message recalled for the question, or pinned, word for word.
@@ -41,7 +43,7 @@ impl PieceKind {
     #[must_use]
     pub const fn part(self) -> PromptPart {
         match self {
-            Self::Message | Self::Summary(_) | Self::Lost => PromptPart::History,
+            Self::Message | Self::Summary(_) | Self::Lost | Self::Omitted => PromptPart::History,
             Self::Standing => PromptPart::Standing,
             Self::Recalled => PromptPart::Recalled,
             Self::Question => PromptPart::Question,
@@ -54,8 +56,8 @@ impl PieceKind {
         matches!(self.part(), PromptPart::History)
     }
 
-    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `standing`, `recalled` or
-    /// `question`.
+    /// The kind in lower case: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `standing`,
+    /// `recalled` or `question`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -64,6 +66,7 @@ impl PieceKind {
             Self::Summary(Level::Meta) => "meta",
             Self::Summary(Level::Archive) => "archive",
             Self::Lost => "lost",
+            Self::Omitted => "omitted",
             Self::Standing => "standing",
             Self::Recalled => "recalled",
             Self::Question => "question",

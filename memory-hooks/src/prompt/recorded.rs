@@ -3,12 +3,12 @@
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownElsewhere, ShownRun, StoreError, Timestamp,
-    View, ViewDraft, ViewId, run_check, text_hash,
+    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownAttached, ShownElsewhere, ShownRun,
+    StoreError, Timestamp, View, ViewDraft, ViewId, run_check, text_hash,
 };
 
 use super::{Piece, PieceKind, Prompt};
-use crate::{parts::Parts, render::Layout};
+use crate::parts::Parts;
 
 /// Records what a prompt shows, unless it equals the last recorded view. A view that cannot be recorded is shown
 /// nonetheless.
@@ -59,11 +59,14 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     let beside = |piece: &&Piece| {
         matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled) && piece.conversation.is_none()
     };
-    let recalled = prompt.pieces.iter().filter(beside);
+    // What stands before a later message is attached to it.
+    let end = prompt.pieces.iter().rposition(|piece| piece.kind.is_history()).map_or(0, |last| last + 1);
+    let (inside, after) = prompt.pieces.split_at_checked(end).unwrap_or_default();
+    let recalled = after.iter().filter(beside);
     ViewDraft::new(
         prompt.now.unwrap_or(at),
         prompt.nodes,
-        Layout::for_question(prompt.now).version(),
+        prompt.layout.version(),
         parts.strategy.identity(),
         salt,
         text_hash(&salt, prompt.text()),
@@ -75,6 +78,7 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     .history(runs(history, &salt))
     .recalled(runs(recalled, &salt))
     .elsewhere(elsewhere(prompt, &salt))
+    .attached(attached(inside, &salt))
     .question(prompt.question().to_owned())
 }
 
@@ -89,6 +93,17 @@ fn elsewhere(prompt: &Prompt, salt: &Salt) -> Vec<ShownElsewhere> {
         Some(shown.title(heading.title.clone()).times(heading.times))
     };
     others.chunk_by(|a, b| a.conversation == b.conversation).filter_map(of_one).collect()
+}
+
+/// What stands between the pieces of the history, by the message that it stands before.
+fn attached(pieces: &[Piece], salt: &Salt) -> Vec<ShownAttached> {
+    let groups: Vec<_> = pieces.chunk_by(|a, b| a.kind.is_history() == b.kind.is_history()).collect();
+    let of_group = |pair: &[&[Piece]]| {
+        let [group, after] = pair else { return None };
+        let before = after.first().filter(|piece| piece.kind.is_history())?.nodes?.first();
+        Some(ShownAttached::new(before, runs(group.iter(), salt)))
+    };
+    groups.windows(2).filter_map(of_group).collect()
 }
 
 /// Pieces as runs, which reproduce exactly these pieces.
@@ -113,6 +128,7 @@ fn shown(piece: &Piece) -> Option<Shown> {
         PieceKind::Message | PieceKind::Recalled => piece.nodes.map(Shown::Messages),
         PieceKind::Summary(_) => piece.summary.map(|first| Shown::Summaries { first, count: 1 }),
         PieceKind::Lost => piece.nodes.map(Shown::Lost),
+        PieceKind::Omitted => piece.nodes.map(Shown::Omitted),
         PieceKind::Standing => {
             let (node, part) = (piece.nodes?.first(), piece.excerpt.as_ref()?);
             let (at, bytes) = (u32::try_from(part.start).ok()?, u16::try_from(part.len()).ok()?);

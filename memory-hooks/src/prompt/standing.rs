@@ -5,10 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, plan::Tree};
 use memory_strategies::{Said, StandingLines, standing};
 
-use super::{
-    assembly::Assembly,
-    options::{STANDING, share_of},
-};
+use super::{assembly::Assembly, options::share_of};
 use crate::{
     MemoryError,
     ports::Ports,
@@ -94,7 +91,7 @@ impl Assembly<'_> {
     /// The most important standing lines, in order, and their cost. Those of messages that are shown word for word are
     /// left out.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
-        let most = share_of(self.options.budget, STANDING).min(room);
+        let most = share_of(self.options.budget, self.parts.strategy.standing_share()).min(room);
         let (mut chosen, mut cost): (Vec<Part>, u32) = (Vec::new(), 0);
         if most < LEAST {
             return Ok((chosen, cost));

@@ -24,8 +24,8 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
     let text = |part: &Part| match &part.body {
         Body::Message(node) => message_line(node),
         Body::Summary { summary, .. } => summary_line(summary),
-        // No view of this layout has standing lines.
-        Body::Excerpt { .. } => String::new(),
+        // No view of this layout has standing lines or leaves messages out.
+        Body::Excerpt { .. } | Body::Omitted => String::new(),
         Body::Lost => lost_line(part.nodes),
     };
     for part in parts {

@@ -68,6 +68,27 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
     Written { pieces: writer.pieces, lines: writer.lines }
 }
 
+/// Renders a prompt of a running agent, whose parts stand in the order of time: what was recalled for a message stands
+/// before it.
+pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+    let mut writer = Writer::new(offset(parts), count);
+    writer.lines.push(lead(parts));
+    for run in parts.chunk_by(|a, b| a.kind.is_history() == b.kind.is_history()) {
+        if run.first().is_some_and(|part| part.kind.is_history()) {
+            writer.write(run);
+        } else {
+            writer.beside(run);
+        }
+    }
+    if !tail.question.is_empty() {
+        end_line(&mut writer.lines);
+        let question = question(tail, parts);
+        writer.lines.push(question.clone());
+        writer.pieces.push(Piece::question(question, count));
+    }
+    Written { pieces: writer.pieces, lines: writer.lines }
+}
+
 /// The lines of a history alone.
 pub(super) fn history(parts: &[Part]) -> Vec<String> {
     let mut writer = Writer::new(offset(parts), &|_| 0);
@@ -123,7 +144,7 @@ fn speakers(parts: &[Part]) -> Option<String> {
 fn offset(parts: &[Part]) -> i32 {
     let own = |part: &Part| match &part.body {
         Body::Message(node) => own_offset(&node.message),
-        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost => None,
+        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
     };
     parts.iter().find_map(own).unwrap_or_default()
 }
@@ -182,12 +203,33 @@ impl<'a> Writer<'a> {
                 }
                 Body::Summary { from, to, .. } => self.merged(part, *from, *to),
                 Body::Excerpt { node, bytes, text } => self.excerpt(part, node, bytes, text),
-                Body::Lost => {
-                    self.last = None;
-                    self.line(part, format!("[{}: lost]\n", capitalized(part.nodes)));
-                }
+                Body::Lost => self.gap(part, "lost"),
+                Body::Omitted => self.gap(part, "not shown"),
             }
         }
+    }
+
+    /// A line that says why messages are not there.
+    fn gap(&mut self, part: &Part, why: &str) {
+        self.last = None;
+        self.line(part, format!("[{}: {why}]\n", capitalized(part.nodes)));
+    }
+
+    /// Standing lines and recalled messages between messages of the history, which keeps its day.
+    fn beside(&mut self, parts: &[Part]) {
+        let dated = self.dated.take();
+        let (standing, recalled) = parts.split_at(parts.partition_point(|part| part.kind == PieceKind::Standing));
+        if !standing.is_empty() {
+            self.lines.push(format!("{STANDING_LEAD}\n"));
+            self.write(standing);
+        }
+        if !recalled.is_empty() {
+            self.lines.push(format!("{RECALL_LEAD}\n{FENCE_OPEN}\n"));
+            self.begin();
+            self.write(recalled);
+            self.lines.push(format!("{FENCE_CLOSE}\n"));
+        }
+        (self.last, self.dated) = (None, dated);
     }
 
     fn line(&mut self, part: &Part, text: String) {
@@ -264,12 +306,12 @@ impl<'a> Writer<'a> {
         let all = || std::iter::once(first).chain(more);
         let mut text = match &first.body {
             Body::Summary { from, .. } => self.heading(*from, None, None),
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => String::new(),
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => String::new(),
         };
         let nodes = more.last().map_or(first.nodes, |last| first.nodes.hull(last.nodes));
         let lines = |part: &Part| match &part.body {
             Body::Summary { summary, .. } => summary.body.metadata.line_count,
-            Body::Message(_) | Body::Excerpt { .. } | Body::Lost => 0,
+            Body::Message(_) | Body::Excerpt { .. } | Body::Lost | Body::Omitted => 0,
         };
         let lines: u64 = all().map(lines).sum();
         let _ = write!(text, "{}: ", capitalized(nodes));

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    Level, NodeId, NodeOutline, NodeRange, Role, SummaryId, SummaryOutline,
-    plan::{Compaction, Cut, CutPiece, PlanError, Tree, plan_compaction, plan_shrink},
+    Level, NodeId, NodeOutline, NodeRange, PlanRequest, Role, ShrinkScope, SummaryId, SummaryOutline,
+    plan::{Compaction, Cut, CutPiece, PlanError, Tree},
 };
 
 use super::Spending;
@@ -56,7 +56,7 @@ impl<'a> Replay<'a> {
 
     fn prompt(&mut self) -> Result<(), PlanError> {
         loop {
-            let due = plan_compaction(&self.tree, &self.parts.thresholds);
+            let due = self.parts.strategy.due(&self.tree);
             if due.is_empty() {
                 break;
             }
@@ -69,7 +69,7 @@ impl<'a> Replay<'a> {
             None => {
                 // The lines beside the history count as part of it.
                 let recalls = self.parts.retriever.is_some();
-                let limit = self.options.history_limit(&self.tree, QUESTION, recalls, false);
+                let limit = self.options.history_limit(&self.tree, QUESTION, recalls, 0.0);
                 self.plan(limit.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?
             }
         };
@@ -90,21 +90,22 @@ impl<'a> Replay<'a> {
         if u64::from(tokens) + self.lead > u64::from(limit) {
             return None;
         }
-        let pieces = self.tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
-        Some(Cut::new(pieces, tokens))
+        // By turns, since a prompt shares those of the one before.
+        self.parts.strategy.whole(&self.tree)?;
+        Some(Cut::new(self.tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect(), tokens))
     }
 
     /// The view of at most `budget` tokens, with summaries written for it where needed; the coarsest one where that
     /// costs more and still fits a prompt.
     fn plan(&mut self, budget: u32) -> Result<Cut, PlanError> {
         loop {
-            match self.parts.strategy.plan(&self.tree, budget, Some(&self.shown)) {
+            match self.parts.strategy.plan(&self.tree, &PlanRequest::new(budget).shown(Some(&self.shown))) {
                 Err(PlanError::BudgetTooSmall { needed, .. }) => {
-                    let smaller = plan_shrink(&self.tree, &self.parts.thresholds);
+                    let smaller = self.parts.strategy.shrink(&self.tree, ShrinkScope::All);
                     if !smaller.is_empty() {
                         self.perform(&smaller);
                     } else if u64::from(needed) + self.lead <= u64::from(self.spending.budget) {
-                        return self.parts.strategy.plan(&self.tree, needed, None);
+                        return self.parts.strategy.plan(&self.tree, &PlanRequest::new(needed));
                     } else {
                         return Err(PlanError::BudgetTooSmall { needed, budget: self.spending.budget });
                     }
@@ -127,6 +128,7 @@ impl<'a> Replay<'a> {
                 let tokens = self.tree.summary(id).map_or(0, |summary| summary.tokens);
                 u64::from(tokens) + u64::from(policy.per_summary)
             }
+            CutPiece::Omitted(_) => 0,
             CutPiece::Verbatim(run) => {
                 run.iter().map(|node| u64::from(self.tokens(node)) + u64::from(policy.per_message)).sum()
             }

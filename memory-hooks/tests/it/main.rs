@@ -9,6 +9,7 @@ mod damage;
 mod failing;
 #[cfg(test)]
 mod forks;
+mod invocation;
 #[cfg(test)]
 mod kept_out;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod replay;
 mod resummarize;
 #[cfg(test)]
 mod retelling;
+mod running;
 #[cfg(test)]
 mod scope;
 #[cfg(test)]

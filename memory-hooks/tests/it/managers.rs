@@ -6,21 +6,145 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, CompactionReport, ConversationId, ConversationManager, HookRegistry, ManagedView, ManagerError,
-    ManagerState, Message, Progress, ReduceCause, ViewRequest, WrittenBy,
-    testing::{EverythingManager, WordCounter, manager_conformance},
+    BoxFuture, CompactionReport, ConversationId, ConversationManager, HookRegistry, Level, ManagedView, ManagerError,
+    ManagerState, Message, Progress, ReduceCause, Source, ViewRequest, WrittenBy,
+    plan::{MANAGERS, PlanError, manager_named},
+    testing::{EverythingManager, ScanRetriever, WordCounter, manager_conformance},
 };
-use memory_hooks::{Memory, MemoryError, MessageAdded, PromptOptions};
+use memory_hooks::{AsOf, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
 use pollster::block_on;
 
-use crate::support::{World, chat, covered};
+use crate::support::{Manner, Scripted, World, chat, covered, id, line, nodes_of};
+
+/// A memory under the manager of this name.
+fn managed(name: &str, settings: &str) -> World {
+    let strategy = manager_named(name, settings).unwrap();
+    World::with(|builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))).strategy(strategy))
+}
 
 #[test]
-fn the_hierarchical_manager_conforms() {
-    block_on(manager_conformance(|store| {
-        let memory = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).build().unwrap();
-        Arc::clone(memory.manager())
-    }));
+fn every_manager_by_name_conforms() {
+    for name in MANAGERS {
+        block_on(manager_conformance(|store| {
+            let strategy = manager_named(name, "").unwrap();
+            let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).strategy(strategy);
+            Arc::clone(builder.build().unwrap().manager())
+        }));
+    }
+}
+
+#[test]
+fn every_manager_covers_the_conversation_turn_by_turn_and_states_itself() {
+    for name in MANAGERS.into_iter().filter(|name| *name != "none") {
+        let world = managed(name, "");
+        for part in chat(120).chunks(12) {
+            world.say(part.to_vec());
+            let options = PromptOptions::new(900);
+            let shown = block_on(world.talk.prompt("What about topic3?", &options)).unwrap();
+            assert!(shown.tokens <= 900, "{name}");
+            let nodes = block_on(world.store.conversation(&id())).unwrap().nodes;
+            assert_eq!(covered(&shown), (1..=nodes).collect::<Vec<_>>(), "{name}");
+            let again = block_on(world.talk.as_of(AsOf::View(shown.view.unwrap()))).unwrap();
+            assert_eq!(again.text(), shown.text(), "{name}: what was shown is shown again");
+        }
+        let state = block_on(world.talk.manager_state()).unwrap();
+        assert_eq!(state.manager, name);
+        assert!(state.removed_message_count > 0, "{name}: {state:?}");
+    }
+}
+
+#[test]
+fn a_window_says_what_it_leaves_out_and_writes_no_summary() {
+    let world = managed("sliding-window", r#"{"window_size": 6, "pin_first": 1}"#);
+    world.say(chat(30));
+    block_on(world.talk.compact(&())).unwrap();
+    let shown = block_on(world.talk.prompt("", &PromptOptions::new(4_000))).unwrap();
+    assert!(shown.text().contains("[Messages 2-24: not shown]\n"), "{}", shown.text());
+    assert_eq!(nodes_of(&shown, PieceKind::Message), [1, 25, 26, 27, 28, 29, 30]);
+    assert_eq!(nodes_of(&shown, PieceKind::Omitted), (2..=24).collect::<Vec<_>>());
+    assert!(world.summaries().is_empty());
+    assert_eq!(block_on(world.talk.manager_state()).unwrap().removed_message_count, 23);
+    let request = shown.messages();
+    assert!(request.messages[0].text().contains("[Messages 2-24: not shown]"), "{request:?}");
+}
+
+#[test]
+fn no_manager_shows_all_or_says_what_all_needs() {
+    let world = managed("none", "");
+    world.say(chat(30));
+    let all = block_on(world.talk.prompt("", &PromptOptions::new(4_000))).unwrap();
+    assert_eq!(nodes_of(&all, PieceKind::Message).len(), 30);
+    let refused = block_on(world.talk.prompt("", &PromptOptions::new(300))).unwrap_err();
+    assert!(
+        matches!(&refused, MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }) if *needed > 300),
+        "{refused}"
+    );
+    assert!(world.summaries().is_empty());
+}
+
+#[test]
+fn the_summarizing_manager_writes_nothing_before_a_prompt_does_not_fit() {
+    let world = managed("summarizing", "");
+    world.say(chat(40));
+    let done = block_on(world.talk.compact(&())).unwrap();
+    assert_eq!((done.summaries, world.summaries().len()), (0, 0), "nothing is due after a message");
+    block_on(world.talk.prompt("", &PromptOptions::new(4_000).history_share(1.0))).unwrap();
+    assert!(world.summaries().is_empty(), "everything fits");
+    block_on(world.talk.prompt("", &PromptOptions::new(900).history_share(1.0))).unwrap();
+    let [full, ..] = world.levels();
+    assert!((10..40).contains(&full), "some of the oldest are summarized, and not the last ten: {full}");
+    assert!(
+        world.summaries().iter().any(|summary| summary.body.level == Level::Meta),
+        "one summary of what one step took"
+    );
+}
+
+/// Trap (a): 40 messages go 40, 29, 22, … and stay at 11 for ever, with a model call each.
+#[test]
+fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
+    let summarizer = Scripted::new(Manner::Good);
+    let paid = Arc::clone(&summarizer);
+    let strategy = manager_named("summarizing", "").unwrap();
+    let world = World::with(|builder, _| builder.strategy(strategy).summarizer(paid));
+    world.say(chat(40));
+    let manager = Arc::clone(world.memory.manager());
+    let reduce = || block_on(manager.reduce(&id(), 1, Some(ReduceCause::Overflow)));
+    let mut steps = 0;
+    while reduce().is_ok() {
+        steps += 1;
+        assert!(steps < 20, "it goes on for ever");
+    }
+    let calls = summarizer.calls();
+    assert!(matches!(reduce(), Err(ManagerError::NoProgress { .. })));
+    assert_eq!(summarizer.calls(), calls, "nothing is paid for again");
+    assert_eq!(world.levels()[0], 10, "the preserved tail stands");
+}
+
+#[test]
+fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
+    let world = managed("query-aware", r#"{"recent": 4, "most": 2}"#);
+    world.say(chat(160));
+    block_on(world.talk.compact(&())).unwrap();
+    let options = PromptOptions::new(3_000).history_share(0.9);
+    for topic in [9, 63] {
+        let shown = block_on(world.talk.prompt(&format!("topic{topic}"), &options)).unwrap();
+        assert!(nodes_of(&shown, PieceKind::Message).contains(&topic), "{}", shown.text());
+        assert!(!nodes_of(&shown, PieceKind::Recalled).contains(&topic), "it is shown once");
+    }
+}
+
+#[test]
+fn the_knowledge_manager_gives_standing_lines_more_room() {
+    let always = |n: usize| Message::user(format!("Always name colour{n} when I ask about shape{n} and so on."));
+    let standing = |name: &str| {
+        let strategy = manager_named(name, "").unwrap();
+        let world = World::with(|builder, _| builder.strategy(strategy));
+        world.say((1..=60).map(always).chain((1..=120).map(|number| line(number, 40))));
+        let shown = block_on(world.talk.prompt("What of shape17?", &PromptOptions::new(2_000))).unwrap();
+        shown.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing).count()
+    };
+    let (few, many) = (standing("hierarchical"), standing("knowledge"));
+    assert!(few > 0 && many > 2 * few, "{few} and {many} standing lines");
 }
 
 /// A manager that passes every call on, and counts the messages that its hook sees.

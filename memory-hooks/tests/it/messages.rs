@@ -106,7 +106,7 @@ fn what_stands_for_older_messages_precedes_them_and_ends_at_a_breakpoint() {
         assert!(whole.contains(piece.text.trim_matches('\n')), "{}", piece.text);
     }
     // A message of the model whose number would be unknown has it before it.
-    let first_said = prompt.part(PromptPart::History).iter().find(|piece| piece.speaker.is_some()).unwrap();
+    let first_said = prompt.part(PromptPart::History).find(|piece| piece.speaker.is_some()).unwrap();
     assert!(whole.contains(&format!("[Message {}, ", first_said.nodes.unwrap().first())));
 }
 
@@ -152,6 +152,6 @@ fn every_piece_says_which_it_is_and_who_and_when() {
         assert!(piece.times.is_some() == piece.nodes.is_some(), "{piece:?}");
     }
     let parts = [PromptPart::History, PromptPart::Standing, PromptPart::Recalled, PromptPart::Question];
-    let count: usize = parts.iter().map(|part| prompt.part(*part).len()).sum();
+    let count: usize = parts.iter().map(|part| prompt.part(*part).count()).sum();
     assert_eq!(count, prompt.pieces.len());
 }

@@ -90,7 +90,7 @@ fn what_others_said_stands_under_their_title_and_days() {
 [Message B5, Max]: The train leaves from platform 9.
 ";
     assert_eq!(elsewhere(&prompt), expected);
-    let pieces = prompt.part(PromptPart::Recalled).iter().filter(|piece| piece.conversation.is_some());
+    let pieces = prompt.part(PromptPart::Recalled).filter(|piece| piece.conversation.is_some());
     let ids: Vec<_> = pieces.clone().map(Piece::id).collect();
     assert_eq!(ids, ["message 1 of model-railway", "message 1 of trip", "message 4 of trip", "message 5 of trip"]);
     assert!(pieces.clone().all(|piece| piece.kind == PieceKind::Recalled && piece.times.is_some()));

@@ -95,12 +95,22 @@ impl Assembly<'_> {
     }
 
     async fn recall(&self, shown: &[NodeRange], room: u32) -> Result<Recall, MemoryError> {
+        self.recall_for(self.tail.question, shown, room).await
+    }
+
+    /// What answers a question, within `room` tokens, without the messages that are shown.
+    pub(super) async fn recall_for(
+        &self,
+        question: &str,
+        shown: &[NodeRange],
+        room: u32,
+    ) -> Result<Recall, MemoryError> {
         let all = NodeRange::first_n(self.nodes);
         let has_more = shown != all.as_slice() || self.scope.is_some();
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && has_more) else {
             return Ok(Recall::default());
         };
-        let mut request = RecallRequest::new(self.tail.question, self.conversation, room)
+        let mut request = RecallRequest::new(question, self.conversation, room)
             .filter(self.options.filter.clone())
             .least_share(self.options.least_share)
             .per_message(self.parts.policy.per_message)
@@ -134,7 +144,7 @@ impl Assembly<'_> {
     }
 
     /// Recalled messages, without those that the history shows word for word already.
-    fn recalled_pieces(
+    pub(super) fn recalled_pieces(
         &self,
         shown: &[NodeRange],
         recall: &Recall,

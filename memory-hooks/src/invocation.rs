@@ -1,0 +1,189 @@
+//! One invocation of an agent: what its loop reports, and what the memory does at that.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use memory_core::{
+    CompactionReport, ContentBlock, ConversationId, Json, ManagerError, Message, plan::list::ProactiveCompression,
+};
+
+use crate::{
+    AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
+    BeforeToolCall, CompactionFailed, Conversation, MemoryError, SessionRestored,
+};
+
+/// The window of a model that states none, in tokens, as in Strands.
+const WINDOW: u64 = 200_000;
+
+/// From a message of a user to the model's last answer. An agent's own loop makes one and reports each step to it, so
+/// that hooks see the step and the memory keeps the conversation small.
+///
+/// Hooks before a step may change or stop it: their error is the step's. Hooks after it are all called; a failure of one
+/// is reported ([`HookFailed`](crate::HookFailed)) and stops nothing.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    conversation: Conversation,
+    model_calls: u64,
+}
+
+/// Calls of models, by conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(Mutex<HashMap<ConversationId, u64>>);
+
+impl Calls {
+    /// The number of the next call, from 1.
+    fn next(&self, conversation: &ConversationId) -> u64 {
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = calls.entry(conversation.clone()).or_default();
+        *number += 1;
+        *number
+    }
+}
+
+impl Conversation {
+    /// Reports that an agent was made that works on the conversation: as one that goes on, if it has messages.
+    ///
+    /// # Errors
+    /// When the store or a hook fails.
+    pub async fn initialize(&self) -> Result<(), MemoryError> {
+        let mut event = AgentInitialized { conversation: self.id.clone() };
+        self.parts.hooks.dispatch(&mut event).await?;
+        match self.restored().await {
+            Err(error) if error.is_not_found() => Ok(()),
+            restored => restored,
+        }
+    }
+
+    /// Reports that the conversation goes on.
+    pub(crate) async fn restored(&self) -> Result<(), MemoryError> {
+        let state = self.parts.store.conversation(&self.id).await?;
+        let (conversation, messages, last_at) = (self.id.clone(), state.nodes, state.last_at);
+        let last_at = last_at.filter(|at| at.is_known());
+        self.parts.report(SessionRestored { conversation, messages, last_at }).await;
+        Ok(())
+    }
+
+    /// Begins an invocation of an agent.
+    ///
+    /// # Errors
+    /// When a hook fails.
+    pub async fn invoke(&self) -> Result<Invocation, MemoryError> {
+        let mut event = BeforeInvocation { conversation: self.id.clone() };
+        self.parts.hooks.dispatch(&mut event).await?;
+        Ok(Invocation { conversation: self.clone(), model_calls: 0 })
+    }
+}
+
+impl Invocation {
+    /// Its conversation.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// Reports that the model is about to be called with a request of `projected_tokens`, if that is known, under a
+    /// window of so many tokens.
+    ///
+    /// Where the calls of the memory's [`per_turn`](crate::MemoryBuilder::per_turn) include this one, what is due is
+    /// done. Where the request reaches the threshold of
+    /// [`proactive_compression`](crate::MemoryBuilder::proactive_compression), the conversation is reduced below it as
+    /// far as possible; then the prompt is to be made again. Returns what was written. A failure of either is an event
+    /// ([`CompactionFailed`]), and the call goes on.
+    ///
+    /// # Errors
+    /// When a hook fails.
+    pub async fn before_model_call(
+        &mut self,
+        projected_tokens: Option<u64>,
+        window: Option<u64>,
+    ) -> Result<CompactionReport, MemoryError> {
+        let Conversation { parts, id } = &self.conversation;
+        self.model_calls += 1;
+        let call = parts.calls.next(id);
+        let mut event = BeforeModelCall { conversation: id.clone(), call, projected_tokens, window };
+        parts.hooks.dispatch(&mut event).await?;
+        let mut report = CompactionReport::default();
+        if parts.per_turn.is_due(call) {
+            report = self.contained(parts.manager.manage(id, &()).await.map_err(MemoryError::from)).await;
+        }
+        if parts.proactive.is_due(projected_tokens, window) {
+            let target = target(parts.proactive, window);
+            let reduced = parts.manager.reduce(id, target, None).await.map_err(MemoryError::from);
+            let reduced = self.contained(reduced).await;
+            report = reduced.summaries(reduced.summaries + report.summaries);
+        }
+        Ok(report)
+    }
+
+    /// The report of best effort: a failure was announced where it happened, or is announced here.
+    async fn contained(&self, done: Result<CompactionReport, MemoryError>) -> CompactionReport {
+        let Conversation { parts, id } = &self.conversation;
+        match done {
+            Ok(report) => report,
+            Err(error) => {
+                let event = CompactionFailed { conversation: id.clone(), error: error.to_string() };
+                parts.report(event).await;
+                CompactionReport::default()
+            }
+        }
+    }
+
+    /// Reports the model's answer, or why there is none.
+    pub async fn after_model_call(&self, reply: Result<&Message, String>) {
+        let Conversation { parts, id } = &self.conversation;
+        let (reply, error) = match reply {
+            Ok(reply) => (Some(reply.clone()), None),
+            Err(error) => (None, Some(error)),
+        };
+        parts.report(AfterModelCall { conversation: id.clone(), call: self.model_calls, reply, error }).await;
+    }
+
+    /// Reports that a tool is about to be called; returns the arguments, which hooks may have changed.
+    ///
+    /// # Errors
+    /// When a hook fails: the tool is not to be called.
+    pub async fn before_tool_call(&self, call: &str, name: &str, input: Json) -> Result<Json, MemoryError> {
+        let Conversation { parts, id } = &self.conversation;
+        let (call, name) = (call.to_owned(), name.to_owned());
+        let mut event = BeforeToolCall { conversation: id.clone(), id: call, name, input };
+        parts.hooks.dispatch(&mut event).await?;
+        Ok(event.input)
+    }
+
+    /// Reports what a tool returned; returns the block to append, whose contents hooks may have changed.
+    pub async fn after_tool_call(&self, call: &str, content: Vec<ContentBlock>, is_error: bool) -> ContentBlock {
+        let Conversation { parts, id } = &self.conversation;
+        let event = AfterToolCall { conversation: id.clone(), id: call.to_owned(), content, is_error };
+        let AfterToolCall { id, content, is_error, .. } = parts.report(event).await;
+        ContentBlock::ToolResult { tool_use_id: id, content, is_error }
+    }
+
+    /// Ends the invocation, whether or not the model answered, and does what is due.
+    ///
+    /// # Errors
+    /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
+    pub async fn end(self) -> Result<CompactionReport, MemoryError> {
+        let Conversation { parts, id } = &self.conversation;
+        let managed = parts.manager.manage(id, &()).await;
+        parts.report(AfterInvocation { conversation: id.clone(), model_calls: self.model_calls }).await;
+        match managed {
+            // An agent that failed before it said anything has nothing to keep small.
+            Err(ManagerError::Store(error)) if error.is_not_found() => Ok(CompactionReport::default()),
+            managed => Ok(managed?),
+        }
+    }
+}
+
+/// The tokens below which a request is not due to be reduced.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a share of a window"
+)]
+fn target(proactive: ProactiveCompression, window: Option<u64>) -> u32 {
+    let window = window.filter(|window| *window > 0).unwrap_or(WINDOW);
+    (proactive.threshold().unwrap_or(1.0) * window as f64) as u32
+}

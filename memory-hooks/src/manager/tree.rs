@@ -1,0 +1,111 @@
+//! The manager of the summary tree: a strategy decides, and this does the work.
+
+use std::sync::Arc;
+
+use memory_core::{
+    BoxFuture, CompactionReport, ConversationId, ConversationManager, ManagedView, ManagerError, ManagerState, Message,
+    Notice, Progress, ReduceCause, ShrinkScope, ViewRequest, WrittenBy,
+};
+
+use super::{compacting, history};
+use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
+
+/// The manager whose decisions are those of the memory's [`ContextStrategy`](memory_core::ContextStrategy).
+///
+/// Summaries are events of the log, so everything that it knows follows from the log: its state is a name and a count,
+/// and restoring it puts no message before those of the log.
+#[derive(Debug)]
+pub(crate) struct TreeManager {
+    ports: Arc<Ports>,
+}
+
+impl TreeManager {
+    pub(crate) fn new(ports: Arc<Ports>) -> Self {
+        Self { ports }
+    }
+
+    async fn view_of(&self, request: &ViewRequest<'_>) -> Result<ManagedView, MemoryError> {
+        let ports = &self.ports;
+        if !request.manages {
+            let snapshot = Snapshot::read(ports, request.conversation).await?;
+            return history::view(ports, request, snapshot, Vec::new()).await;
+        }
+        // Compaction by the thresholds is best effort: without it the prompt is coarser or a later step fails.
+        let (snapshot, notices) = match compacting::compact(ports, request.conversation, &()).await {
+            Ok((report, snapshot)) => {
+                (snapshot, report.is_left_to_another.then_some(Notice::CompactionElsewhere).into_iter().collect())
+            }
+            Err(error) => (Snapshot::read(ports, request.conversation).await?, vec![history::failed(&error)]),
+        };
+        history::view(ports, request, snapshot, notices).await
+    }
+
+    fn error(&self, error: MemoryError) -> ManagerError {
+        error.of_manager(self.identity())
+    }
+}
+
+impl ConversationManager for TreeManager {
+    fn identity(&self) -> WrittenBy {
+        self.ports.strategy.identity()
+    }
+
+    fn manage<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
+        Box::pin(async move {
+            let compacted = compacting::compact(&self.ports, conversation, progress).await;
+            Ok(compacted.map_err(|error| self.error(error))?.0)
+        })
+    }
+
+    fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>> {
+        Box::pin(async move { self.view_of(request).await.map_err(|error| self.error(error)) })
+    }
+
+    fn reduce<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        tokens: u32,
+        cause: Option<ReduceCause>,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
+        Box::pin(async move {
+            let shrunk = compacting::shrink(&self.ports, conversation, tokens, ShrinkScope::All).await;
+            let report = match shrunk {
+                Ok((report, _)) => report,
+                // The failure was announced to the hooks.
+                Err(error) if cause.is_none() => {
+                    tracing::debug!(%conversation, %error, "not reduced");
+                    return Ok(CompactionReport::default());
+                }
+                Err(error) => return Err(self.error(error)),
+            };
+            let CompactionReport { tokens_before: before, tokens_after: after, .. } = report;
+            if cause.is_some() && after >= before && after > tokens {
+                return Err(ManagerError::NoProgress { before, after });
+            }
+            Ok(report)
+        })
+    }
+
+    fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>> {
+        Box::pin(async move {
+            let tree = Snapshot::read(&self.ports, conversation).await?.tree;
+            Ok(ManagerState::new(self.identity(), self.ports.strategy.removed(&tree)))
+        })
+    }
+
+    fn restore<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        state: &'a ManagerState,
+    ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>> {
+        Box::pin(async move {
+            state.check(&self.identity())?;
+            self.ports.store.conversation(conversation).await?;
+            Ok(Vec::new())
+        })
+    }
+}

@@ -1,0 +1,355 @@
+//! The prompt of an agent that runs turn by turn: it keeps what it showed, so that a provider's cache can be read.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use memory_core::{
+    ConversationId, Losses, ManagedView, ManagerError, Node, NodeId, NodeRange, Notice, View, ViewId, ViewPiece,
+    ViewRequest, plan::PlanError,
+};
+
+use super::{Assembly, part};
+use crate::{
+    MemoryError, RecallUsed,
+    parts::Parts,
+    prompt::{PieceKind, Prompt, PromptOptions, options::share_of, past::rebuild, standing},
+    render::{self, Body, Layout, Part, Tail},
+    shorten,
+    snapshot_cache::Snapshot,
+};
+
+/// The share of the budget that a question asked aside finds free; otherwise the window moves for it.
+const ASIDE: f32 = 0.25;
+/// How many of the last recorded views are looked at for the last window of an earlier process.
+const LOOKED_AT: u64 = 8;
+
+/// What a running agent was shown last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Window {
+    /// The history, with what was recalled for a message of the user before that message.
+    shown: Vec<Part>,
+    /// How many messages it represents.
+    nodes: u64,
+    /// The last message of the user that was recalled for.
+    asked: Option<NodeId>,
+    /// The most tokens of a text or a tool result; longer ones are shown by head and tail.
+    longest_result: Option<u32>,
+}
+
+impl Window {
+    /// The window of a prompt that [`turn`] gave.
+    pub(crate) fn of(prompt: &Prompt) -> Self {
+        let asked = last_asking(&prompt.parts).map(|(_, node)| node.id);
+        Self { shown: prompt.parts.clone(), nodes: prompt.nodes, asked, longest_result: prompt.longest_result }
+    }
+}
+
+/// The prompt for the next call of the model.
+///
+/// What was shown before is shown again, followed by the messages since. For a message of the user among these, the last
+/// one, messages are recalled that are not visible, once. When it does not fit any more, the window moves: the manager's
+/// view within a share of the budget takes its place, without what was recalled before.
+pub(crate) async fn turn(
+    parts: &Parts,
+    conversation: &ConversationId,
+    options: &PromptOptions,
+) -> Result<Prompt, MemoryError> {
+    let mut running = Running::begin(parts, conversation, options, "").await?;
+    let window = running.next().await?;
+    let prompt = running.prompt(&window, Vec::new());
+    parts.snapshots.keep_window(conversation, Arc::new(window));
+    Ok(running.finish(prompt).await)
+}
+
+/// The prompt for a question that is asked aside: what the agent is shown, what is recalled for the question, and the
+/// question. It leaves nothing that changes a later prompt.
+pub(crate) async fn aside(
+    parts: &Parts,
+    conversation: &ConversationId,
+    question: &str,
+    options: &PromptOptions,
+) -> Result<Prompt, MemoryError> {
+    let mut running = Running::begin(parts, conversation, options, question).await?;
+    let mut window = running.next().await?;
+    let free = options.budget.saturating_sub(running.tokens(&window));
+    if free < share_of(options.budget, ASIDE) {
+        // What is due is left to the agent's own turns.
+        running.manages = false;
+        window = running.moved().await?;
+    }
+    let mut recalled = running.recall(&window, question, options.budget).await?;
+    let mut prompt = running.prompt(&window, recalled.clone());
+    while prompt.tokens > options.budget && recalled.pop().is_some() {
+        prompt = running.prompt(&window, recalled.clone());
+    }
+    if prompt.tokens > options.budget {
+        return Err(PlanError::BudgetTooSmall { needed: prompt.tokens, budget: options.budget }.into());
+    }
+    running.recalled = recalled.iter().map(|part| part.nodes).collect();
+    Ok(running.finish(prompt).await)
+}
+
+struct Running<'a> {
+    assembly: Assembly<'a>,
+    layout: Layout,
+    notices: Vec<Notice>,
+    /// What was recalled for this prompt.
+    recalled: Vec<NodeRange>,
+    /// Whether what is due is done where the window moves.
+    manages: bool,
+}
+
+impl<'a> Running<'a> {
+    async fn begin(
+        parts: &'a Parts,
+        conversation: &'a ConversationId,
+        options: &PromptOptions,
+        question: &'a str,
+    ) -> Result<Self, MemoryError> {
+        let snapshot = Snapshot::read(parts, conversation).await?;
+        let now = options.now.unwrap_or_else(|| snapshot.tree.last_time());
+        let (nodes, full_tokens) = (snapshot.tree.total(), snapshot.tree.tokens());
+        let standing_lines = standing::lines(parts, conversation, &snapshot).await?;
+        let assembly = Assembly {
+            parts,
+            conversation,
+            scope: None,
+            tail: Tail { question, now },
+            question_tokens: 0,
+            options: options.clone(),
+            longest_result: None,
+            snapshot,
+            nodes,
+            full_tokens,
+            standing_lines,
+            notices: Vec::new(),
+        };
+        let layout = Layout::running(options.now);
+        Ok(Self { assembly, layout, notices: Vec::new(), recalled: Vec::new(), manages: true })
+    }
+
+    /// Reports what was recalled.
+    async fn finish(self, mut prompt: Prompt) -> Prompt {
+        prompt.notices = self.notices;
+        let nodes = NodeRange::merge(self.recalled);
+        if !nodes.is_empty() {
+            let conversation = self.assembly.conversation.clone();
+            self.assembly.parts.report(RecallUsed { conversation, nodes }).await;
+        }
+        prompt
+    }
+
+    /// What is shown now: the last window with what came since, or a new one where that does not fit.
+    async fn next(&mut self) -> Result<Window, MemoryError> {
+        if let Some(kept) = self.kept().await? {
+            let window = self.grown(kept).await?;
+            let window = self.asking(window).await?;
+            if self.tokens(&window) <= self.assembly.options.budget {
+                return Ok(window);
+            }
+            tracing::debug!(conversation = %self.assembly.conversation, "the window of a running agent moves");
+        }
+        self.moved().await
+    }
+
+    /// The last window of this process, or else of an earlier one, if the conversation still has its messages.
+    async fn kept(&self) -> Result<Option<Window>, MemoryError> {
+        let Assembly { parts, conversation, nodes, .. } = &self.assembly;
+        let window = match parts.snapshots.window(conversation) {
+            Some(window) => Some(Window::clone(&window)),
+            None => self.recorded().await?,
+        };
+        Ok(window.filter(|window| window.nodes <= *nodes))
+    }
+
+    /// The window of the last view of a running agent that was recorded, if it can be shown again.
+    async fn recorded(&self) -> Result<Option<Window>, MemoryError> {
+        let Assembly { parts, conversation, .. } = &self.assembly;
+        let state = parts.store.conversation(conversation).await?;
+        let first = ViewId::new(state.views.saturating_sub(LOOKED_AT - 1).max(1));
+        let Some((first, last)) = first.zip(ViewId::new(state.views)) else { return Ok(None) };
+        let views = parts.store.views(conversation, first, last).await?;
+        let is_turn = |view: &View| {
+            let layout = Layout::of_version(view.body.layout);
+            layout.is_some_and(Layout::is_running) && view.body.question.is_empty()
+        };
+        let Some(view) = views.into_iter().rfind(is_turn) else { return Ok(None) };
+        match rebuild(parts, conversation, view).await {
+            Ok(prompt) => Ok(Some(Window::of(&prompt))),
+            // Something of it is gone: a new window begins.
+            Err(MemoryError::View(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A window with the messages since, word for word.
+    async fn grown(&mut self, mut window: Window) -> Result<Window, MemoryError> {
+        let since = NodeId::new(window.nodes + 1).zip(NodeId::new(self.assembly.nodes));
+        let Some(since) = since.and_then(|(first, last)| NodeRange::new(first, last)) else { return Ok(window) };
+        let read = self.assembly.parts.store.readable_nodes(self.assembly.conversation, since).await?;
+        let longest = window.longest_result;
+        let part = |node| Part::message(PieceKind::Message, self.cut(node, longest), "said since".to_owned());
+        let lost = |nodes: &NodeRange| Part::lost(*nodes, "it cannot be read any more");
+        let mut new: Vec<_> = read.nodes.into_iter().map(part).chain(read.losses.runs().iter().map(lost)).collect();
+        new.sort_by_key(|part| part.nodes);
+        self.note(&read.losses);
+        window.shown.extend(new);
+        window.nodes = self.assembly.nodes;
+        Ok(window)
+    }
+
+    /// A message as it is shown under the limit of a window, whichever turn it is of, since turns pass.
+    fn cut(&self, node: Node, longest: Option<u32>) -> Node {
+        shorten::shortened(node, longest, true, self.assembly.parts.counter.as_ref())
+    }
+
+    /// A window with what is recalled for the last message of the user, if that was not done before.
+    async fn asking(&mut self, mut window: Window) -> Result<Window, MemoryError> {
+        let Some((at, node)) = last_asking(&window.shown) else { return Ok(window) };
+        let (asking, question) = (node.id, node.message.text());
+        if window.asked >= Some(asking) {
+            return Ok(window);
+        }
+        window.asked = Some(asking);
+        let most = share_of(self.assembly.options.budget, self.assembly.options.turn_share);
+        let before = self.tokens(&window);
+        let room = self.assembly.options.budget.saturating_sub(before).min(most);
+        let recalled = self.recall(&window, &question, room).await?;
+        self.recalled = recalled.iter().map(|part| part.nodes).collect();
+        window.shown.splice(at..at, recalled);
+        Ok(window)
+    }
+
+    /// What is worth recalling for a question beside a window, in order, within `room` tokens.
+    async fn recall(&mut self, window: &Window, question: &str, room: u32) -> Result<Vec<Part>, MemoryError> {
+        let free = self.assembly.options.budget.saturating_sub(self.tokens(window));
+        let frame = self.assembly.count(&render::recall_frame());
+        let question_tokens = self.assembly.count(&render::question_lines(&self.assembly.tail, &window.shown));
+        let room = room.min(free.saturating_sub(question_tokens)).saturating_sub(frame);
+        if question.trim().is_empty() || room == 0 {
+            return Ok(Vec::new());
+        }
+        let visible = visible(&window.shown);
+        let recall = self.assembly.recall_for(question, &visible, room).await?;
+        self.note(&recall.losses);
+        self.notices.extend(recall.notices.iter().cloned());
+        let mut recalled = self.assembly.recalled_pieces(&visible, &recall, &BTreeMap::new());
+        recalled.iter_mut().for_each(|part| self.cut_part(part, window.longest_result));
+        recalled.sort_by_key(|part| part.nodes);
+        Ok(recalled)
+    }
+
+    /// A new window: the manager's view within its share of the budget, or everything where that leaves room to grow.
+    async fn moved(&mut self) -> Result<Window, MemoryError> {
+        let PromptOptions { budget, window_floor, turn_share, .. } = self.assembly.options;
+        let reserve = share_of(budget, turn_share).saturating_mul(2);
+        let mut window = self.view(budget.saturating_sub(reserve), share_of(budget, window_floor)).await?;
+        let is_whole = window.shown.iter().all(|part| part.kind == PieceKind::Message);
+        if !is_whole {
+            let room = budget.saturating_sub(self.tokens(&window));
+            let (lines, _) = self.assembly.standing(&visible(&window.shown), room).await?;
+            let at = window.shown.iter().rposition(|part| !matches!(part.kind, PieceKind::Message));
+            let at = at.map_or(0, |last| last + 1);
+            if at < window.shown.len() {
+                window.shown.splice(at..at, lines);
+            }
+        }
+        let window = self.asking(window).await?;
+        let needed = self.tokens(&window);
+        if needed > budget {
+            return Err(PlanError::BudgetTooSmall { needed, budget }.into());
+        }
+        Ok(window)
+    }
+
+    /// The manager's view: everything word for word within `whole` tokens, otherwise a cut of at most `floor`; where the
+    /// smallest is larger, it may have all of the budget.
+    async fn view(&mut self, whole: u32, floor: u32) -> Result<Window, MemoryError> {
+        let budget = self.assembly.options.budget;
+        let tree = &self.assembly.snapshot.tree;
+        let all = NodeRange::first_n(tree.total()).map_or(0, |all| tree.words_of(all));
+        let wider = floor / 2 + budget / 2;
+        let budgets = if all <= u64::from(whole) { [whole, wider, budget] } else { [floor, wider, budget] };
+        let mut refused = None;
+        for budget in budgets {
+            match self.view_within(budget).await {
+                Ok(window) => return Ok(window),
+                Err(MemoryError::Plan(error)) => refused = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refused.unwrap_or(PlanError::BudgetTooSmall { needed: u32::MAX, budget }).into())
+    }
+
+    async fn view_within(&mut self, budget: u32) -> Result<Window, MemoryError> {
+        let (parts, conversation) = (self.assembly.parts, self.assembly.conversation);
+        let manages = self.manages && !parts.queue.enqueue(conversation);
+        let (layout, tail, snapshot) = (self.layout, self.assembly.tail, &self.assembly.snapshot);
+        let tokens_of = |pieces: &[ViewPiece]| {
+            let shown: Vec<_> = pieces.iter().cloned().map(|piece| part(piece, snapshot)).collect();
+            let written = layout.write(&shown, &tail, &|text| parts.count(text));
+            parts.counts.count_parts(&written.lines, parts.counter.as_ref())
+        };
+        let request = ViewRequest::new(conversation, budget, &tokens_of).question(tail.question).manages(manages);
+        let view = match parts.manager.view(&request).await {
+            Err(ManagerError::Plan(error)) => return Err(error.into()),
+            view => view?,
+        };
+        let ManagedView { nodes, pieces, longest_result, losses, notices, .. } = view;
+        self.assembly.snapshot = Snapshot::read(parts, conversation).await?;
+        self.note(&losses);
+        self.notices.extend(notices);
+        let mut shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &self.assembly.snapshot)).collect();
+        for part in shown.iter_mut().filter(|part| longest_result.is_some() && part.kind == PieceKind::Message) {
+            // From the whole message, so that a shortened one is not shortened again.
+            let read = parts.store.readable_nodes(conversation, part.nodes).await?;
+            let Some(node) = read.nodes.into_iter().next() else { continue };
+            part.body = Body::Message(Box::new(self.cut(node, longest_result)));
+        }
+        Ok(Window { shown, nodes, asked: None, longest_result })
+    }
+
+    fn cut_part(&self, part: &mut Part, longest: Option<u32>) {
+        if let Body::Message(node) = &mut part.body {
+            **node = self.cut(Node::clone(node), longest);
+        }
+    }
+
+    fn note(&mut self, losses: &Losses) {
+        self.notices.extend(losses.notice(self.assembly.conversation));
+    }
+
+    fn tokens(&self, window: &Window) -> u32 {
+        let parts = self.assembly.parts;
+        let written = self.layout.write(&window.shown, &self.assembly.tail, &|text| parts.count(text));
+        parts.counts.count_parts(&written.lines, parts.counter.as_ref())
+    }
+
+    /// Renders a window, and what is recalled for a question after it.
+    fn prompt(&self, window: &Window, recalled: Vec<Part>) -> Prompt {
+        let mut shown = window.shown.clone();
+        shown.extend(recalled);
+        let mut prompt = self.assembly.written(shown, self.layout);
+        prompt.nodes = window.nodes;
+        prompt.longest_result = window.longest_result;
+        prompt
+    }
+}
+
+/// The last message of the user in the history that begins a prompt, and its place.
+fn last_asking(shown: &[Part]) -> Option<(usize, &Node)> {
+    let asks = |part: &'_ Part| match &part.body {
+        Body::Message(node) => part.kind == PieceKind::Message && node.message.begins_prompt(),
+        Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => false,
+    };
+    let at = shown.iter().rposition(asks)?;
+    match &shown.get(at)?.body {
+        Body::Message(node) => Some((at, node)),
+        _ => None,
+    }
+}
+
+/// The messages of the conversation that are shown word for word.
+fn visible(shown: &[Part]) -> Vec<NodeRange> {
+    let messages = shown.iter().filter(|part| matches!(part.kind, PieceKind::Message | PieceKind::Recalled));
+    NodeRange::merge(messages.map(|part| part.nodes).collect())
+}

@@ -1,0 +1,185 @@
+//! The prompts of an agent that runs turn by turn.
+
+use std::sync::Arc;
+
+use memory_core::{ContentBlock, Message, Role, Store, testing::ScanRetriever};
+use memory_hooks::{AsOf, PieceKind, Prompt, PromptOptions, RecallUsed};
+use pollster::block_on;
+
+use crate::support::{World, calls, chat, covered, id, line, nodes_of, results};
+
+const OPTIONS: PromptOptionsOf = PromptOptionsOf { budget: 2_000 };
+
+struct PromptOptionsOf {
+    budget: u32,
+}
+
+impl PromptOptionsOf {
+    fn get(&self) -> PromptOptions {
+        PromptOptions::new(self.budget)
+    }
+}
+
+fn turn(world: &World) -> Prompt {
+    block_on(world.talk.turn(&OPTIONS.get())).unwrap()
+}
+
+/// A user asks about an earlier topic at every fifth turn.
+fn question(number: usize) -> Message {
+    if number % 10 == 1 && number > 20 {
+        return Message::user(format!("Message {number}: what was topic{} about again?", number / 2));
+    }
+    line(number, 20)
+}
+
+/// An agent of so many turns; its prompts.
+fn run(world: &World, turns: usize) -> Vec<Prompt> {
+    let mut prompts = Vec::new();
+    for number in (1..).step_by(2).take(turns) {
+        world.say([question(number)]);
+        prompts.push(turn(world));
+        world.say([line(number + 1, 20)]);
+    }
+    prompts
+}
+
+/// The invariant **Stable prefix**, recall included.
+#[test]
+fn stable_prefix_a_prompt_begins_with_all_of_the_one_before_until_the_window_moves() {
+    let world = World::new();
+    let prompts = run(&world, 120);
+    let moves = prompts.windows(2).filter(|pair| !pair[1].text().starts_with(pair[0].text())).count();
+    assert!(prompts.iter().all(|prompt| prompt.tokens <= 2_000));
+    assert!((1..=12).contains(&moves), "{moves} moves in 120 turns: the window moves in batches");
+    let recalled = prompts.iter().filter(|prompt| prompt.recalled_tokens() > 0).count();
+    assert!(recalled > 20, "what was recalled stays: it is in {recalled} prompts");
+    for (turn, prompt) in prompts.iter().enumerate() {
+        assert_eq!(covered(prompt), (1..=2 * turn as u64 + 1).collect::<Vec<_>>(), "every message once");
+    }
+}
+
+#[test]
+fn what_is_recalled_stands_before_its_message_and_never_repeats_what_is_visible() {
+    let world = World::new();
+    for prompt in run(&world, 60) {
+        let shown: Vec<_> =
+            prompt.pieces.iter().map(|piece| (piece.kind, piece.nodes.unwrap().first().get())).collect();
+        let mut words: Vec<_> = prompt.verbatim().iter().flat_map(|run| run.iter()).collect();
+        let pieces =
+            prompt.pieces.iter().filter(|piece| matches!(piece.kind, PieceKind::Message | PieceKind::Recalled));
+        assert_eq!(words.len(), pieces.count(), "a message is shown word for word once: {shown:?}");
+        words.dedup();
+        for pair in shown.windows(2) {
+            if pair[0].0 == PieceKind::Recalled && pair[1].0 == PieceKind::Message {
+                assert!(pair[1].1 % 2 == 1, "it stands before a message of the user: {shown:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn results_of_tools_are_not_recalled_for() {
+    let world = World::new();
+    world.say(chat(30));
+    world.say([Message::user("Read the file about topic3, please.")]);
+    let asked = turn(&world);
+    world.say([calls(&["a"]), results(&["a"], "topic5 topic7 topic9 are in the file")]);
+    let answered = turn(&world);
+    assert!(answered.text().starts_with(asked.text()));
+    assert_eq!(nodes_of(&answered, PieceKind::Recalled), nodes_of(&asked, PieceKind::Recalled));
+}
+
+#[test]
+fn a_window_is_shown_again_and_goes_on_in_another_process() {
+    let world = World::new();
+    let prompts = run(&world, 55);
+    for prompt in &prompts {
+        let again = block_on(world.talk.as_of(AsOf::View(prompt.view.unwrap()))).unwrap();
+        assert_eq!(again.text(), prompt.text());
+        assert_eq!(again.pieces.len(), prompt.pieces.len());
+    }
+    world.say([question(111)]);
+    let other =
+        World::over(Arc::clone(&world.store), |builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))));
+    let here = turn(&world);
+    let there = turn(&other);
+    assert_eq!(here.text(), there.text(), "the window was recorded");
+}
+
+#[test]
+fn a_question_asked_aside_changes_no_later_prompt() {
+    let [world, other] = [World::new(), World::new()];
+    run(&world, 40);
+    run(&other, 40);
+    let aside = block_on(world.talk.aside("What about topic5?", &OPTIONS.get())).unwrap();
+    assert!(
+        aside.tokens <= 2_000 && aside.text().ends_with("Current question: What about topic5?"),
+        "{}",
+        aside.text()
+    );
+    let shown = [PieceKind::Message, PieceKind::Recalled].map(|kind| nodes_of(&aside, kind)).concat();
+    assert!(shown.contains(&5), "{}", aside.text());
+    let again = block_on(world.talk.as_of(AsOf::View(aside.view.unwrap()))).unwrap();
+    assert_eq!(again.text(), aside.text());
+    world.say([question(81)]);
+    other.say([question(81)]);
+    assert_eq!(turn(&world).text(), turn(&other).text());
+}
+
+#[test]
+fn the_messages_of_a_turn_begin_with_those_of_the_turn_before() {
+    let world = World::new();
+    let prompts = run(&world, 60);
+    let mut with_recall = 0;
+    for pair in prompts.windows(2) {
+        let [before, after] = [&pair[0], &pair[1]].map(|prompt| prompt.messages());
+        if !pair[1].text().starts_with(pair[0].text()) {
+            continue;
+        }
+        let said = before.messages.len();
+        assert_eq!(before.messages[..said - 1], after.messages[..said - 1]);
+        let [last, same] = [&before.messages[said - 1], &after.messages[said - 1]];
+        assert_eq!(last.role, Role::User);
+        assert!(same.content.starts_with(&last.content), "{last:?} {same:?}");
+        assert_eq!(before.breakpoints.last().map(|end| end.message), Some(said - 1), "the end is cached");
+        with_recall += usize::from(last.text().contains("---Previous Context---"));
+    }
+    assert!(with_recall > 0, "what was recalled is in the message of the user that asked");
+}
+
+#[test]
+fn a_window_that_overflows_shrinks_and_stays_small() {
+    let world = World::new();
+    world.say(chat(20));
+    world.say([Message::user("Read all of it."), calls(&["a"]), results(&["a"], &"row ".repeat(1_500))]);
+    let options = OPTIONS.get();
+    let whole = turn(&world);
+    let smaller = block_on(world.talk.reduce(&whole, &options)).unwrap();
+    assert!(smaller.tokens < whole.tokens, "{} of {}", smaller.tokens, whole.tokens);
+    let next = turn(&world);
+    assert_eq!(next.text(), smaller.text(), "the next turn shows what did fit");
+    let smallest = block_on(world.talk.reduce(&smaller, &options)).unwrap();
+    assert!(smallest.tokens < smaller.tokens);
+    let result = block_on(world.store.node(&id(), memory_core::NodeId::new(23).unwrap())).unwrap();
+    let ContentBlock::ToolResult { content, .. } = &result.message.content[0] else { panic!("a result") };
+    assert_eq!(content[0].text().split_whitespace().count(), 1_500, "the log keeps it whole");
+}
+
+#[test]
+fn recall_of_a_turn_is_reported_once() {
+    let seen: Arc<std::sync::Mutex<Vec<RecallUsed>>> = Arc::default();
+    let world = World::with(|builder, store| {
+        let mut hooks = memory_hooks::HookRegistry::new();
+        let seen = Arc::clone(&seen);
+        hooks.listen("seen", move |event: &RecallUsed| seen.lock().unwrap().push(event.clone()));
+        builder.retriever(Arc::new(ScanRetriever::new(store))).hooks(hooks)
+    });
+    let prompts = run(&world, 60);
+    // The window may move once for the last message.
+    turn(&world);
+    let told = seen.lock().unwrap().len();
+    turn(&world);
+    assert_eq!(seen.lock().unwrap().len(), told, "nothing new was recalled");
+    let recalled = prompts.iter().filter(|prompt| prompt.recalled_tokens() > 0).count();
+    assert!(told > 0 && told < recalled, "{told} events, {recalled} prompts that show something recalled");
+}
