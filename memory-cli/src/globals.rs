@@ -93,6 +93,28 @@ pub(crate) struct GlobalArgs {
         default_value = "fastest"
     )]
     vectors: Vectors,
+    /// What decides which summaries are written and what a model is shown: hierarchical, none, sliding-window, summarizing,
+    /// semantic-summarizing, tiered, importance-window, query-aware or knowledge
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "MEMORY_MANAGER",
+        hide_env_values = true,
+        default_value = Config::DEFAULT_MANAGER
+    )]
+    manager: String,
+    /// The settings of the manager, as a JSON object
+    #[arg(
+        long,
+        global = true,
+        value_name = "JSON",
+        env = "MEMORY_MANAGER_SETTINGS",
+        hide_env_values = true,
+        default_value = "",
+        hide_default_value = true
+    )]
+    manager_settings: String,
     /// The strategy that writes summaries: built in or a plugin
     #[arg(
         long,
@@ -211,6 +233,8 @@ impl Globals {
         config.min_score = self.args.min_score;
         config.embedding_cache_bytes = u64::from(self.args.embedding_cache_mb) << 20;
         config.vectors = self.args.vectors.into();
+        config.manager.clone_from(&self.args.manager);
+        config.manager_settings.clone_from(&self.args.manager_settings);
         config.summarizer.clone_from(&self.args.summarizer);
         config.scorer.clone_from(&self.args.scorer);
         config.configurations.clone_from(&self.configurations);

@@ -175,6 +175,22 @@ impl Conversation {
         block_on(self.0.prompt_with(question, options))
     }
 
+    /// As [`Conversation::turn`](crate::Conversation::turn).
+    ///
+    /// # Errors
+    /// When no view fits the budget, or a part fails.
+    pub fn turn(&self, options: &PromptOptions) -> Result<Prompt, Error> {
+        block_on(self.0.turn(options))
+    }
+
+    /// As [`Conversation::aside`](crate::Conversation::aside).
+    ///
+    /// # Errors
+    /// When no view fits the budget, or a part fails.
+    pub fn aside(&self, question: &str, options: &PromptOptions) -> Result<Prompt, Error> {
+        block_on(self.0.aside(question, options))
+    }
+
     /// As [`Conversation::reduce`](crate::Conversation::reduce).
     ///
     /// # Errors

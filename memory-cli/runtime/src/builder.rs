@@ -3,8 +3,12 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use memory_core::{
-    Clock, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer, TokenCounter,
-    plan::Thresholds,
+    Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
+    TokenCounter,
+    plan::{
+        Thresholds,
+        list::{PerTurn, ProactiveCompression},
+    },
 };
 use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions};
 
@@ -35,8 +39,11 @@ pub struct Builder {
     token_counter: Option<Arc<dyn TokenCounter>>,
     clock: Option<Arc<dyn Clock>>,
     thresholds: Option<Thresholds>,
+    strategy: Option<Arc<dyn ContextStrategy>>,
     manager: Option<MakeManager>,
     hooks: HookRegistry,
+    proactive: ProactiveCompression,
+    per_turn: PerTurn,
     recall_hook: Option<RecallHookOptions>,
     background: bool,
 }
@@ -70,8 +77,11 @@ impl Builder {
             token_counter: None,
             clock: None,
             thresholds: None,
+            strategy: None,
             manager: None,
             hooks: HookRegistry::new(),
+            proactive: ProactiveCompression::OFF,
+            per_turn: PerTurn::Off,
             recall_hook: None,
             background: true,
         }
@@ -113,7 +123,15 @@ impl Builder {
         self
     }
 
-    /// Sets when compaction starts and stops.
+    /// Sets the manager by its type, such as [`TieredView`](memory_core::plan::TieredView), in place of the one that the
+    /// configuration names.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// Sets when compaction of the default manager starts and stops.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = Some(thresholds);
@@ -132,6 +150,21 @@ impl Builder {
         self
     }
 
+    /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by default.
+    /// It takes effect in [`Invocation::before_model_call`](crate::Invocation::before_model_call).
+    #[must_use]
+    pub fn proactive_compression(mut self, proactive: ProactiveCompression) -> Self {
+        self.proactive = proactive;
+        self
+    }
+
+    /// Sets before which calls of a model what is due for a conversation is done; before none by default.
+    #[must_use]
+    pub fn per_turn(mut self, per_turn: PerTurn) -> Self {
+        self.per_turn = per_turn;
+        self
+    }
+
     /// Sets the hooks, which run on the threads of the memory. [`MessageAdded`](crate::MessageAdded) is passed by
     /// [`Conversation::add_message`](crate::Conversation::add_message) alone; what a hook changes is in the outgoing copy
     /// that it returns, and in no later prompt, since the log keeps what was said.
@@ -142,7 +175,8 @@ impl Builder {
     }
 
     /// Adds what was said before to a user's outgoing message ([`RecallHook`]), after all other hooks: for a program that
-    /// sends whole conversations to its model, and no prompts of this memory. It is off by default.
+    /// sends whole conversations to its model, and no prompts of this memory. It is off by default, and on under the manager
+    /// `semantic-summarizing`.
     #[must_use]
     pub fn recall_hook(mut self, options: RecallHookOptions) -> Self {
         self.recall_hook = Some(options);
@@ -189,16 +223,18 @@ impl Builder {
         store: &Arc<dyn Store>,
         retriever: &Arc<dyn Retriever>,
     ) -> MemoryBuilder {
-        if let Some(options) = self.recall_hook {
+        let semantic = self.config.is_semantic().then(RecallHookOptions::default);
+        if let Some(options) = self.recall_hook.or(semantic) {
             self.hooks.provide(Arc::new(RecallHook::new(Arc::clone(store), Arc::clone(retriever), options)));
         }
-        let memory = memory.hooks(self.hooks);
+        let memory = memory.hooks(self.hooks).proactive_compression(self.proactive).per_turn(self.per_turn);
         let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
         let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);
         let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);
         let memory = self.scorer.into_iter().fold(memory, MemoryBuilder::scorer);
         let memory = self.token_counter.into_iter().fold(memory, MemoryBuilder::token_counter);
         let memory = self.clock.into_iter().fold(memory, MemoryBuilder::clock);
+        let memory = self.strategy.into_iter().fold(memory, MemoryBuilder::strategy);
         self.thresholds.into_iter().fold(memory, MemoryBuilder::thresholds)
     }
 }

@@ -22,6 +22,11 @@ pub struct Config {
     pub vectors: Method,
     /// How many bits of token vectors are kept for late interaction; `None` to keep no token vectors.
     pub tokens: Option<TokenBits>,
+    /// The name of the manager, which decides what is summarized and what a view shows: one of
+    /// [`MANAGERS`](memory_core::plan::MANAGERS).
+    pub manager: String,
+    /// The manager's settings as a JSON object, whose members are the fields of its type; empty for the defaults.
+    pub manager_settings: String,
     /// The summarizer's name in the registry.
     pub summarizer: String,
     /// The importance scorer's name in the registry.
@@ -77,6 +82,9 @@ pub enum Recall {
 }
 
 impl Config {
+    /// The manager of a configuration that names no other.
+    pub const DEFAULT_MANAGER: &str = "hierarchical";
+
     /// The default configuration of a store.
     #[must_use]
     pub fn new(store: impl Into<PathBuf>, access: Access) -> Self {
@@ -87,6 +95,8 @@ impl Config {
             recall: Recall::Hybrid,
             vectors: Method::Fastest,
             tokens: Some(TokenBits::default()),
+            manager: Self::DEFAULT_MANAGER.to_owned(),
+            manager_settings: String::new(),
             summarizer: "spans".to_owned(),
             scorer: "rules".to_owned(),
             configurations: BTreeMap::new(),
@@ -109,6 +119,8 @@ impl Config {
         const recall: Recall,
         const vectors: Method,
         const tokens: Option<TokenBits>,
+        into manager: String,
+        into manager_settings: String,
         into summarizer: String,
         into scorer: String,
         configurations: BTreeMap<String, String>,
@@ -122,6 +134,11 @@ impl Config {
         const embedding_cache_bytes: u64,
         const held_bytes: usize,
         const lock_timeout: Duration,
+    }
+
+    /// Whether the manager is the semantic one, which also recalls exact messages for each message of the user.
+    pub(crate) fn is_semantic(&self) -> bool {
+        self.manager == "semantic-summarizing"
     }
 
     /// The same without an embedding model: recall is by words.

@@ -40,7 +40,7 @@ impl Conversation {
     }
 
     /// Runs a call on a thread of the memory.
-    async fn call<T, F>(&self, call: impl FnOnce(Inner) -> F) -> Result<T, Error>
+    pub(crate) async fn call<T, F>(&self, call: impl FnOnce(Inner) -> F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Error>> + Send + 'static,
@@ -112,6 +112,36 @@ impl Conversation {
         let (question, options, words_only) = (question.to_owned(), options.clone(), self.memory.words_only());
         self.call(|inner| async move {
             let mut prompt = inner.prompt(&question, &options).await?;
+            words_only.once(&mut prompt.notices);
+            Ok(prompt)
+        })
+        .await
+    }
+
+    /// The prompt for the next call of an agent's model, after its last message was appended: what was shown at the turn
+    /// before, byte for byte, and what was said since, with what is recalled for the last message of the user before it.
+    /// A provider reads its cache; see [`memory_hooks::Conversation::turn`].
+    ///
+    /// # Errors
+    /// As [`Self::prompt_with`].
+    pub async fn turn(&self, options: &PromptOptions) -> Result<Prompt, Error> {
+        let (options, words_only) = (options.clone(), self.memory.words_only());
+        self.call(|inner| async move {
+            let mut prompt = inner.turn(&options).await?;
+            words_only.once(&mut prompt.notices);
+            Ok(prompt)
+        })
+        .await
+    }
+
+    /// The prompt for a question that is asked aside of a running agent. It changes no later [`turn`](Self::turn).
+    ///
+    /// # Errors
+    /// As [`Self::prompt_with`].
+    pub async fn aside(&self, question: &str, options: &PromptOptions) -> Result<Prompt, Error> {
+        let (question, options, words_only) = (question.to_owned(), options.clone(), self.memory.words_only());
+        self.call(|inner| async move {
+            let mut prompt = inner.aside(&question, &options).await?;
             words_only.once(&mut prompt.notices);
             Ok(prompt)
         })

@@ -65,6 +65,7 @@ mod derived;
 mod embedding;
 mod error;
 mod heap;
+mod invocation;
 mod memory;
 mod model_names;
 pub mod parts;
@@ -79,23 +80,29 @@ pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
 pub use error::Error;
 pub use heap::limit_heap_arenas;
+pub use invocation::Invocation;
 pub use memory::{Memory, open};
 pub use memory_core::{
     AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock,
-    ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter,
-    HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses,
-    ManagedView, ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange,
-    Notice, OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
-    ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
-    SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewBody, ViewId, ViewPiece,
-    ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
-    plan::{PlanError, Thresholds},
+    ContextStrategy, ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError,
+    Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json,
+    Level, Losses, ManagedView, ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId,
+    NodeKind, NodeRange, Notice, OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score,
+    ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer,
+    SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewBody,
+    ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    plan::{
+        MANAGERS, ManagerNameError, PlanError, Thresholds,
+        list::{PerTurn, ProactiveCompression},
+        manager_named,
+    },
 };
 pub use memory_hooks::{
-    Added, AsOf, BuildError, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookError, HookEvent,
-    HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
-    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Resummarize, ResummarizeReport, SourceClass,
-    Spending, ViewError,
+    Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
+    BeforeToolCall, BuildError, Compacted, CompactionFailed, CompactionStarted, ConversationStats, FellBack, Hook,
+    HookError, HookEvent, HookFailed, HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt,
+    PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Resummarize,
+    ResummarizeReport, SessionRestored, SourceClass, Spending, ViewError,
 };
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};

@@ -5,6 +5,7 @@ use std::{io, sync::Arc};
 use memory_core::{
     ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Retriever, Store, StoreError, TokenIndex,
     VectorError, VectorIndex,
+    plan::{ManagerNameError, manager_named},
 };
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, Memory, MemoryBuilder};
@@ -87,6 +88,9 @@ pub enum OpenError {
     /// start.
     #[error(transparent)]
     Strategy(#[from] ChooseError),
+    /// The manager cannot be made: no such name, or settings that it does not have.
+    #[error(transparent)]
+    Manager(#[from] ManagerNameError),
     /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -153,6 +157,9 @@ pub(crate) fn assemble_with(
     wire(config, store, seen, embedder, change)
 }
 
+/// The least score of the semantic manager, a logit on the cross-encoder's scale.
+const SEMANTIC_MIN_SCORE: f32 = -2.0;
+
 /// What is seen of a log.
 struct Seen {
     store: Arc<dyn Store>,
@@ -196,7 +203,8 @@ fn wire(
         && let Some(model) = reranking::load(config)?
     {
         let options = RerankOptions::default();
-        let options = config.min_score.map_or(options, |least| options.min_score(least));
+        let least = config.min_score.or(config.is_semantic().then_some(SEMANTIC_MIN_SCORE));
+        let options = least.map_or(options, |least| options.min_score(least));
         retriever = retriever.reranker(model, options);
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
@@ -210,6 +218,11 @@ fn wire(
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
+    let memory = match &*config.manager {
+        // It is the memory's own, whose thresholds the program may set.
+        Config::DEFAULT_MANAGER if config.manager_settings.is_empty() => memory,
+        name => memory.strategy(manager_named(name, &config.manager_settings)?),
+    };
     let memory = change(memory, &seen, &retriever).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }

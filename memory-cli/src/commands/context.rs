@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The question; with --as-of, what would have been shown for it then
-    #[arg(value_parser = resolve::question, required_unless_present = "as_of")]
+    #[arg(value_parser = resolve::question, required_unless_present_any = ["as_of", "turn"])]
     question: Option<String>,
     #[command(flatten)]
     conversation: resolve::One,
@@ -32,6 +32,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
     budget: u32,
+    /// For an agent that runs turn by turn: what was shown at the turn before, byte for byte, and what was said since; where
+    /// that does not fit, the window moves. A question is asked aside and changes no later turn
+    #[arg(long, conflicts_with_all = ["as_of", "scope"])]
+    turn: bool,
     /// Messages shown before and after each recalled one
     #[arg(long, value_name = "N", default_value_t = 0)]
     radius: u64,
@@ -190,7 +194,11 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     }
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
     options.instructions.clone_from(&args.system);
-    let mut context = conversation.prompt(question, &options).await?;
+    let mut context = match (args.turn, question) {
+        (true, "") => conversation.turn(&options).await?,
+        (true, question) => conversation.aside(question, &options).await?,
+        (false, question) => conversation.prompt(question, &options).await?,
+    };
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if args.messages {

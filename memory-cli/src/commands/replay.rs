@@ -98,6 +98,7 @@ struct Pieces {
     messages: u64,
     summaries: u64,
     lost: u64,
+    omitted: u64,
     standing: u64,
     recalled: u64,
 }
@@ -110,6 +111,7 @@ impl Pieces {
                 Shown::Messages(nodes) => pieces.messages += nodes.count(),
                 Shown::Summaries { count, .. } => pieces.summaries += count,
                 Shown::Lost(nodes) => pieces.lost += nodes.count(),
+                Shown::Omitted(nodes) => pieces.omitted += nodes.count(),
                 Shown::Excerpt { .. } => {}
             }
         }
@@ -125,7 +127,7 @@ impl Pieces {
 }
 
 fn to_json(view: &View) -> Value {
-    let Pieces { messages, summaries, lost, standing, recalled } = Pieces::of(view);
+    let Pieces { messages, summaries, lost, omitted, standing, recalled } = Pieces::of(view);
     let body = &view.body;
     let elsewhere = |other: &ShownElsewhere| json!({"conversation": other.conversation.as_str(), "title": other.title, "recalled": other.messages()});
     json!({
@@ -141,6 +143,7 @@ fn to_json(view: &View) -> Value {
         "verbatim": messages,
         "summaries": summaries,
         "lost": lost,
+        "omitted": omitted,
         "standing": standing,
         "recalled": recalled,
         "elsewhere": body.elsewhere.iter().map(elsewhere).collect::<Vec<_>>(),

@@ -20,6 +20,7 @@ mod json_shapes;
 mod keys;
 mod large;
 mod lost;
+mod managers;
 mod models;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[path = "../../../memory-embed/tests/telemetry/network.rs"]

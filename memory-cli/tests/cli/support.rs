@@ -29,7 +29,9 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_EMBEDDING_MODEL")
         .env_remove("MEMORY_EMBEDDING_CACHE_MB")
         .env_remove("MEMORY_RERANKER")
-        .env_remove("MEMORY_VECTORS");
+        .env_remove("MEMORY_VECTORS")
+        .env_remove("MEMORY_MANAGER")
+        .env_remove("MEMORY_MANAGER_SETTINGS");
     command
 }
 

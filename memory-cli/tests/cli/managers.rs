@@ -1,0 +1,47 @@
+//! `memory --manager` and `memory context --turn`, through the binary.
+
+use crate::support::{self, Store};
+
+/// A conversation `talk` of `count` messages.
+fn talk(count: usize) -> Store {
+    let store = Store::new();
+    let file = store.file("talk.jsonl", &support::messages(count));
+    store.succeed(&["import", "--words-only", "--format", "jsonl", &file]);
+    store
+}
+
+const CONTEXT: [&str; 8] =
+    ["context", "--words-only", "-c", "talk", "--budget", "900", "--no-record", "What was said?"];
+
+#[test]
+fn a_manager_is_chosen_by_name_and_its_settings_are_checked() {
+    let store = talk(120);
+    let with = |manager: &[&str]| store.succeed(&[&CONTEXT[..], manager].concat());
+    let window = with(&["--manager", "sliding-window", "--manager-settings", r#"{"window_size": 6}"#]);
+    assert!(window.contains("[Messages 1-114: not shown]"), "{window}");
+    for manager in ["summarizing", "semantic-summarizing", "tiered", "importance-window", "query-aware", "knowledge"] {
+        let shown = with(&["--manager", manager]);
+        assert!(shown.contains("Messages 1-") && !shown.contains("not shown"), "{manager}: {shown}");
+    }
+    let refused = store.fail(&[&CONTEXT[..], &["--manager", "none"]].concat(), 1);
+    assert!(refused.contains("needs"), "{refused}");
+    let unknown = store.fail(&[&CONTEXT[..], &["--manager", "window"]].concat(), 2);
+    assert!(unknown.contains("sliding-window"), "{unknown}");
+    let settings = ["--manager", "summarizing", "--manager-settings", r#"{"summary_ratio": 0.9}"#];
+    let wrong = store.fail(&[&CONTEXT[..], &settings].concat(), 2);
+    assert!(wrong.contains("0.1 to 0.8"), "{wrong}");
+}
+
+#[test]
+fn a_turn_begins_with_all_of_the_turn_before_also_in_another_process() {
+    let store = talk(40);
+    let turn = || store.succeed(&["context", "--words-only", "-c", "talk", "--budget", "4000", "--turn", "--raw"]);
+    let before = turn();
+    store.succeed(&["append", "--words-only", "-c", "talk", "Which message was the first?"]);
+    let after = turn();
+    assert!(after.starts_with(before.trim_end()) && after.contains("Which message was the first?"), "{after}");
+    let aside = ["context", "--words-only", "-c", "talk", "--turn", "--raw", "What was message 3?"];
+    assert!(store.succeed(&aside).ends_with("Current question: What was message 3?"));
+    assert_eq!(turn(), after, "what is asked aside changes no turn");
+    store.fail(&["context", "-c", "talk", "--turn", "--scope", "all"], 2);
+}
