@@ -9,7 +9,7 @@
 //! - `eval` imports evaluation data into the [`EvalParts`] of a memory and asks its questions. [`evaluate`] writes a run
 //!   file as [`EvalOptions`] state, with messages packed into a [`Budget`]. [`fit()`] fits the ranker's weights to a
 //!   [`Fit`], which [`weights_file`] prints. [`summaries()`] measures what summaries keep. [`question_mode()`] measures
-//!   single contexts and returns a [`QuestionMode`]. [`score_needles`] finds planted facts again and returns a
+//!   single contexts and returns a [`QuestionMode`], [`running()`] those of an agent turn by turn and returns a [`Running`]. [`score_needles`] finds planted facts again and returns a
 //!   [`NeedleScore`]. [`write_contexts`] writes blinded contexts for readers, as [`ContextsOptions`] state, and
 //!   [`judge()`] makes a table of the grades.
 //! - `compression` prints the results of [`sweep()`]: a [`Sweep`] for each compressed segment.
@@ -58,8 +58,8 @@ mod views;
 pub use corpus::Corpus;
 pub use embed::print_resident;
 pub use eval::{
-    Asked, Budget, ContextsOptions, EvalOptions, EvalParts, Fit, HeldOut, QuestionMode, evaluate, fit, judge,
-    question_mode, summaries, weights_file, write_contexts,
+    Asked, Budget, ContextsOptions, EvalOptions, EvalParts, Fit, HeldOut, QuestionMode, Running, evaluate, fit, judge,
+    question_mode, running, summaries, weights_file, write_contexts,
 };
 pub use figure::{Figure, Measure, Report};
 pub use group::{Group, Inputs};

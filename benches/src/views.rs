@@ -7,6 +7,7 @@ mod needles;
 mod prices;
 mod questions;
 mod reduction;
+mod running;
 mod talk;
 
 use std::path::Path;
@@ -42,5 +43,6 @@ pub(crate) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figur
     figures.extend(prices::measure(directory)?);
     figures.extend(needles::measure(directory)?);
     figures.extend(questions::measure(directory, eval)?);
+    figures.extend(running::measure(directory, eval)?);
     Ok(figures)
 }

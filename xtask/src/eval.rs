@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(long, required_unless_present_any = ["needles", "judge"])]
     data: Vec<PathBuf>,
     /// The run file to write, one line a question; for several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode"])]
+    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode", "running"])]
     run: Option<PathBuf>,
     /// Another run of the same data to compare with.
     #[arg(long, conflicts_with = "fit")]
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Prints the question-mode figures of `[views]` for each data set.
     #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries", "contexts", "judge", "budget"])]
     question_mode: bool,
+    /// Plays the conversations turn by turn and prints what the prompts of a running agent cost and hold, beside other ways.
+    #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries", "contexts", "judge", "budget", "question_mode", "store"])]
+    running: bool,
     /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
     #[arg(long)]
     questions: Option<usize>,
@@ -118,6 +121,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         (args.needles, "--needles"),
         (args.summaries, "--summaries"),
         (args.question_mode, "--question-mode"),
+        (args.running, "--running"),
         (args.words_only, "--words-only"),
         (args.stop_early, "--stop-early"),
     ];

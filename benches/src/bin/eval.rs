@@ -2,7 +2,7 @@
 //! `eval --data DIR... --fit`: fits the ranker's weights. `eval --needles`: finds planted facts again.
 //! `eval --data DIR... --summaries`: what summaries keep of the evidence. `eval --contexts OUT --data DIR...`: writes what a
 //! model would be shown for readers; `eval --judge OUT`: sheets of their answers, then a table of the grades.
-//! `eval --data DIR... --question-mode`: the figures of single contexts.
+//! `eval --data DIR... --question-mode`: the figures of single contexts; `--running`: of an agent that runs turn by turn.
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf, sync::Arc};
 
@@ -22,7 +22,7 @@ struct Args {
     #[arg(long, required_unless_present_any = ["needles", "judge"])]
     data: Vec<PathBuf>,
     /// The run file to write; of several directories, the directory for a run file of each.
-    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode"])]
+    #[arg(long, required_unless_present_any = ["fit", "needles", "summaries", "contexts", "judge", "question_mode", "running"])]
     run: Option<PathBuf>,
     /// Another run of the same data to compare with.
     #[arg(long, conflicts_with = "fit")]
@@ -46,6 +46,9 @@ struct Args {
     /// Prints the question-mode figures of each data set.
     #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries", "contexts", "judge", "budget"])]
     question_mode: bool,
+    /// Plays the conversations turn by turn and prints what the prompts of a running agent cost and hold.
+    #[arg(long, conflicts_with_all = ["run", "compare", "fit", "needles", "summaries", "contexts", "judge", "budget", "question_mode", "store"])]
+    running: bool,
     /// Questions of a sample, spread evenly over data sets, categories and conversations; by default all with an answer.
     #[arg(long)]
     questions: Option<usize>,
@@ -131,6 +134,12 @@ fn with_store(args: Args) -> Result<()> {
             let mode =
                 memory_benches::question_mode(&parts, directory, args.questions.unwrap_or(usize::MAX), demand_model);
             println!("{}", pollster::block_on(mode)?);
+        }
+        return Ok(());
+    }
+    if args.running {
+        for directory in &data {
+            println!("{}", pollster::block_on(memory_benches::running(&parts, directory))?);
         }
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::{ImportedConversation, eval::Question};
-use memory_core::{ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
+use memory_core::{ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
 
 use super::EvalParts;
 
@@ -17,22 +17,34 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Appends a conversation to the store. A turn without a time gets that of the turn before it.
+    /// A conversation without messages.
+    pub(super) fn empty(id: ConversationId) -> Self {
+        Self { id, outline: Vec::new(), keys: Vec::new() }
+    }
+
+    /// Appends a conversation to the store.
     pub(super) async fn import(parts: &EvalParts, conversation: ImportedConversation) -> Result<Self> {
         let ImportedConversation { id, messages } = conversation;
-        let mut keys = Vec::with_capacity(messages.len());
+        let mut subject = Self::empty(id);
+        subject.say(parts, messages).await?;
+        Ok(subject)
+    }
+
+    /// Appends its next messages. A turn without a time gets that of the turn before it.
+    pub(super) async fn say(&mut self, parts: &EvalParts, messages: Vec<(Message, Option<Timestamp>)>) -> Result<()> {
         let mut drafts = Vec::with_capacity(messages.len());
-        let mut now = Timestamp::default();
+        let mut now = self.outline.last().map(|last| last.at).unwrap_or_default();
         for (message, at) in messages {
             now = at.unwrap_or(now);
-            keys.push(message.key.clone().context("a turn has no id")?);
+            self.keys.push(message.key.clone().context("a turn has no id")?);
             let tokens = parts.counter.count(&message.text());
             drafts.push(NodeDraft::new(message, now, tokens));
         }
-        parts.store.append(&id, drafts).await?;
-        let outline = parts.store.outline(&id).await?;
-        ensure!(outline.len() == keys.len(), "a turn id stands twice in the conversation, or another was in the store");
-        Ok(Self { id, outline, keys })
+        parts.store.append(&self.id, drafts).await?;
+        self.outline = parts.store.outline(&self.id).await?;
+        let is_all = self.outline.len() == self.keys.len();
+        ensure!(is_all, "a turn id stands twice in the conversation, or another was in the store");
+        Ok(())
     }
 
     /// All nodes, with their texts.

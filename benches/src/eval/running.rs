@@ -1,0 +1,315 @@
+//! Conversations played turn by turn, as an agent runs: what its prompts cost and hold, beside other ways to prompt.
+
+mod ways;
+
+use std::{fmt, path::Path};
+
+use anyhow::{Context, Result};
+use memory_cli::import::{
+    ImportedConversation,
+    eval::{Question, questions},
+};
+use memory_core::{Message, Node, NodeId, RecallRequest, Role, Timestamp};
+use memory_hooks::{PieceKind, Prompt, PromptOptions};
+
+use self::ways::{FreshRecall, FullHistory, OneSummary, SlidingWindow};
+use super::{
+    Bars, EvalParts,
+    contexts::{data_name, pack},
+    score::mean,
+    shown::Shown,
+    subject::Subject,
+};
+
+/// The budget of every way but the full history.
+const BUDGET: u32 = 16_000;
+/// The budget of the best hits alone, with which the evidence is compared.
+const HITS: u32 = 4_000;
+/// The calls of the model before which questions are asked aside.
+const ASKED_AT: [usize; 4] = [50, 100, 150, 200];
+/// A token that is read from a provider's cache, in tokens that are not; one that a model writes.
+const CACHED: f64 = 0.1;
+const WRITTEN: f64 = 5.0;
+
+/// Prompts of one way to prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Bill {
+    /// Tokens of the prompts.
+    pub(super) tokens: f64,
+    /// Those that the prompt before began with.
+    pub(super) cached: f64,
+    /// Tokens that a model wrote beside its replies.
+    pub(super) written: f64,
+}
+
+impl Bill {
+    fn add(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.cached += other.cached;
+        self.written += other.written;
+    }
+
+    /// In tokens that are read and not cached.
+    fn cost(&self) -> f64 {
+        self.tokens - self.cached + CACHED * self.cached + WRITTEN * self.written
+    }
+}
+
+/// A way to prompt a running agent, and what it was measured to hold.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    name: &'static str,
+    bill: Bill,
+    /// For each question that was asked, the share of its evidence in view.
+    evidence: Vec<f64>,
+}
+
+/// What conversations of one data set cost and hold, turn by turn.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// The data set.
+    pub data: String,
+    /// Calls of the model.
+    pub prompts: usize,
+    /// How often the window moved.
+    pub moves: usize,
+    /// Ours first.
+    ways: Vec<Way>,
+    /// The share of the evidence among the best hits alone.
+    hits: Vec<f64>,
+}
+
+impl Running {
+    /// The way that drops the oldest messages in batches and recalls nothing.
+    pub const SLIDING_WINDOW: &str = "sliding window";
+    /// The way that puts the same recall before each message of the user and keeps none.
+    pub const FRESH_RECALL: &str = "the same recall anew each turn";
+
+    /// The share of the tokens of our prompts that the prompt before began with.
+    #[must_use]
+    pub fn cached_share(&self) -> f64 {
+        self.ways.first().map_or(0.0, |ours| ours.bill.cached / ours.bill.tokens.max(1.0))
+    }
+
+    /// Our evidence in view, divided by that among the best hits alone.
+    #[must_use]
+    pub fn evidence_vs_hits(&self) -> Option<f64> {
+        let ours = self.ways.first().filter(|ours| !ours.evidence.is_empty())?;
+        Some(mean(&ours.evidence) / mean(&self.hits)).filter(|share| share.is_finite())
+    }
+
+    /// Our cost, divided by that of another way.
+    #[must_use]
+    pub fn cost_vs(&self, name: &str) -> Option<f64> {
+        let other = self.ways.iter().find(|way| way.name == name)?;
+        Some(self.ways.first()?.bill.cost() / other.bill.cost()).filter(|ratio| ratio.is_finite())
+    }
+}
+
+impl fmt::Display for Running {
+    /// A table in Markdown, a row for each way.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: {} prompts, the window moved {} times, {} questions asked aside; best hits alone hold {:.3} of the evidence\n",
+            self.data,
+            self.prompts,
+            self.moves,
+            self.hits.len(),
+            mean(&self.hits)
+        )?;
+        writeln!(f, "| way | tokens a prompt | cached | written | cost, of ours | evidence in view |")?;
+        writeln!(f, "|---|---:|---:|---:|---:|---:|")?;
+        #[expect(clippy::cast_precision_loss, reason = "a number of prompts")]
+        let prompts = self.prompts.max(1) as f64;
+        let ours = self.ways.first().map_or(1.0, |ours| ours.bill.cost());
+        for Way { name, bill, evidence } in &self.ways {
+            writeln!(
+                f,
+                "| {name} | {:.0} | {:.1} % | {:.0} | {:.2} | {:.3} |",
+                bill.tokens / prompts,
+                100.0 * bill.cached / bill.tokens.max(1.0),
+                bill.written,
+                bill.cost() / ours,
+                mean(evidence)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Plays the conversations of a data set turn by turn and asks their questions aside.
+///
+/// # Errors
+/// When the data does not follow the format, or a part of the memory fails.
+pub async fn running(parts: &EvalParts, data: &Path) -> Result<Running> {
+    let asked = questions(data)?;
+    let conversations = memory_cli::import::eval::read(data)?;
+    let mut total = Running { data: data_name(data), ..Running::default() };
+    for conversation in conversations {
+        let of_it = asked.iter().filter(|question| question.conversation == conversation.id).collect();
+        let name = conversation.id.clone();
+        let played = Play::new(parts, of_it).all(conversation).await.with_context(|| format!("playing `{name}`"))?;
+        total.add(played);
+    }
+    Ok(total)
+}
+
+impl Running {
+    fn add(&mut self, other: Self) {
+        self.prompts += other.prompts;
+        self.moves += other.moves;
+        self.hits.extend(other.hits);
+        for way in other.ways {
+            match self.ways.iter_mut().find(|known| known.name == way.name) {
+                Some(known) => {
+                    known.bill.add(way.bill);
+                    known.evidence.extend(way.evidence);
+                }
+                None => self.ways.push(way),
+            }
+        }
+    }
+}
+
+/// One conversation while it is played.
+struct Play<'a> {
+    parts: &'a EvalParts,
+    questions: Vec<&'a Question>,
+    options: PromptOptions,
+    ours: Way,
+    full: FullHistory,
+    window: SlidingWindow,
+    summary: OneSummary,
+    fresh: FreshRecall,
+    before: Option<Prompt>,
+    prompts: usize,
+    moves: usize,
+    hits: Vec<f64>,
+}
+
+impl<'a> Play<'a> {
+    fn new(parts: &'a EvalParts, questions: Vec<&'a Question>) -> Self {
+        let options = PromptOptions::new(BUDGET).record(false);
+        Self {
+            parts,
+            questions,
+            ours: Way { name: "ours, running", ..Way::default() },
+            full: FullHistory::default(),
+            window: SlidingWindow::new(BUDGET, options.window_floor),
+            summary: OneSummary::new(BUDGET),
+            fresh: FreshRecall::default(),
+            options,
+            before: None,
+            prompts: 0,
+            moves: 0,
+            hits: Vec::new(),
+        }
+    }
+
+    async fn all(mut self, conversation: ImportedConversation) -> Result<Running> {
+        let ImportedConversation { id, messages } = conversation;
+        let bar = Bars::of(messages.len() as u64, "messages played");
+        let mut subject = Subject::empty(id);
+        let mut waiting: Vec<(Message, Option<Timestamp>)> = Vec::new();
+        for (message, at) in messages {
+            if message.role == Role::Assistant && !subject.outline.is_empty() | !waiting.is_empty() {
+                self.say(&mut subject, std::mem::take(&mut waiting)).await?;
+                self.prompt(&subject).await?;
+            }
+            waiting.push((message, at));
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let Self { ours, full, window, summary, fresh, prompts, moves, hits, .. } = self;
+        let ways = vec![ours, full.way, window.way, summary.way, fresh.way];
+        Ok(Running { data: String::new(), prompts, moves, ways, hits })
+    }
+
+    async fn say(&mut self, subject: &mut Subject, messages: Vec<(Message, Option<Timestamp>)>) -> Result<()> {
+        let from = subject.outline.len();
+        subject.say(self.parts, messages).await?;
+        self.parts.retriever.catch_up(&subject.id, &()).await?;
+        let per_message = 8;
+        for node in subject.outline.get(from..).unwrap_or_default() {
+            let tokens = f64::from(node.tokens + per_message);
+            self.full.say(tokens);
+            self.window.say(tokens);
+            self.summary.say(tokens);
+        }
+        Ok(())
+    }
+
+    async fn prompt(&mut self, subject: &Subject) -> Result<()> {
+        let conversation = self.parts.memory.conversation(subject.id.clone());
+        let prompt = conversation.turn(&self.options).await?;
+        self.prompts += 1;
+        let shared = self.before.as_ref().map_or(0, |before| shared(before.text(), prompt.text()));
+        let cached = self.parts.counter.count(prompt.text().get(..shared).unwrap_or_default());
+        self.moves += usize::from(self.before.as_ref().is_some_and(|before| shared + 1 < before.text().len()));
+        self.ours.bill.add(Bill { tokens: f64::from(prompt.tokens), cached: f64::from(cached), written: 0.0 });
+        self.full.prompt();
+        self.window.prompt();
+        self.summary.prompt();
+        let recalled = self.recalled_anew(subject, &prompt).await?;
+        self.fresh.prompt(&prompt, recalled);
+        if ASKED_AT.contains(&self.prompts) {
+            self.ask(subject).await?;
+        }
+        self.before = Some(prompt);
+        Ok(())
+    }
+
+    /// Tokens of what is recalled for the last message of the user beside the history alone.
+    async fn recalled_anew(&self, subject: &Subject, prompt: &Prompt) -> Result<f64> {
+        let Some(asking) = prompt.pieces.iter().rfind(|piece| asks(piece, &subject.outline)) else { return Ok(0.0) };
+        let nodes = self.parts.store.nodes(&subject.id, asking.nodes.context("a message has a number")?).await?;
+        let question = nodes.first().map(|node| node.message.text()).unwrap_or_default();
+        let shown = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Message);
+        let shown = memory_core::NodeRange::merge(shown.filter_map(|piece| piece.nodes).collect());
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a budget")]
+        let room = (BUDGET as f32 * self.options.turn_share) as u32;
+        let request = RecallRequest::new(&question, &subject.id, room).per_message(8).shown(shown);
+        let recall = self.parts.retriever.recall(&request).await?;
+        let tokens = |node: NodeId| subject.outline.get(node.index()).map_or(0, |node| node.tokens + 8);
+        let nodes = recall.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter());
+        Ok(nodes.map(|node| f64::from(tokens(node))).sum())
+    }
+
+    /// Asks the questions whose evidence has been said.
+    async fn ask(&mut self, subject: &Subject) -> Result<()> {
+        let nodes: Vec<Node> = subject.nodes(self.parts).await?;
+        let conversation = self.parts.memory.conversation(subject.id.clone());
+        let all = || nodes.iter().map(|node| node.id);
+        for question in self.questions.clone() {
+            if subject.evidence_among(question, all()) != Some(1.0) {
+                continue;
+            }
+            let prompt = conversation.aside(&question.text, &self.options).await?;
+            let shown = Shown::of(&prompt, &nodes, &*self.parts.counter)?;
+            let among = |ids: Vec<NodeId>| subject.evidence_among(question, ids.into_iter());
+            self.ours.evidence.extend(among(shown.whole.iter().copied().collect()));
+            let room = HITS.saturating_sub(self.parts.counter.count(&question.text));
+            let hits = pack(self.parts, question, subject, &nodes, room, shown.per_message).await?;
+            self.hits.extend(among(hits));
+            self.full.way.evidence.extend(among(all().collect()));
+            let newest = |count: usize| all().skip(nodes.len().saturating_sub(count)).collect();
+            self.window.way.evidence.extend(among(newest(self.window.shown())));
+            self.summary.way.evidence.extend(among(newest(self.summary.shown())));
+            let history: Vec<_> = shown.whole.iter().copied().collect();
+            self.fresh.way.evidence.extend(among(history));
+        }
+        Ok(())
+    }
+}
+
+fn asks(piece: &memory_hooks::Piece, outline: &[memory_core::NodeOutline]) -> bool {
+    let node = piece.nodes.map(|nodes| nodes.first()).and_then(|node| outline.get(node.index()));
+    piece.kind == PieceKind::Message && node.is_some_and(memory_core::NodeOutline::begins_prompt)
+}
+
+/// Bytes that two texts begin with, up to a boundary of characters.
+fn shared(before: &str, now: &str) -> usize {
+    let same = before.bytes().zip(now.bytes()).take_while(|(a, b)| a == b).count();
+    memory_core::floor_char_boundary(now, same)
+}
