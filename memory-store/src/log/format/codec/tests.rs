@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use memory_core::{
     ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange,
-    Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
-    ViewDraft, ViewId, WrittenBy,
+    Relation, RelationKind, Role, Shown, ShownAttached, ShownElsewhere, ShownRun, SummaryDraft, SummaryId,
+    SummaryMetadata, Timestamp, ViewDraft, ViewId, WrittenBy,
 };
 use proptest::prelude::*;
 
