@@ -14,7 +14,7 @@
 //!    the messages, and a [`TokenCounter`] counts what they cost.
 //! 4. [`plan`] decides: a [`Tree`](plan::Tree) holds the shape of a conversation,
 //!    [`plan_compaction`](plan::plan_compaction) lists the summaries to write, and a [`ContextStrategy`] chooses the
-//!    [`Cut`](plan::Cut) that fits a budget.
+//!    [`Cut`](plan::Cut) that fits a budget. [`plan::list`] decides over a caller's own list of messages.
 //! 5. A [`Retriever`] finds the messages that answer a [`Query`]: a question, a [`Scope`] and a [`Filter`].
 //! 6. A [`View`] records what a model was shown, so that the text can be written out again byte for byte.
 //! 7. A [`MessageProof`] or [`HistoryProof`] proves, against a Merkle root, that a message is in a conversation or that
@@ -71,6 +71,7 @@ mod proof;
 mod range;
 mod setters;
 mod source_class;
+mod strands_json;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -117,6 +118,7 @@ pub use port::{
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use source_class::SourceClass;
+pub use strands_json::{message_from_strands, message_to_strands};
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
 pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};

@@ -4,6 +4,7 @@ mod check;
 mod chunks;
 mod compaction;
 mod cut;
+pub mod list;
 mod policy;
 mod profile;
 mod runs;

@@ -1,0 +1,96 @@
+//! A message in a list, as far as a plan has to know it.
+
+use super::shorten::{can_be_shortened, shorten_block};
+use crate::{ContentBlock, Json, Message, Role};
+
+/// The outline of a message in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListItem {
+    /// Who speaks.
+    pub role: Role,
+    /// Ids of the tool calls that it makes.
+    pub calls: Vec<String>,
+    /// Ids of the tool calls that it answers.
+    pub results: Vec<String>,
+    /// Whether it is pinned itself.
+    pub pinned: bool,
+    /// Whether one of its tool results can be shortened.
+    pub can_be_shortened: bool,
+    /// Whether the manager wrote it, as a summary.
+    pub is_own: bool,
+    /// Characters of its text.
+    pub length: usize,
+}
+
+impl ListItem {
+    /// A message without tool calls.
+    #[must_use]
+    pub const fn new(role: Role, length: usize) -> Self {
+        Self {
+            role,
+            calls: Vec::new(),
+            results: Vec::new(),
+            pinned: false,
+            can_be_shortened: false,
+            is_own: false,
+            length,
+        }
+    }
+
+    crate::setters! {
+        calls: Vec<String>,
+        results: Vec<String>,
+        const pinned: bool,
+        const can_be_shortened: bool,
+        const is_own: bool,
+    }
+}
+
+/// A message in a list of any shape.
+pub trait Listed: Clone {
+    /// Its outline. Whether the manager wrote it is not known to it.
+    fn item(&self) -> ListItem;
+
+    /// Pins it.
+    fn pin(&mut self);
+
+    /// Shortens its tool results by [`shorten_text`](super::shorten_text), and replaces the pictures in them by a line.
+    fn shorten_results(&mut self);
+
+    /// Whether both are the same message, however they are marked.
+    fn is_same(&self, other: &Self) -> bool;
+}
+
+/// The member of a message's metadata that pins it in a list.
+const PINNED: &str = "pinned";
+
+impl Listed for Message {
+    /// A message is pinned by `"pinned": true` in its metadata.
+    fn item(&self) -> ListItem {
+        ListItem::new(self.role, self.text().chars().count())
+            .calls(self.tool_calls().map(str::to_owned).collect())
+            .results(self.tool_results().map(str::to_owned).collect())
+            .pinned(self.metadata.get(PINNED).is_some_and(|pinned| pinned.as_str() == "true"))
+            .can_be_shortened(self.content.iter().any(can_be_shortened))
+    }
+
+    fn pin(&mut self) {
+        self.metadata.insert(PINNED.to_owned(), Json::from_value(&true.into()));
+    }
+
+    fn shorten_results(&mut self) {
+        for block in &mut self.content {
+            if let ContentBlock::ToolResult { content, .. } = block {
+                content.iter_mut().for_each(shorten_block);
+            }
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.key, &other.key) {
+            (Some(key), Some(other)) => key == other,
+            _ => self.role == other.role && self.content == other.content,
+        }
+    }
+}

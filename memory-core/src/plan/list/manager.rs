@@ -1,0 +1,197 @@
+//! A manager of lists: a strategy, and what it keeps between two decisions.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    error::ListError,
+    item::Listed,
+    proactive::ProactiveCompression,
+    sliding::SlidingWindow,
+    slots::{ListPlan, ListSlot},
+    state::{Extent, ListState},
+    summarizing::Summarizing,
+};
+use crate::{ManagerError, ManagerState, ReduceCause, WrittenBy};
+
+/// How a list is kept small.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ListStrategy {
+    /// The oldest messages go.
+    SlidingWindow(SlidingWindow),
+    /// A summary stands for the oldest messages.
+    Summarizing(Summarizing),
+}
+
+/// Keeps lists of messages small: it plans, and commits what was done.
+///
+/// A reduction has three steps. [`plan_reduce`](Self::plan_reduce) changes nothing. Where the plan has a summary, the
+/// caller writes it. [`commit`](Self::commit) changes list and state together, so that nothing is lost by a summary that
+/// fails: the plan is dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListManager<M> {
+    strategy: ListStrategy,
+    state: ListState<M>,
+    /// Whether pins of a restored state are still to be found in the list.
+    finds_pins: bool,
+}
+
+impl<M: Listed> ListManager<M> {
+    /// A manager that has seen no list.
+    #[must_use]
+    pub fn new(strategy: ListStrategy) -> Self {
+        Self { strategy, state: ListState::default(), finds_pins: false }
+    }
+
+    /// Name and version, by which states are told apart.
+    #[must_use]
+    pub fn identity(&self) -> WrittenBy {
+        let name = match self.strategy {
+            ListStrategy::SlidingWindow(_) => "sliding-window",
+            ListStrategy::Summarizing(_) => "summarizing",
+        };
+        WrittenBy::new(name, "1")
+    }
+
+    /// What it keeps.
+    #[must_use]
+    pub const fn kept(&self) -> &ListState<M> {
+        &self.state
+    }
+
+    /// Whether a list is reduced before it overflows.
+    #[must_use]
+    pub const fn compression(&self) -> ProactiveCompression {
+        match &self.strategy {
+            ListStrategy::SlidingWindow(window) => window.proactive_compression,
+            ListStrategy::Summarizing(summarizing) => summarizing.compression(),
+        }
+    }
+
+    /// Sets the number of calls to the model so far.
+    pub const fn set_model_call_count(&mut self, calls: u64) {
+        self.state.model_call_count = calls;
+    }
+
+    /// Counts a call to the model, and returns whether the manager is to be applied before it.
+    pub fn before_model_call(&mut self) -> bool {
+        let ListStrategy::SlidingWindow(SlidingWindow { per_turn, .. }) = &self.strategy else { return false };
+        self.state.model_call_count += 1;
+        per_turn.is_due(self.state.model_call_count)
+    }
+
+    /// Notes which messages are pinned; after a restore it first pins those again that were.
+    pub fn observe(&mut self, messages: &mut [M]) {
+        if std::mem::take(&mut self.finds_pins) {
+            for message in messages.iter_mut().filter(|message| !message.item().pinned) {
+                if self.state.pinned.iter().any(|pinned| pinned.is_same(message)) {
+                    message.pin();
+                }
+            }
+        }
+        let stayed = |message: &M| self.state.lifted.iter().any(|lifted| lifted.is_same(message));
+        let pinned = messages.iter().filter(|message| message.item().pinned && !stayed(message));
+        self.state.pinned = pinned.cloned().collect();
+    }
+
+    /// What to do to a list between two calls.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn plan_apply(&self, messages: &[M]) -> Result<ListPlan, ListError> {
+        match &self.strategy {
+            ListStrategy::SlidingWindow(window) => {
+                window.plan_apply(&self.state.items(messages), !self.state.pin_first_applied)
+            }
+            ListStrategy::Summarizing(_) => Ok(ListPlan::nothing(messages.len())),
+        }
+    }
+
+    /// What to do to make a list smaller.
+    ///
+    /// # Errors
+    /// With a cause, where nothing can be done. Without one the plan states why.
+    pub fn plan_reduce(&self, messages: &[M], cause: Option<ReduceCause>) -> Result<ListPlan, ListError> {
+        let (items, first) = (self.state.items(messages), !self.state.pin_first_applied);
+        match &self.strategy {
+            ListStrategy::SlidingWindow(window) => window.plan_reduce(&items, first, cause),
+            ListStrategy::Summarizing(summarizing) => {
+                summarizing.plan_unless_spent(&items, first, cause, self.state.spent)
+            }
+        }
+    }
+
+    /// Does what was planned for this list. Returns why the plan does nothing, if it has a reason that was not returned
+    /// for this list before.
+    ///
+    /// # Errors
+    /// [`ListError::OtherList`], and [`ListError::NoProgress`] for a summary that makes nothing shorter: then the list is
+    /// as it was, and the same messages are not planned to be summarized again.
+    pub fn commit(
+        &mut self,
+        plan: &ListPlan,
+        messages: &mut Vec<M>,
+        summary: Option<M>,
+    ) -> Result<Option<ListError>, ListError> {
+        let items = self.state.items(messages);
+        if let (&[_], Some(summary)) = (plan.remove.as_slice(), &summary) {
+            let (extent, after) = (Extent::at(&items, &plan.remove), summary.item().length);
+            if after >= extent.length {
+                self.state.spent = Some(extent);
+                return Err(ListError::NoProgress { before: extent.length, after });
+            }
+        }
+        let after = plan.apply(messages, summary.as_ref())?;
+        if !plan.remove.is_empty() {
+            let is_theirs = |slot: &ListSlot| match slot {
+                ListSlot::Message(index) => *index < plan.cut && items.get(*index).is_some_and(|item| !item.is_own),
+                ListSlot::Summary => false,
+            };
+            let slots = plan.slots();
+            let lifted = slots.iter().zip(&after).filter(|(slot, _)| is_theirs(slot));
+            self.state.lifted = lifted.map(|(_, message)| message.clone()).collect();
+            self.state.removed_message_count += plan.removed(&items);
+        }
+        self.state.pin_first_applied |= plan.pin_first > 0;
+        if plan.summary_at.is_some() {
+            self.state.summary = summary;
+        }
+        *messages = after;
+        self.observe(messages);
+        Ok(plan.stopped.clone().filter(|_| self.is_news(Extent::of(&items))))
+    }
+
+    /// Whether nothing was reported for this list yet.
+    fn is_news(&mut self, list: Extent) -> bool {
+        self.state.reported.replace(list) != Some(list)
+    }
+}
+
+impl<M: Listed + Serialize + DeserializeOwned> ListManager<M> {
+    /// What a session keeps of it.
+    #[must_use]
+    pub fn state(&self) -> ManagerState {
+        let data = serde_json::to_value(&self.state).unwrap_or_default();
+        ManagerState::new(self.identity(), self.state.removed_message_count).data(data)
+    }
+
+    /// Goes on from a state. Returns the messages to put before those of the session that begin at
+    /// [`session_offset`](ListState::session_offset): what stayed, and the summary, which is not written again.
+    ///
+    /// # Errors
+    /// [`ManagerError::OtherManager`] and [`ManagerError::InvalidState`]; then nothing changed.
+    pub fn restore(&mut self, state: &ManagerState) -> Result<Vec<M>, ManagerError> {
+        state.check(&self.identity())?;
+        let restored: ListState<M> = match &state.data {
+            serde_json::Value::Null => ListState::default(),
+            data => serde_json::from_value(data.clone())
+                .map_err(|error| ManagerError::InvalidState { why: error.to_string() })?,
+        };
+        self.state = ListState { removed_message_count: state.removed_message_count, ..restored };
+        self.finds_pins = !self.state.pinned.is_empty();
+        Ok(self.state.prepended())
+    }
+}
+
+#[cfg(test)]
+mod tests;
