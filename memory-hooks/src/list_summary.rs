@@ -1,0 +1,69 @@
+//! A summary of messages that stand in a caller's list, and in no log.
+
+use memory_core::{
+    Level, Message, NodeId, NodeRange, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
+    WrittenSummary,
+};
+
+use crate::kept_out::{Redactor, Secrets, asks_to_be_kept_out};
+
+/// The text in place of a message that is excluded from summaries.
+const KEPT_OUT: &str = "(kept out of summaries)";
+/// Most tokens of the summary of a run of messages.
+const MOST_TOKENS: u32 = 384;
+
+/// Summarizes the messages of `list` with the indices `chosen`, by a strategy that needs no store.
+///
+/// A message that is marked, or asks, to be excluded from summaries is named and not repeated; its identifying terms are
+/// removed from the others, wherever in the list it stands. The summary costs at most half of what it stands for.
+///
+/// # Errors
+/// When the strategy fails.
+pub async fn summarize_list(
+    list: &[Message],
+    chosen: &[usize],
+    summarizer: &dyn Summarizer,
+    counter: &dyn TokenCounter,
+) -> Result<WrittenSummary, SummarizeError> {
+    let is_kept_out = |message: &Message| {
+        message.keep_out_of_summaries || (message.begins_prompt() && asks_to_be_kept_out(&message.text()))
+    };
+    let redactor = Redactor::new(list.iter().filter(|message| is_kept_out(message)), Secrets::All);
+    let source = |(index, message): (usize, &Message)| {
+        let text = if is_kept_out(message) { KEPT_OUT.to_owned() } else { redactor.redact(&message.text()) };
+        SummarySource::new(NodeRange::single(NodeId::from_index(index)), text)
+            .role(message.role)
+            .speaker(message.speaker_or_role())
+    };
+    let sources: Vec<_> = chosen.iter().filter_map(|index| Some((*index, list.get(*index)?))).map(source).collect();
+    let tokens = sources.iter().map(|source| counter.count(&source.text)).fold(0, u32::saturating_add);
+    let level = if sources.len() > 1 { Level::Meta } else { Level::Summary };
+    let job = SummaryJob::new(level, &sources, (tokens / 2).clamp(1, MOST_TOKENS), counter);
+    summarizer.summarize(job).await
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{FirstWords, testing::WordCounter};
+
+    use super::*;
+
+    fn summary(list: &[Message], chosen: &[usize]) -> String {
+        let counter = WordCounter;
+        pollster::block_on(summarize_list(list, chosen, &FirstWords, &counter)).unwrap().text
+    }
+
+    #[test]
+    fn a_summary_of_a_list_holds_nothing_that_is_excluded() {
+        let list = [
+            Message::user("The parcel went to Bergen on Monday by the morning ferry, as we had agreed before."),
+            Message::user("Keep this out of all summaries: the code is QX-4471."),
+            Message::assistant("QX-4471 is noted, and I shall tell nobody about it."),
+        ];
+        let text = summary(&list, &[0, 1, 2]);
+        assert!(text.contains("parcel"), "{text}");
+        assert!(!text.contains("4471"), "{text}");
+        // Also where the message that asks stays in the list.
+        assert!(!summary(&list, &[0, 2]).contains("4471"));
+    }
+}
