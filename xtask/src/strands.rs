@@ -10,12 +10,13 @@ use crate::invocation::{Invocation, Stream};
 use crate::steps::Steps;
 use crate::workspace::Workspace;
 
-/// The tests of the package, by file; those of the managers and of what they decide by.
-const TESTS: [&str; 4] = [
+/// The tests of the package, by file; those of the managers, of what they decide by, and of sessions.
+const TESTS: [&str; 5] = [
     "tests/strands/agent/test_conversation_manager.py",
     "tests/strands/agent/test_summarizing_conversation_manager.py",
     "tests/strands/agent/conversation_manager/test_context_compression.py",
     "tests/strands/agent/test_pin_message.py",
+    "tests/strands/session/test_repository_session_manager.py",
 ];
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {

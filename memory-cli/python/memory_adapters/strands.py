@@ -16,6 +16,7 @@ from .bridge import Bridge, BridgeClosed, BridgeError
 
 if TYPE_CHECKING:
     from strands.agent.agent import Agent
+    from strands.multiagent.base import MultiAgentBase
     from strands.types.content import Message
 
 __all__ = [
@@ -460,3 +461,16 @@ class MemorySessionRepository(SessionRepository):
         """Lists messages, `limit` of them from `offset` on."""
         request = {"session_id": session_id, "agent_id": agent_id, "limit": limit, "offset": offset}
         return [SessionMessage.from_dict(found) for found in self._call(op="list_messages", **request)["messages"]]
+
+    def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+        """Creates the state of a multi-agent."""
+        state = multi_agent.serialize_state()
+        self._call(op="write_multi_agent", session_id=session_id, multi_agent_id=multi_agent.id, state=state)
+
+    def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
+        """Reads the state of a multi-agent."""
+        return self._call(op="read_multi_agent", session_id=session_id, multi_agent_id=multi_agent_id)["state"]
+
+    def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+        """Updates the state of a multi-agent."""
+        self.create_multi_agent(session_id, multi_agent)

@@ -59,10 +59,19 @@ pub(crate) enum SessionRequest {
         #[serde(default)]
         offset: u64,
     },
+    WriteMultiAgent {
+        session_id: String,
+        multi_agent_id: String,
+        state: Value,
+    },
+    ReadMultiAgent {
+        session_id: String,
+        multi_agent_id: String,
+    },
 }
 
 impl SessionRequest {
-    pub(super) const OPS: [&'static str; 9] = [
+    pub(super) const OPS: [&'static str; 11] = [
         "create_session",
         "read_session",
         "create_agent",
@@ -72,6 +81,8 @@ impl SessionRequest {
         "read_message",
         "update_message",
         "list_messages",
+        "write_multi_agent",
+        "read_multi_agent",
     ];
 }
 
@@ -144,6 +155,14 @@ impl Sessions<'_> {
             Ask::ListMessages { session_id, agent_id, limit, offset } => {
                 self.check_agent(&session_id, &agent_id).await?;
                 Ok(json!({"messages": self.list(&session_id, &agent_id, offset, limit).await?}))
+            }
+            Ask::WriteMultiAgent { session_id, multi_agent_id, state } => {
+                self.check_session(&session_id).await?;
+                self.write(&session_id, &multi_agent_document(&multi_agent_id), &state).await?;
+                Ok(json!({}))
+            }
+            Ask::ReadMultiAgent { session_id, multi_agent_id } => {
+                Ok(json!({"state": self.document(&session_id, &multi_agent_document(&multi_agent_id)).await?}))
             }
         }
     }
@@ -272,6 +291,10 @@ fn message_id(record: &Map<String, Value>) -> Result<u64, BridgeError> {
 
 fn agent_document(agent: &str) -> String {
     format!("agent:{}", escaped(agent))
+}
+
+fn multi_agent_document(multi_agent: &str) -> String {
+    format!("multi-agent:{}", escaped(multi_agent))
 }
 
 fn message_document(agent: &str, id: u64) -> String {

@@ -447,6 +447,9 @@ fn a_session_is_kept_in_the_log_and_read_by_another_process() {
     let one = bridge.ask(&of(json!({"op": "list_messages", "agent_id": "a", "limit": 1, "offset": 1})));
     assert_eq!(one["messages"].as_array().unwrap().len(), 1);
     assert_eq!(one["messages"][0]["message"], known("m1", "assistant", "hello"));
+    bridge.ask(&of(json!({"op": "write_multi_agent", "multi_agent_id": "graph", "state": {"done": [1]}})));
+    let read = bridge.ask(&of(json!({"op": "read_multi_agent", "multi_agent_id": "graph"})));
+    assert_eq!(read["state"], json!({"done": [1]}));
     let missing = bridge.ask(&of(json!({"op": "read_message", "agent_id": "a", "message_id": 9})));
     assert_eq!(missing["message"], Value::Null);
     bridge.end();
