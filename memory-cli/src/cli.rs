@@ -13,8 +13,9 @@ use serde_json::json;
 
 use crate::{
     commands::{
-        append, backup, browse, context, demo, doctor, expand, export, find, fork, import, index, list, model, pin,
-        plugins, prove, replay, restore, resummarize, search, show, stats, tag, title, vacuum, verify, verify_proof,
+        append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, import, index, list, model,
+        pin, plugins, prove, replay, restore, resummarize, search, show, stats, tag, title, vacuum, verify,
+        verify_proof,
     },
     failure::{self, Code},
     globals::{GlobalArgs, Globals},
@@ -68,6 +69,10 @@ enum Command {
     Find(find::Args),
     /// Print a message exactly as it was said
     Expand(expand::Args),
+    /// Serve conversation managers and sessions to agents in other languages, as JSON lines
+    ///
+    /// docs/strands.md describes the requests, and the Python package that sends them for agents of Strands.
+    Bridge(bridge::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
     /// Write summaries again with the summarizer that is chosen now
@@ -204,6 +209,7 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,
+        Command::Bridge(args) => bridge::run(&args, globals).await,
         Command::Browse(args) => browse::run(&args, globals).await,
         Command::Resummarize(args) => resummarize::run(&args, globals).await,
         Command::Index(args) => index::run(&args, globals).await,

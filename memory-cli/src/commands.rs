@@ -2,6 +2,7 @@
 
 pub(crate) mod append;
 pub(crate) mod backup;
+pub(crate) mod bridge;
 pub(crate) mod browse;
 pub(crate) mod context;
 pub(crate) mod demo;

@@ -214,6 +214,11 @@ impl Globals {
         }
     }
 
+    /// The name of the strategy that writes summaries.
+    pub(crate) fn summarizer_name(&self) -> &str {
+        &self.args.summarizer
+    }
+
     /// Options of plugins, and the directories that hold them.
     pub(crate) fn plugins(&self) -> (PluginOptions, &[PathBuf]) {
         let mut options = PluginOptions::default();

@@ -20,6 +20,7 @@
 #![cfg_attr(doctest, doc = "The examples of the README, compiled:\n")]
 #![cfg_attr(doctest, doc = include_str!("../../README.md"))]
 
+mod bridge;
 mod cli;
 mod commands;
 mod compared;

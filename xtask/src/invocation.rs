@@ -96,6 +96,23 @@ impl Invocation {
         self.judge(status)
     }
 
+    /// Runs it until `enough` says so of a line that it prints, and kills it there; whether that came before it ended.
+    pub(crate) fn watch_and_kill(mut self, mut enough: impl FnMut(&str) -> bool) -> Result<bool> {
+        self.announce();
+        let mut child =
+            self.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().with_context(|| self.unstarted())?;
+        let printed = child.stdout.take().with_context(|| self.unstarted())?;
+        for line in BufReader::new(printed).lines() {
+            if enough(line.with_context(|| format!("{}: reading what it prints", self.step))?.trim_end()) {
+                child.kill().with_context(|| format!("{}: killing `{}`", self.step, self.line))?;
+                child.wait().with_context(|| self.unstarted())?;
+                return Ok(true);
+            }
+        }
+        let status = child.wait().with_context(|| self.unstarted())?;
+        self.judge(status).map(|()| false)
+    }
+
     /// Whether it starts and succeeds; nothing is shown.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command

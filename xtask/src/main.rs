@@ -11,6 +11,7 @@ mod picture;
 mod plugin;
 mod setup;
 mod steps;
+mod strands;
 mod tally;
 mod test;
 mod tidy;
@@ -44,6 +45,8 @@ enum Command {
     Ci(ci::Args),
     /// `ci`, then the long tests and the checks that need a tool installed.
     Nightly,
+    /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
+    Strands,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,
     /// Measure against the peers and compare the figures with their bars.
@@ -74,6 +77,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test => test::run(&workspace),
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),
+        Command::Strands => strands::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Eval(args) => eval::run(&workspace, &args),

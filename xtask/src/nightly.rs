@@ -5,6 +5,7 @@ use anyhow::Result;
 use crate::ci::{self, features};
 use crate::invocation::Invocation;
 use crate::steps::Steps;
+use crate::strands;
 use crate::workspace::Workspace;
 
 /// Pinned because deny.toml is written in this version's format.
@@ -21,6 +22,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("log", || log(workspace))?;
     steps.run("mpnet", || mpnet(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
+    steps.run("strands", || strands::run(workspace))?;
     steps.run("cargo-deny", || install_deny(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());

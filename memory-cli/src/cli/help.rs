@@ -8,12 +8,13 @@ use clap::Command;
 pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
 /// The commands by what they are for, each once.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Begin", &["demo", "append", "import", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
     ("Read and arrange", &["list", "show", "expand", "browse", "title", "tag", "pin", "fork"]),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
     ("Models and strategies", &["index", "resummarize", "model", "plugins"]),
+    ("Serve", &["bridge"]),
 ];
 
 /// The command, whose help has its subcommands in groups.

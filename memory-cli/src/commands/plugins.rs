@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 /// The registry with the plugins of the given directories, and the errors of those that could not be loaded.
-fn registry(globals: &Globals) -> (Registry, Vec<LoadError>) {
+pub(crate) fn registry(globals: &Globals) -> (Registry, Vec<LoadError>) {
     let (options, directories) = globals.plugins();
     let mut registry = Registry::with_options(options);
     let mut refused = Vec::new();

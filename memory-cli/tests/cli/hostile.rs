@@ -7,7 +7,7 @@ use std::{
     io::{Read, Write},
     net::TcpListener,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     thread,
 };
 
@@ -264,6 +264,27 @@ const CASES: &[Case] = &[
         );
         refused(store, &["verify-proof", &store.path(&format!("{H}missing"))]);
         refused(store, &["verify-proof", "--root", H, &file]);
+    }),
+    ("bridge", |store| {
+        refused(store, &["bridge"]);
+        refused(store, &["bridge", "--stdio", "--max-line", H]);
+        let mut command = store.command(&["bridge", "--stdio"]);
+        isolated(store, &mut command);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = serde_json::json!({"role": "user", "content": [{"text": H}], "tracking_id": H});
+        let requests = [
+            serde_json::json!({"op": H}),
+            serde_json::json!({"op": "open", "id": H, "manager": H}),
+            serde_json::json!({"op": "open", "id": H, "manager": "hierarchical", "config": {"conversation": HIDDEN_NAME}}),
+            serde_json::json!({"op": "apply", "id": H, "messages": [said]}),
+            serde_json::json!({"op": "resume", "id": H}),
+            serde_json::json!({"op": "read_session", "session_id": H}),
+        ];
+        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+        child.stdin.take().unwrap().write_all(format!("{lines}{H}\n").as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        check(&command, &output, false);
+        assert!(String::from_utf8(output.stdout).unwrap().lines().count() > requests.len());
     }),
     ("demo", |store| {
         run(store, &["demo", "--keep", &store.path(&format!("{H}demo"))], false);

@@ -1,6 +1,7 @@
 //! The binary as scripts use it: output, exit codes, bad input.
 
 mod bounds;
+mod bridge;
 mod browse;
 mod compare;
 #[cfg(unix)]

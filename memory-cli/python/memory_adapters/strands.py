@@ -1,0 +1,476 @@
+"""Conversation managers and sessions for agents of Strands (strands-agents 1.62 or newer)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from strands.agent.conversation_manager import summarizing_conversation_manager as _official
+from strands.agent.conversation_manager.conversation_manager import ConversationManager
+from strands.hooks import AgentInitializedEvent, BeforeModelCallEvent, HookRegistry
+from strands.session.session_repository import SessionRepository
+from strands.types.exceptions import ContextWindowOverflowException, SessionException
+from strands.types.session import Session, SessionAgent, SessionMessage
+
+from .bridge import Bridge, BridgeClosed, BridgeError
+
+if TYPE_CHECKING:
+    from strands.agent.agent import Agent
+    from strands.multiagent.base import MultiAgentBase
+    from strands.types.content import Message
+
+__all__ = [
+    "HierarchicalConversationManager",
+    "MemorySessionRepository",
+    "SemanticConversationManager",
+    "SlidingWindowConversationManager",
+    "SummarizingConversationManager",
+]
+
+_OfficialSummarizing = _official.SummarizingConversationManager
+
+# What Strands says for the same, before what the bridge says.
+_OVERFLOWS = {
+    "insufficient_messages": "Cannot summarize: insufficient messages for summarization",
+    "all_pinned": "Cannot summarize: all messages in summarize range are pinned",
+    "no_trim_point": "Unable to trim conversation context!",
+    "tail_preserved": "Unable to trim conversation context!",
+    "split_beyond_end": "Split point exceeds message array length",
+    "exhausted": "Unable to reduce conversation context",
+    "no_progress": "Unable to reduce conversation context",
+    "budget_too_small": "Unable to reduce conversation context",
+    "question_too_long": "Unable to reduce conversation context",
+    "not_managed": "Unable to reduce conversation context",
+}
+
+
+def _raise(error: BridgeError) -> NoReturn:
+    """Raises the exception by which Strands knows this kind of error."""
+    if error.code in _OVERFLOWS:
+        raise ContextWindowOverflowException(f"{_OVERFLOWS[error.code]}: {error}") from error
+    if error.code in ("other_manager", "invalid_state"):
+        raise ValueError(f"Invalid conversation manager state. {error}") from error
+    if error.code in ("invalid_config", "unknown_manager"):
+        raise ValueError(str(error)) from error
+    if error.code in ("session_exists", "no_session"):
+        raise SessionException(str(error)) from error
+    raise error
+
+
+class _BridgedManager(ConversationManager):
+    """A manager whose decisions are made by the bridge. The list of the agent is changed in place."""
+
+    _manager: str
+
+    def __init__(self, config: dict[str, Any], bridge: Bridge, proactive_compression: Any) -> None:
+        super().__init__(proactive_compression=proactive_compression)
+        self._bridge = bridge
+        self._id = bridge.new_id()
+        self._config = config
+        self._state: dict[str, Any] = {}
+        self._opened: int | None = None
+        self._open()
+
+    def _open(self) -> None:
+        """Opens the manager in the process that is running, and gives it the state of an earlier one."""
+        generation = self._bridge.ready()
+        if self._opened == generation:
+            return
+        try:
+            answer = self._bridge.call(op="open", id=self._id, manager=self._manager, config=self._config)
+            if self._state:
+                self._bridge.call(op="restore", id=self._id, state=self._state)
+            else:
+                self._state = answer.get("state", {})
+        except BridgeError as error:
+            _raise(error)
+        self._opened = generation
+
+    def _call(self, **request: Any) -> dict[str, Any]:
+        try:
+            self._open()
+            try:
+                return self._bridge.call(id=self._id, **request)
+            except BridgeClosed:
+                # Another process goes on from the last state.
+                self._open()
+                return self._bridge.call(id=self._id, **request)
+        except BridgeError as error:
+            _raise(error)
+
+    def _take(self, agent: "Agent", answer: dict[str, Any]) -> None:
+        """Makes the agent's list what the bridge answered. Messages that stay are the same objects."""
+        given = agent.messages
+        taken = []
+        for message, index in zip(answer["messages"], answer["from"], strict=True):
+            if index is not None:
+                kept = given[index]
+                if kept != message:
+                    kept.clear()
+                    kept.update(message)
+                message = kept
+            taken.append(message)
+        given[:] = taken
+        self._note(answer)
+
+    def _note(self, answer: dict[str, Any]) -> None:
+        self._state = answer["state"]
+        self.removed_message_count = self._state["removed_message_count"]
+        for notice in answer.get("notices", []):
+            _official.logger.warning("%s: %s", notice["code"], notice["message"])
+
+    def apply_management(self, agent: "Agent", **kwargs: Any) -> None:
+        """Looks after the list at the end of an invocation."""
+        self._take(agent, self._call(op="apply", messages=agent.messages))
+
+    def reduce_context(self, agent: "Agent", e: Exception | None = None, **kwargs: Any) -> None:
+        """Makes the list smaller; with `e` it must."""
+        cause = None if e is None else str(e) or "overflow"
+        try:
+            self._take(agent, self._call(op="reduce", messages=agent.messages, cause=cause))
+        except ContextWindowOverflowException as error:
+            if e is not None:
+                raise error from e
+            _official.logger.warning("the list was not reduced: %s", error)
+
+    def get_state(self) -> dict[str, Any]:
+        """The state for a session: Strands' members, and the bridge's own as `memory`."""
+        answer = self._call(op="state")
+        self._state = answer["state"]
+        count = self._state["removed_message_count"]
+        return {**super().get_state(), "removed_message_count": count, "memory": self._state}
+
+    def restore_from_session(self, state: dict[str, Any]) -> "list[Message] | None":
+        """Goes on from a state, also from one of Strands' own manager of the same name.
+
+        `removed_message_count` is then where the session's messages go on, as Strands reads it from there: what was
+        removed, and the pinned messages, which are among those that are returned.
+        """
+        if state.get("__name__") != type(self).__name__:
+            raise ValueError("Invalid conversation manager state.")
+        answer = self._call(op="restore", state=state.get("memory") or self._from_strands(state))
+        self._state = answer["state"]
+        self.removed_message_count = answer["session_offset"]
+        return answer["messages"] or None
+
+    def _from_strands(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "manager": self._manager,
+            "version": "1",
+            "removed_message_count": state["removed_message_count"],
+            "data": {},
+        }
+
+
+class SlidingWindowConversationManager(_BridgedManager):
+    """Keeps the last messages. The arguments are those of Strands' manager."""
+
+    _manager = "sliding-window"
+
+    def __init__(
+        self,
+        window_size: int = 40,
+        should_truncate_results: bool = True,
+        *,
+        per_turn: bool | int = False,
+        pin_first: int | None = None,
+        proactive_compression: Any = None,
+        bridge: Bridge | None = None,
+    ) -> None:
+        config = {
+            "window_size": window_size,
+            "should_truncate_results": should_truncate_results,
+            "per_turn": per_turn,
+            "pin_first": None if pin_first is None else max(0, pin_first),
+        }
+        super().__init__(config, bridge or Bridge.shared(), proactive_compression)
+        self.per_turn = per_turn
+        self._model_call_count = 0
+
+    @property
+    def window_size(self) -> int:
+        """The most messages that stay."""
+        return self._config["window_size"]
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers the hooks of the base class, and the one of `per_turn`."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(BeforeModelCallEvent, self._on_before_model_call)
+
+    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        # `per_turn` may be changed between two calls.
+        if self.per_turn is False:
+            return
+        self._model_call_count += 1
+        if self.per_turn is True or self._model_call_count % self.per_turn == 0:
+            self.apply_management(event.agent)
+
+    def get_state(self) -> dict[str, Any]:
+        """The state for a session."""
+        self._call(op="state", model_call_count=self._model_call_count)
+        return {**super().get_state(), "model_call_count": self._model_call_count}
+
+    def restore_from_session(self, state: dict[str, Any]) -> "list[Message] | None":
+        """Goes on from a state."""
+        messages = super().restore_from_session(state)
+        self._model_call_count = state.get("model_call_count", 0)
+        return messages
+
+    def _truncate_tool_results(self, messages: "list[Message]", msg_idx: int) -> bool:
+        """Shortens the tool results of one message."""
+        if not 0 <= msg_idx < len(messages):
+            return False
+        answer = self._call_free(op="shorten", message=messages[msg_idx])
+        if answer["changed"]:
+            messages[msg_idx].clear()
+            messages[msg_idx].update(answer["message"])
+        return answer["changed"]
+
+    def _call_free(self, **request: Any) -> dict[str, Any]:
+        try:
+            return self._bridge.call(**request)
+        except BridgeError as error:
+            _raise(error)
+
+
+class SummarizingConversationManager(_BridgedManager):
+    """Replaces the oldest messages by a summary. The arguments are those of Strands' manager, and:
+
+    Args:
+        summarizer: A strategy of the binary that writes the summaries, such as `spans`, without any model. By default
+            they are written as Strands' manager has them written: by the agent's model, or by `summarization_agent`.
+    """
+
+    _manager = "summarizing"
+
+    def __init__(
+        self,
+        summary_ratio: float = 0.3,
+        preserve_recent_messages: int = 10,
+        summarization_agent: "Agent | None" = None,
+        summarization_system_prompt: str | None = None,
+        *,
+        summarizer: str | None = None,
+        pin_first: int | None = None,
+        proactive_compression: Any = None,
+        bridge: Bridge | None = None,
+    ) -> None:
+        if summarizer is not None and (summarization_agent is not None or summarization_system_prompt is not None):
+            raise ValueError("Cannot provide both a summarizer and a model's summarization_agent or _system_prompt.")
+        # The writer of the summaries that a model writes. It refuses an agent together with a prompt.
+        self._writer = _OfficialSummarizing(
+            summarization_agent=summarization_agent, summarization_system_prompt=summarization_system_prompt
+        )
+        config = {
+            "summary_ratio": summary_ratio,
+            "preserve_recent_messages": preserve_recent_messages,
+            "pin_first": None if pin_first is None else max(0, pin_first),
+            "summarizer": summarizer or "caller",
+        }
+        super().__init__(config, bridge or Bridge.shared(), proactive_compression)
+
+    @classmethod
+    def clamped(cls, summary_ratio: float, *args: Any, **kwargs: Any) -> "SummarizingConversationManager":
+        """The manager with a ratio out of range moved to the nearest one in range, as Strands does silently."""
+        return cls(max(0.1, min(0.8, summary_ratio)), *args, **kwargs)
+
+    @property
+    def summary_ratio(self) -> float:
+        """The share of the messages that one reduction summarizes."""
+        return self._config["summary_ratio"]
+
+    @property
+    def preserve_recent_messages(self) -> int:
+        """How many of the last messages are never summarized."""
+        return self._config["preserve_recent_messages"]
+
+    @property
+    def summarization_agent(self) -> "Agent | None":
+        """The dedicated agent that writes the summaries."""
+        return self._writer.summarization_agent
+
+    @property
+    def summarization_system_prompt(self) -> str | None:
+        """The instructions of the model that writes the summaries."""
+        return self._writer.summarization_system_prompt
+
+    @property
+    def _summary_message(self) -> "Message | None":
+        return (self._state.get("data") or {}).get("summary")
+
+    def reduce_context(self, agent: "Agent", e: Exception | None = None, **kwargs: Any) -> None:
+        """Summarizes the oldest messages. A summary that fails leaves list and count as they were."""
+        try:
+            cause = None if e is None else str(e) or "overflow"
+            answer = self._call(op="reduce", messages=agent.messages, cause=cause)
+            if "summarize" in answer:
+                summary = self._generate_summary([agent.messages[index] for index in answer["remove"]], agent)
+                _official._ensure_tracking_id(summary)
+                answer = self._call(op="summary", message=summary)
+            self._take(agent, answer)
+        except Exception as error:
+            if e is not None:
+                _official.logger.error("Summarization failed: %s", error)
+                raise error from e
+            _official.logger.warning("Proactive summarization failed, continuing: %s", error)
+
+    def get_state(self) -> dict[str, Any]:
+        """The state for a session."""
+        state = super().get_state()
+        return {"summary_message": self._summary_message, **state}
+
+    def _from_strands(self, state: dict[str, Any]) -> dict[str, Any]:
+        ours = super()._from_strands(state)
+        return {**ours, "data": {"summary": state.get("summary_message")}}
+
+    def _generate_summary(self, messages: "list[Message]", agent: "Agent") -> "Message":
+        """Has a summary written by the dedicated agent, or by the agent's model."""
+        return self._writer._generate_summary(messages, agent)
+
+    def _adjust_split_point_for_tool_pairs(self, messages: "list[Message]", split_point: int) -> int:
+        """Moves a split forward to where no tool call is parted from its result."""
+        try:
+            return self._bridge.call(op="split", messages=messages, split=split_point)["split"]
+        except BridgeError as error:
+            _raise(error)
+
+
+class _StoredManager(_BridgedManager):
+    """A manager over a conversation in a store. Every message is appended there, and the agent's list is a view of it.
+
+    Args:
+        conversation: The name of the conversation. One agent has it for itself; `MemorySessionRepository.conversation`
+            names that of an agent in a session.
+        store: The directory of the store; by default this user's.
+        budget: The most tokens of the agent's list.
+    """
+
+    def __init__(
+        self,
+        conversation: str,
+        *,
+        store: str | os.PathLike[str] | None = None,
+        budget: int = 4000,
+        proactive_compression: Any = None,
+        bridge: Bridge | None = None,
+    ) -> None:
+        config = {"conversation": conversation, "budget": budget}
+        super().__init__(config, bridge or Bridge.shared(store), proactive_compression)
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Registers the hooks of the base class, and those that begin again and recall."""
+        super().register_hooks(registry, **kwargs)
+        registry.add_callback(AgentInitializedEvent, self._on_initialized)
+        registry.add_callback(BeforeModelCallEvent, self._on_before_model_call)
+
+    def _on_initialized(self, event: AgentInitializedEvent) -> None:
+        """Gives an agent that has no messages those of the conversation."""
+        if not event.agent.messages:
+            answer = self._call(op="resume")
+            event.agent.messages[:] = answer["messages"]
+            self._note(answer)
+
+    def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
+        self._take(event.agent, self._call(op="before_model", messages=event.agent.messages))
+
+
+class HierarchicalConversationManager(_StoredManager):
+    """The agent's list is a view of the log: recent messages word for word, older ones by summaries, and for each question
+    the exact words that bear on it."""
+
+    _manager = "hierarchical"
+
+
+class SemanticConversationManager(_StoredManager):
+    """The agent's list is a view of the log; what bears on a question is added to the user's message, between
+    `---Previous Context---` lines."""
+
+    _manager = "semantic"
+
+
+class MemorySessionRepository(SessionRepository):
+    """Sessions in a store, for Strands' `RepositorySessionManager`.
+
+    The messages of an agent are a conversation; the documents of a session are another, in which the last one counts.
+    Nothing is ever overwritten: a message that a guardrail replaced stays in the log.
+    """
+
+    def __init__(self, store: str | os.PathLike[str] | None = None, *, bridge: Bridge | None = None) -> None:
+        self._bridge = bridge or Bridge.shared(store)
+
+    def _call(self, **request: Any) -> dict[str, Any]:
+        try:
+            return self._bridge.call(**request)
+        except BridgeError as error:
+            _raise(error)
+
+    def conversation(self, session_id: str, agent_id: str) -> str:
+        """The name of the conversation that holds the messages of an agent."""
+        return self._call(op="read_agent", session_id=session_id, agent_id=agent_id)["conversation"]
+
+    def create_session(self, session: Session, **kwargs: Any) -> Session:
+        """Creates a session."""
+        self._call(op="create_session", session_id=session.session_id, session=session.to_dict())
+        return session
+
+    def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
+        """Reads a session."""
+        found = self._call(op="read_session", session_id=session_id)["session"]
+        return None if found is None else Session.from_dict(found)
+
+    def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Creates an agent in a session."""
+        agent = session_agent.to_dict()
+        self._call(op="create_agent", session_id=session_id, agent_id=session_agent.agent_id, agent=agent)
+
+    def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
+        """Reads an agent."""
+        found = self._call(op="read_agent", session_id=session_id, agent_id=agent_id)["agent"]
+        return None if found is None else SessionAgent.from_dict(found)
+
+    def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Updates an agent; when it was created stays."""
+        known = self.read_agent(session_id, session_agent.agent_id)
+        if known is not None:
+            session_agent.created_at = known.created_at
+        agent = session_agent.to_dict()
+        self._call(op="update_agent", session_id=session_id, agent_id=session_agent.agent_id, agent=agent)
+
+    def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Appends a message."""
+        message = session_message.to_dict()
+        self._call(op="create_message", session_id=session_id, agent_id=agent_id, message=message)
+
+    def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
+        """Reads a message."""
+        request = {"session_id": session_id, "agent_id": agent_id, "message_id": message_id}
+        found = self._call(op="read_message", **request)["message"]
+        return None if found is None else SessionMessage.from_dict(found)
+
+    def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Updates the record of a message; when it was created stays."""
+        known = self.read_message(session_id, agent_id, session_message.message_id)
+        if known is not None:
+            session_message.created_at = known.created_at
+        message = session_message.to_dict()
+        self._call(op="update_message", session_id=session_id, agent_id=agent_id, message=message)
+
+    def list_messages(
+        self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
+    ) -> list[SessionMessage]:
+        """Lists messages, `limit` of them from `offset` on."""
+        request = {"session_id": session_id, "agent_id": agent_id, "limit": limit, "offset": offset}
+        return [SessionMessage.from_dict(found) for found in self._call(op="list_messages", **request)["messages"]]
+
+    def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+        """Creates the state of a multi-agent."""
+        state = multi_agent.serialize_state()
+        self._call(op="write_multi_agent", session_id=session_id, multi_agent_id=multi_agent.id, state=state)
+
+    def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
+        """Reads the state of a multi-agent."""
+        return self._call(op="read_multi_agent", session_id=session_id, multi_agent_id=multi_agent_id)["state"]
+
+    def update_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
+        """Updates the state of a multi-agent."""
+        self.create_multi_agent(session_id, multi_agent)

@@ -1,0 +1,111 @@
+//! Why a request is not answered, as a program reads it.
+
+use memory::{Error, MemoryError};
+use memory_core::{
+    InvalidMessage, ManagerError, SummarizeError,
+    plan::{PlanError, list::ListError},
+};
+use serde_json::{Value, json};
+
+use crate::failure;
+
+/// An error answer: a code for programs and a sentence for people.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BridgeError {
+    #[error("not a request: {0}")]
+    Malformed(String),
+    #[error("the line is longer than {most} bytes: --max-line allows longer ones")]
+    TooLong { most: u64 },
+    #[error("no manager `{0}`: there are none, sliding-window, summarizing, semantic and hierarchical")]
+    UnknownManager(String),
+    #[error("no manager is open under the id {0}: send `open` first")]
+    NotOpen(String),
+    #[error("{0}")]
+    Config(String),
+    #[error("the manager `none` makes no list smaller")]
+    NotManaged,
+    #[error("no summary is due: only an answer with `summarize` asks for one")]
+    NoSummaryDue,
+    #[error("message {index} has no `tracking_id`, without which it could be appended twice")]
+    NoTrackingId { index: usize },
+    #[error("message {index} cannot be read")]
+    Message {
+        index: usize,
+        #[source]
+        source: InvalidMessage,
+    },
+    #[error(transparent)]
+    List(#[from] ListError),
+    #[error(transparent)]
+    Manager(#[from] ManagerError),
+    #[error("{0}")]
+    Exhausted(String),
+    #[error("{0}")]
+    SessionExists(String),
+    #[error("{0}")]
+    NoSession(String),
+    #[error(transparent)]
+    Summarize(#[from] SummarizeError),
+    #[error(transparent)]
+    Memory(#[from] Error),
+    #[error("{}", failure::exactly(.0))]
+    Store(anyhow::Error),
+}
+
+impl BridgeError {
+    pub(super) fn not_open(id: &Value) -> Self {
+        Self::NotOpen(id.to_string())
+    }
+
+    /// Whether nothing fits a budget.
+    pub(super) fn is_budget(&self) -> bool {
+        matches!(self.code(), "budget_too_small" | "question_too_long")
+    }
+
+    /// A name for programs.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "malformed",
+            Self::TooLong { .. } => "too_long",
+            Self::UnknownManager(_) => "unknown_manager",
+            Self::NotOpen(_) => "not_open",
+            Self::Config(_) => "invalid_config",
+            Self::NotManaged => "not_managed",
+            Self::NoSummaryDue => "no_summary_due",
+            Self::NoTrackingId { .. } => "no_tracking_id",
+            Self::Message { .. } => "invalid_message",
+            Self::List(error) => error.code(),
+            Self::Manager(ManagerError::OtherManager { .. }) => "other_manager",
+            Self::Manager(_) => "invalid_state",
+            Self::Exhausted(_) => "exhausted",
+            Self::SessionExists(_) => "session_exists",
+            Self::NoSession(_) => "no_session",
+            Self::Summarize(_) => "summary_failed",
+            Self::Memory(Error::Memory(MemoryError::Plan(PlanError::BudgetTooSmall { .. }))) => "budget_too_small",
+            Self::Memory(Error::Memory(MemoryError::QuestionTooLong { .. })) => "question_too_long",
+            Self::Memory(_) | Self::Store(_) => "store",
+        }
+    }
+
+    /// The answer to the request that failed.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({"error": self.code(), "message": self.with_causes()})
+    }
+
+    /// A notice in the answer to a request that did not fail by it.
+    pub(super) fn to_notice(&self) -> Value {
+        json!({"code": self.code(), "message": self.with_causes()})
+    }
+
+    fn with_causes(&self) -> String {
+        let mut causes = vec![self.to_string()];
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            if causes.last() != Some(&error.to_string()) {
+                causes.push(error.to_string());
+            }
+            cause = error.source();
+        }
+        memory_embed::redacted(&causes.join(": ")).into_owned()
+    }
+}

@@ -1,0 +1,162 @@
+//! A manager over the caller's own list.
+
+use std::sync::Arc;
+
+use memory_core::{
+    ManagerError, ManagerState, Message, ReduceCause, Summarizer, message_from_strands,
+    plan::list::{ListError, ListManager, ListPlan, ListSlot, ListStrategy, Summarizing},
+};
+use memory_embed::TiktokenCounter;
+use memory_hooks::summarize_list;
+use serde_json::{Value, json};
+
+use super::{
+    BridgeError,
+    answer::{merged, with},
+    message::StrandsMessage,
+    request::{Load, Read},
+    view::exact,
+};
+use crate::{commands::plugins, globals::Globals};
+
+/// A manager, who writes its summaries, and the reduction that waits for one.
+pub(super) struct ListBridge {
+    manager: ListManager<StrandsMessage>,
+    /// `None` where the caller writes them.
+    summarizer: Option<Arc<dyn Summarizer>>,
+    pending: Option<(ListPlan, Vec<StrandsMessage>)>,
+}
+
+/// The name of the summarizer that is the caller.
+const CALLER: &str = "caller";
+
+impl ListBridge {
+    pub(super) fn new(strategy: ListStrategy, summarizer: Option<Arc<dyn Summarizer>>) -> Self {
+        Self { manager: ListManager::new(strategy), summarizer, pending: None }
+    }
+
+    /// A manager that summarizes. `summarizer` of the configuration names a strategy, or `caller`.
+    pub(super) fn summarizing(mut config: Value, globals: &Globals) -> Result<Self, BridgeError> {
+        let named = config.as_object_mut().and_then(|members| members.remove("summarizer"));
+        let strategy: Summarizing = config.read()?;
+        let summarizer = match named.as_ref().map(|name| (name, name.as_str())) {
+            None => Some(globals.summarizer_name()),
+            Some((_, Some(CALLER))) => None,
+            Some((_, Some(name))) => Some(name),
+            Some((other, None)) => {
+                return Err(BridgeError::Config(format!("summarizer must be a name or `caller`, got {other}")));
+            }
+        };
+        let chosen = summarizer.map(|name| plugins::registry(globals).0.summarizer(name)).transpose();
+        let summarizer = chosen.map_err(|error| BridgeError::Config(error.to_string()))?;
+        Ok(Self::new(ListStrategy::Summarizing(strategy), summarizer))
+    }
+
+    pub(super) fn set_model_call_count(&mut self, calls: u64) {
+        self.manager.set_model_call_count(calls);
+    }
+
+    pub(super) fn apply(&mut self, mut messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+        self.pending = None;
+        self.manager.observe(&mut messages);
+        let plan = self.manager.plan_apply(&messages)?;
+        self.commit(&plan, messages, None)
+    }
+
+    /// Applies the window where it is due, or else attempts a reduction where the model's window would be too full.
+    pub(super) async fn before_model(
+        &mut self,
+        messages: Vec<StrandsMessage>,
+        load: Load,
+    ) -> Result<Value, BridgeError> {
+        if self.manager.before_model_call() {
+            return self.apply(messages);
+        }
+        if self.manager.compression().is_due(load.projected_tokens, load.window) {
+            return self.reduce(messages, None).await;
+        }
+        self.pending = None;
+        self.commit(&ListPlan::nothing(messages.len()), messages, None)
+    }
+
+    pub(super) async fn reduce(
+        &mut self,
+        mut messages: Vec<StrandsMessage>,
+        cause: Option<&str>,
+    ) -> Result<Value, BridgeError> {
+        self.pending = None;
+        self.manager.observe(&mut messages);
+        let plan = self.manager.plan_reduce(&messages, cause.map(|_| ReduceCause::Overflow))?;
+        if plan.summary_at.is_none() {
+            return self.commit(&plan, messages, None);
+        }
+        let Some(summarizer) = self.summarizer.clone() else {
+            let chosen: Vec<_> = plan.remove.iter().filter_map(|index| messages.get(*index)).collect();
+            let answer = json!({"summarize": chosen, "remove": plan.remove});
+            self.pending = Some((plan, messages));
+            return Ok(answer);
+        };
+        let summary = summary(&messages, &plan, &*summarizer).await;
+        match (summary.and_then(|summary| self.commit(&plan, messages.clone(), Some(summary))), cause) {
+            // Without a cause a reduction is an attempt.
+            (Err(error), None) => {
+                let answer = self.commit(&ListPlan::nothing(messages.len()), messages, None)?;
+                Ok(with(answer, "notices", json!([error.to_notice()])))
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// Ends the reduction that waits for a summary.
+    pub(super) fn finish(&mut self, summary: StrandsMessage) -> Result<Value, BridgeError> {
+        let (plan, messages) = self.pending.take().ok_or(BridgeError::NoSummaryDue)?;
+        self.commit(&plan, messages, Some(summary))
+    }
+
+    pub(super) fn restore(&mut self, state: Value) -> Result<Value, BridgeError> {
+        let why = |error: serde_json::Error| ManagerError::InvalidState { why: error.to_string() };
+        let state: ManagerState = serde_json::from_value(state).map_err(why)?;
+        let messages = self.manager.restore(&state)?;
+        self.pending = None;
+        Ok(with(self.state(), "messages", json!(messages)))
+    }
+
+    pub(super) fn state(&self) -> Value {
+        json!({"state": self.manager.state(), "session_offset": self.manager.kept().session_offset()})
+    }
+
+    /// Does what was planned, and answers the list.
+    fn commit(
+        &mut self,
+        plan: &ListPlan,
+        mut messages: Vec<StrandsMessage>,
+        summary: Option<StrandsMessage>,
+    ) -> Result<Value, BridgeError> {
+        let stopped = self.manager.commit(plan, &mut messages, summary)?;
+        let from = plan.slots().into_iter().map(|slot| match slot {
+            ListSlot::Message(index) => json!(index),
+            ListSlot::Summary => Value::Null,
+        });
+        let notices: Vec<_> =
+            stopped.into_iter().map(|error: ListError| BridgeError::List(error).to_notice()).collect();
+        let answer = json!({"messages": messages, "from": from.collect::<Vec<_>>(), "notices": notices});
+        Ok(merged(answer, self.state()))
+    }
+}
+
+/// A summary by a strategy, as a message of the user.
+async fn summary(
+    messages: &[StrandsMessage],
+    plan: &ListPlan,
+    summarizer: &dyn Summarizer,
+) -> Result<StrandsMessage, BridgeError> {
+    let read = |(index, message): (usize, &StrandsMessage)| {
+        message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
+    };
+    let list = messages.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let written = summarize_list(&list, &plan.remove, summarizer, &TiktokenCounter::cl100k()).await?;
+    let count = plan.remove.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let text = format!("[Summary of {count} earlier message{plural}]\n{}", written.text);
+    Ok(exact(&Message::user(text)))
+}

@@ -1,0 +1,86 @@
+//! A request: one JSON object on a line.
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{BridgeError, message::StrandsMessage, sessions::SessionRequest};
+
+/// What a program asks for. A manager has an id that its program chose.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Request {
+    /// Makes a manager, in place of one under the same id.
+    Open {
+        id: Value,
+        manager: String,
+        #[serde(default = "empty")]
+        config: Value,
+    },
+    /// Drops a manager.
+    Close { id: Value },
+    /// Looks after a list at the end of an invocation.
+    Apply { id: Value, messages: StrandsMessages },
+    /// Makes a list smaller; with a cause it must.
+    Reduce { id: Value, messages: StrandsMessages, cause: Option<String> },
+    /// Looks after a list before a call to the model, whose request would have so many tokens of its window.
+    BeforeModel { id: Value, messages: StrandsMessages, projected_tokens: Option<u64>, window: Option<u64> },
+    /// Gives the summary that an answer asked for.
+    Summary { id: Value, message: StrandsMessage },
+    /// Goes on from a state.
+    Restore { id: Value, state: Value },
+    /// Asks for the state.
+    State { id: Value, model_call_count: Option<u64> },
+    /// Asks for the list of an agent that begins again.
+    Resume { id: Value },
+    /// Moves a split forward to where no tool call is parted from its result.
+    Split { messages: StrandsMessages, split: usize },
+    /// Asks for the first message from `start` on at which a prompt may begin.
+    Query { messages: StrandsMessages, start: usize },
+    /// Asks which messages stay in every reduction.
+    Kept { messages: StrandsMessages },
+    /// Shortens the tool results of a message.
+    Shorten { message: StrandsMessage },
+    /// Concerns a session.
+    #[serde(skip)]
+    Session(SessionRequest),
+}
+
+/// How full the window of a model would be, as far as the program says.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    pub(super) projected_tokens: Option<u64>,
+    pub(super) window: Option<u64>,
+}
+
+/// A list of messages.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StrandsMessages(pub(super) Vec<StrandsMessage>);
+
+fn empty() -> Value {
+    Value::Object(Map::new())
+}
+
+impl Request {
+    /// Reads a line.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, BridgeError> {
+        let malformed = |error: serde_json::Error| BridgeError::Malformed(error.to_string());
+        let value: Value = serde_json::from_slice(line).map_err(malformed)?;
+        let op = value.get("op").and_then(Value::as_str);
+        let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
+        if SessionRequest::OPS.contains(&op) {
+            return serde_json::from_value(value).map(Self::Session).map_err(malformed);
+        }
+        serde_json::from_value(value).map_err(malformed)
+    }
+}
+
+/// Reading a configuration, whose errors name the field.
+pub(super) trait Read {
+    fn read<T: DeserializeOwned>(self) -> Result<T, BridgeError>;
+}
+
+impl Read for Value {
+    fn read<T: DeserializeOwned>(self) -> Result<T, BridgeError> {
+        serde_json::from_value(self).map_err(|error| BridgeError::Config(error.to_string()))
+    }
+}

@@ -1,0 +1,337 @@
+//! Sessions of Strands in the log: an agent's messages are a conversation, and the session's documents are another.
+//!
+//! A document (a session, an agent, or a message whose record was changed) is appended whole each time it changes. The
+//! last one counts.
+
+use std::collections::BTreeMap;
+
+use memory::{Conversation, Memory};
+use memory_core::{Json, Message, MessageKey, Node, NodeId, NodeRange, Role, message_from_strands, message_to_strands};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{BridgeError, conversation::state_of};
+
+/// What is asked of a session.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum SessionRequest {
+    CreateSession {
+        session_id: String,
+        session: Value,
+    },
+    ReadSession {
+        session_id: String,
+    },
+    CreateAgent {
+        session_id: String,
+        agent_id: String,
+        agent: Value,
+    },
+    ReadAgent {
+        session_id: String,
+        agent_id: String,
+    },
+    UpdateAgent {
+        session_id: String,
+        agent_id: String,
+        agent: Value,
+    },
+    CreateMessage {
+        session_id: String,
+        agent_id: String,
+        message: Map<String, Value>,
+    },
+    ReadMessage {
+        session_id: String,
+        agent_id: String,
+        message_id: u64,
+    },
+    UpdateMessage {
+        session_id: String,
+        agent_id: String,
+        message: Map<String, Value>,
+    },
+    ListMessages {
+        session_id: String,
+        agent_id: String,
+        limit: Option<u64>,
+        #[serde(default)]
+        offset: u64,
+    },
+    WriteMultiAgent {
+        session_id: String,
+        multi_agent_id: String,
+        state: Value,
+    },
+    ReadMultiAgent {
+        session_id: String,
+        multi_agent_id: String,
+    },
+}
+
+impl SessionRequest {
+    pub(super) const OPS: [&'static str; 11] = [
+        "create_session",
+        "read_session",
+        "create_agent",
+        "read_agent",
+        "update_agent",
+        "create_message",
+        "read_message",
+        "update_message",
+        "list_messages",
+        "write_multi_agent",
+        "read_multi_agent",
+    ];
+}
+
+/// The documents that were read, by session.
+#[derive(Debug, Default)]
+pub(super) struct Documents(BTreeMap<String, Read>);
+
+/// The documents of a session, as far as they were read.
+#[derive(Debug, Default)]
+struct Read {
+    nodes: u64,
+    latest: BTreeMap<String, Value>,
+}
+
+/// The sessions of a store.
+pub(super) struct Sessions<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) documents: &'a mut Documents,
+}
+
+/// The member of a message's metadata that names the document it is.
+const DOCUMENT: &str = "strands_document";
+/// The member of a message's metadata that holds what else its record has.
+const RECORD: &str = "strands_record";
+/// The document of the session itself.
+const SESSION: &str = "session";
+
+impl Sessions<'_> {
+    pub(super) async fn answer(&mut self, request: SessionRequest) -> Result<Value, BridgeError> {
+        use SessionRequest as Ask;
+        match request {
+            Ask::CreateSession { session_id, session } => {
+                if self.document(&session_id, SESSION).await?.is_some() {
+                    return Err(BridgeError::SessionExists(format!("session {session_id} already exists")));
+                }
+                self.write(&session_id, SESSION, &session).await?;
+                Ok(json!({"session": session}))
+            }
+            Ask::ReadSession { session_id } => Ok(json!({"session": self.document(&session_id, SESSION).await?})),
+            Ask::CreateAgent { session_id, agent_id, agent } => {
+                self.check_session(&session_id).await?;
+                self.write(&session_id, &agent_document(&agent_id), &agent).await?;
+                Ok(json!({"conversation": messages_of(&session_id, &agent_id)}))
+            }
+            Ask::ReadAgent { session_id, agent_id } => {
+                let agent = self.document(&session_id, &agent_document(&agent_id)).await?;
+                Ok(json!({"agent": agent, "conversation": messages_of(&session_id, &agent_id)}))
+            }
+            Ask::UpdateAgent { session_id, agent_id, agent } => {
+                self.check_agent(&session_id, &agent_id).await?;
+                self.write(&session_id, &agent_document(&agent_id), &agent).await?;
+                Ok(json!({}))
+            }
+            Ask::CreateMessage { session_id, agent_id, message } => {
+                self.check_agent(&session_id, &agent_id).await?;
+                self.create_message(&session_id, &agent_id, message).await
+            }
+            Ask::ReadMessage { session_id, agent_id, message_id } => {
+                let read = self.list(&session_id, &agent_id, message_id, Some(1)).await?;
+                Ok(json!({"message": read.into_iter().next()}))
+            }
+            Ask::UpdateMessage { session_id, agent_id, message } => {
+                let id = message_id(&message)?;
+                if self.list(&session_id, &agent_id, id, Some(1)).await?.is_empty() {
+                    return Err(BridgeError::NoSession(format!("agent {agent_id} has no message {id}")));
+                }
+                self.write(&session_id, &message_document(&agent_id, id), &message.into()).await?;
+                Ok(json!({}))
+            }
+            Ask::ListMessages { session_id, agent_id, limit, offset } => {
+                self.check_agent(&session_id, &agent_id).await?;
+                Ok(json!({"messages": self.list(&session_id, &agent_id, offset, limit).await?}))
+            }
+            Ask::WriteMultiAgent { session_id, multi_agent_id, state } => {
+                self.check_session(&session_id).await?;
+                self.write(&session_id, &multi_agent_document(&multi_agent_id), &state).await?;
+                Ok(json!({}))
+            }
+            Ask::ReadMultiAgent { session_id, multi_agent_id } => {
+                Ok(json!({"state": self.document(&session_id, &multi_agent_document(&multi_agent_id)).await?}))
+            }
+        }
+    }
+
+    async fn check_session(&mut self, session: &str) -> Result<(), BridgeError> {
+        match self.document(session, SESSION).await? {
+            Some(_) => Ok(()),
+            None => Err(BridgeError::NoSession(format!("session {session} does not exist"))),
+        }
+    }
+
+    async fn check_agent(&mut self, session: &str, agent: &str) -> Result<(), BridgeError> {
+        match self.document(session, &agent_document(agent)).await? {
+            Some(_) => Ok(()),
+            None => Err(BridgeError::NoSession(format!("agent {agent} does not exist in session {session}"))),
+        }
+    }
+
+    /// The conversation of this name.
+    fn conversation(&self, name: &str) -> Result<Conversation, BridgeError> {
+        self.memory.conversation(name).map_err(|error| BridgeError::Config(error.to_string()))
+    }
+
+    /// The latest form of a document.
+    async fn document(&mut self, session: &str, name: &str) -> Result<Option<Value>, BridgeError> {
+        let conversation = self.conversation(&documents_of(session))?;
+        let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
+        let read = self.documents.0.entry(session.to_owned()).or_default();
+        let new = NodeId::new(read.nodes + 1).zip(NodeId::new(nodes));
+        if let Some(new) = new.and_then(|(first, last)| NodeRange::new(first, last)) {
+            for node in conversation.messages(new).await? {
+                let Some(name) = node.message.metadata.get(DOCUMENT).map(Json::to_value) else { continue };
+                let document = serde_json::from_str(&node.message.text()).unwrap_or_default();
+                read.latest.insert(name.as_str().unwrap_or_default().to_owned(), document);
+            }
+            read.nodes = nodes;
+        }
+        Ok(read.latest.get(name).cloned())
+    }
+
+    /// Appends a document.
+    async fn write(&mut self, session: &str, name: &str, document: &Value) -> Result<(), BridgeError> {
+        let metadata = BTreeMap::from([(DOCUMENT.to_owned(), Json::string(name))]);
+        let message =
+            Message::text_of(Role::System, document.to_string()).metadata(metadata).keep_out_of_summaries(true);
+        self.conversation(&documents_of(session))?.append(message).await?;
+        Ok(())
+    }
+
+    /// Appends a message, which a manager over the same conversation may have done before.
+    async fn create_message(
+        &mut self,
+        session: &str,
+        agent: &str,
+        mut record: Map<String, Value>,
+    ) -> Result<Value, BridgeError> {
+        let id = message_id(&record)?;
+        let index = usize::try_from(id).unwrap_or(usize::MAX);
+        let message = record.remove("message").unwrap_or_default();
+        let read = message_from_strands(&message).map_err(|source| BridgeError::Message { index, source })?;
+        let key =
+            message.get("tracking_id").and_then(Value::as_str).map_or_else(|| format!("message:{id}"), str::to_owned);
+        let key = MessageKey::new(&key).map_err(|error| BridgeError::Malformed(error.to_string()))?;
+        let conversation = self.conversation(&messages_of(session, agent))?;
+        let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
+        if nodes < id {
+            return Err(BridgeError::NoSession(format!(
+                "agent {agent} has {nodes} messages, so the next has not the id {id}"
+            )));
+        }
+        if nodes > id {
+            let there = conversation.expand(NodeId::from_index(index)).await?.message.key;
+            let why = format!("agent {agent} has another message {id} already");
+            return if there == Some(key) { Ok(json!({})) } else { Err(BridgeError::SessionExists(why)) };
+        }
+        let mut read = read.key(key);
+        read.metadata.insert(RECORD.to_owned(), Json::from_value(&record.into()));
+        conversation.append(read).await?;
+        Ok(json!({}))
+    }
+
+    /// The records of messages.
+    async fn list(
+        &mut self,
+        session: &str,
+        agent: &str,
+        offset: u64,
+        limit: Option<u64>,
+    ) -> Result<Vec<Value>, BridgeError> {
+        let conversation = self.conversation(&messages_of(session, agent))?;
+        let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
+        let last = limit.map_or(nodes, |limit| nodes.min(offset.saturating_add(limit)));
+        let ends = NodeId::new(offset.saturating_add(1)).zip(NodeId::new(last));
+        let Some(range) = ends.and_then(|(first, last)| NodeRange::new(first, last)) else { return Ok(Vec::new()) };
+        let mut records = Vec::new();
+        for node in conversation.messages(range).await? {
+            let changed = self.document(session, &message_document(agent, node.id.get() - 1)).await?;
+            records.push(changed.unwrap_or_else(|| record(&node)));
+        }
+        Ok(records)
+    }
+}
+
+/// The record of a message.
+fn record(node: &Node) -> Value {
+    let at = node.at.to_string();
+    let mut record = json!({
+        "message": message_to_strands(&node.message),
+        "message_id": node.id.get() - 1,
+        "redact_message": null,
+        "created_at": at,
+        "updated_at": at,
+    });
+    if let (Some(members), Some(Value::Object(given))) =
+        (record.as_object_mut(), node.message.metadata.get(RECORD).map(Json::to_value))
+    {
+        members.extend(given);
+    }
+    record
+}
+
+fn message_id(record: &Map<String, Value>) -> Result<u64, BridgeError> {
+    let id = record.get("message_id").and_then(Value::as_u64);
+    id.ok_or_else(|| BridgeError::Malformed("a record of a message has a `message_id` from 0".to_owned()))
+}
+
+fn agent_document(agent: &str) -> String {
+    format!("agent:{}", escaped(agent))
+}
+
+fn multi_agent_document(multi_agent: &str) -> String {
+    format!("multi-agent:{}", escaped(multi_agent))
+}
+
+fn message_document(agent: &str, id: u64) -> String {
+    format!("message:{}:{id}", escaped(agent))
+}
+
+/// The conversation that holds the documents of a session.
+fn documents_of(session: &str) -> String {
+    format!("strands-documents:{}", escaped(session))
+}
+
+/// The conversation that holds the messages of an agent.
+fn messages_of(session: &str, agent: &str) -> String {
+    format!("strands:{}:{}", escaped(session), escaped(agent))
+}
+
+/// A part of a name, in which nothing can be taken for another part.
+fn escaped(part: &str) -> String {
+    let mut out = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_sessions_share_a_conversation() {
+        assert_eq!(messages_of("trip", "default"), "strands:trip:default");
+        assert_ne!(messages_of("a:b", "c"), messages_of("a", "b:c"));
+        assert_eq!(messages_of("a b", "é/x"), "strands:a%20b:%C3%A9%2Fx");
+    }
+}

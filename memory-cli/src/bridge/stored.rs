@@ -1,0 +1,340 @@
+//! A manager over a conversation in the store: the log has every message, and the agent's list is a view of it.
+
+use std::collections::HashSet;
+
+use memory::{Conversation, Error, Memory, PromptOptions};
+use memory_core::{
+    ManagerError, ManagerState, Message, MessageKey, NodeId, NodeRange, Role, StoreError, TokenCounter, WrittenBy,
+    message_from_strands,
+    plan::{PlanError, list::Listed},
+};
+use memory_embed::TiktokenCounter;
+use memory_hooks::{MemoryError, Prompt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    BridgeError,
+    answer::{merged, unchanged, with},
+    conversation::state_of,
+    message::StrandsMessage,
+    request::Read,
+    view,
+};
+
+/// A manager and its conversation.
+pub(super) struct Stored {
+    name: String,
+    conversation: Conversation,
+    /// The most tokens of the agent's list.
+    budget: u32,
+    /// Keys of the messages that are in the log.
+    appended: HashSet<String>,
+    /// How many messages of the log stand behind the view in the list; 0 while the list holds what was said.
+    offset: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    conversation: String,
+    #[serde(default = "default_budget")]
+    budget: u32,
+}
+
+fn default_budget() -> u32 {
+    PromptOptions::default().budget
+}
+
+/// A view that replaces a list has this share of the budget, in tenths, so that the next turns fit without another.
+const SHARE: u32 = 7;
+/// How often a smaller view is tried.
+const TRIES: usize = 6;
+/// What a view may cost beyond what its plan needs.
+const MARGIN: u32 = 64;
+
+impl Stored {
+    pub(super) fn open(name: &str, config: Value, memory: &Memory) -> Result<Self, BridgeError> {
+        let Config { conversation, budget } = config.read()?;
+        if budget == 0 {
+            return Err(BridgeError::Config("budget must be a positive number of tokens, got 0".to_owned()));
+        }
+        let conversation =
+            memory.conversation(&conversation).map_err(|error| BridgeError::Config(error.to_string()))?;
+        Ok(Self { name: name.to_owned(), conversation, budget, appended: HashSet::new(), offset: 0 })
+    }
+
+    /// Appends what is new, and gives a view in place of a list that exceeds the budget.
+    pub(super) async fn apply(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+        self.append(&messages).await?;
+        if tokens(&messages)? <= self.budget || ends_in_a_call(&messages) {
+            return self.answer(unchanged(&messages)).await;
+        }
+        let shown = self.view(self.budget / 10 * SHARE).await?;
+        self.replaced(view::history(&shown)).await
+    }
+
+    /// A smaller view than the list; with a cause an error where there is none.
+    pub(super) async fn reduce(
+        &mut self,
+        messages: Vec<StrandsMessage>,
+        cause: Option<&str>,
+    ) -> Result<Value, BridgeError> {
+        self.append(&messages).await?;
+        match (self.smaller(&messages).await, cause) {
+            (Ok(smaller), _) => self.replaced(smaller).await,
+            (Err(error), Some(_)) => Err(error),
+            (Err(error), None) => {
+                let answer = with(unchanged(&messages), "notices", json!([error.to_notice()]));
+                self.answer(answer).await
+            }
+        }
+    }
+
+    /// Appends what is new, and recalls what bears on a new question of the user: exact words that the list does not show.
+    pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+        let is_new = |message: &StrandsMessage| {
+            !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains(id))
+        };
+        let asks =
+            messages.last().filter(|last| is_new(last)).map(|last| read(messages.len() - 1, last)).transpose()?;
+        let shows_all = !messages.iter().any(StrandsMessage::is_view);
+        let Some((said, before)) = asks.filter(|said| said.begins_prompt() && !shows_all).zip(messages.split_last())
+        else {
+            self.append(&messages).await?;
+            return self.answer(unchanged(&messages)).await;
+        };
+        let (last, before) = before;
+        self.append(before).await?;
+        if self.name == "semantic" {
+            self.enriched(before, last, said).await
+        } else {
+            self.asked(before, last, said).await
+        }
+    }
+
+    /// The list with what the recall hook adds to its last message.
+    async fn enriched(
+        &mut self,
+        before: &[StrandsMessage],
+        last: &StrandsMessage,
+        said: Message,
+    ) -> Result<Value, BridgeError> {
+        let key = key_of(before.len(), last)?;
+        let added = self.conversation.add_message(said.key(key.clone())).await?;
+        self.appended.insert(key.as_str().to_owned());
+        let mut messages = before.to_vec();
+        messages.push(view::marked(&added.outgoing));
+        self.answer(replaced_last(&messages)).await
+    }
+
+    /// A view for the question: history, and what is recalled for it.
+    async fn asked(
+        &mut self,
+        before: &[StrandsMessage],
+        last: &StrandsMessage,
+        said: Message,
+    ) -> Result<Value, BridgeError> {
+        let question = said.content.iter().filter_map(|block| match block {
+            memory_core::ContentBlock::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let question = question.collect::<Vec<_>>().join("\n");
+        let prompt = self.conversation.prompt_with(&question, &PromptOptions::new(self.budget)).await;
+        self.append(std::slice::from_ref(last)).await?;
+        match prompt.map_err(BridgeError::from) {
+            Ok(prompt) => self.replaced(view::asked(&prompt, &question, &said)).await,
+            // A question that leaves no room for anything beside it goes out as it is.
+            Err(error) if error.is_budget() => {
+                let messages: Vec<_> = before.iter().chain([last]).cloned().collect();
+                self.answer(with(unchanged(&messages), "notices", json!([error.to_notice()]))).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Goes on from a state: the list is a view of the log, and then the session's messages that the log has not got.
+    pub(super) async fn restore(&mut self, state: Value) -> Result<Value, BridgeError> {
+        let invalid = |why: String| BridgeError::Manager(ManagerError::InvalidState { why });
+        let state: ManagerState = serde_json::from_value(state).map_err(|error| invalid(error.to_string()))?;
+        state.check(&self.identity())?;
+        let of: Option<&str> = state.data.get("conversation").and_then(Value::as_str);
+        if of.is_some_and(|of| of != self.conversation.id().as_str()) {
+            let why = format!("it is of the conversation {}", of.unwrap_or_default());
+            return Err(invalid(why));
+        }
+        let was_replaced = state.data.get("session_offset").and_then(Value::as_u64).is_some_and(|offset| offset > 0);
+        let (shown, offset) = match self.nodes().await? {
+            0 => (Vec::new(), 0),
+            _ if !was_replaced => (Vec::new(), 0),
+            nodes => (self.beginning(nodes).await?, nodes),
+        };
+        self.offset = offset;
+        self.answer(json!({"messages": shown, "notices": []})).await
+    }
+
+    /// The list of an agent that begins again without a session: everything, or a view of it.
+    pub(super) async fn resume(&mut self) -> Result<Value, BridgeError> {
+        let state = state_of(&self.conversation).await?;
+        let all = state.as_ref().and_then(|state| NodeRange::first_n(state.nodes));
+        let Some((state, all)) = state.zip(all) else { return self.answer(unchanged(&[])).await };
+        if state.tokens > u64::from(self.budget) {
+            let shown = self.beginning(state.nodes).await?;
+            return self.replaced(shown).await;
+        }
+        let mut messages = Vec::new();
+        for node in self.conversation.messages(all).await? {
+            let message = view::exact(&node.message);
+            // Without an id of its own it would be taken for a new one.
+            let marked = message.tracking_id().is_none().then(|| view::marked(&node.message));
+            messages.push(marked.unwrap_or(message));
+        }
+        self.answer(unchanged(&messages)).await
+    }
+
+    /// The state, and how many messages of the session the view stands for.
+    pub(super) async fn state(&self) -> Result<Value, BridgeError> {
+        let removed = match self.conversation.manager_state().await {
+            Ok(state) => state.removed_message_count,
+            Err(error) if error.is_not_found() => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let data = json!({"conversation": self.conversation.id().as_str(), "session_offset": self.offset});
+        let state = ManagerState::new(self.identity(), removed).data(data);
+        Ok(json!({"state": state, "session_offset": self.offset}))
+    }
+
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new(self.name.as_str(), "1")
+    }
+
+    /// How many messages the log has.
+    async fn nodes(&self) -> Result<u64, BridgeError> {
+        Ok(state_of(&self.conversation).await?.map_or(0, |state| state.nodes))
+    }
+
+    /// Appends the messages that the log has not got, in order. What was made from the log is never appended.
+    async fn append(&mut self, messages: &[StrandsMessage]) -> Result<(), BridgeError> {
+        for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.is_view()) {
+            let key = key_of(index, message)?;
+            if self.appended.contains(key.as_str()) {
+                continue;
+            }
+            let node = self.append_one(read(index, message)?.key(key.clone())).await?;
+            if let (Some(node), true) = (node, message.item().pinned) {
+                self.conversation.pin(node, true).await?;
+            }
+            self.appended.insert(key.as_str().to_owned());
+        }
+        Ok(())
+    }
+
+    /// The node of the message; `None` where the log has another wording under its key, which stays.
+    async fn append_one(&self, message: Message) -> Result<Option<NodeId>, BridgeError> {
+        match self.conversation.append(message).await {
+            Ok(appended) => Ok(Some(appended.node)),
+            Err(Error::Memory(MemoryError::Store(StoreError::KeyConflict { .. }))) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The history within a budget.
+    async fn view(&self, budget: u32) -> Result<Prompt, BridgeError> {
+        Ok(self.conversation.prompt_with("", &PromptOptions::new(budget).history_share(1.0)).await?)
+    }
+
+    /// A view of `nodes` messages for an agent that begins again. A tool call that ends them is still to be answered, so
+    /// that it is there as one.
+    async fn beginning(&self, nodes: u64) -> Result<Vec<StrandsMessage>, BridgeError> {
+        let mut shown = view::history(&self.view(self.budget / 10 * SHARE).await?);
+        let Some(last) = NodeId::new(nodes) else { return Ok(shown) };
+        let last = self.conversation.expand(last).await?.message;
+        if last.tool_calls().next().is_some() {
+            shown.pop_if(|message| message.item().role == Role::Assistant);
+            shown.push(view::marked(&last));
+        }
+        Ok(shown)
+    }
+
+    /// A view with fewer tokens than a list.
+    async fn smaller(&self, messages: &[StrandsMessage]) -> Result<Vec<StrandsMessage>, BridgeError> {
+        let before = tokens(messages)?;
+        let exhausted =
+            |why: &str| BridgeError::Exhausted(format!("exhausted: {why}, and the list has {before} tokens"));
+        if ends_in_a_call(messages) {
+            return Err(exhausted("the last tool call is still to be answered"));
+        }
+        let mut budget = self.budget.min(before) / 10 * SHARE;
+        for _ in 0..TRIES {
+            match self.view(budget).await {
+                Ok(prompt) => {
+                    let shown = view::history(&prompt);
+                    if tokens(&shown)? < before {
+                        return Ok(shown);
+                    }
+                    budget /= 2;
+                }
+                Err(error) => match needed(&error).filter(|needed| *needed > budget && *needed < before) {
+                    Some(needed) => budget = needed.saturating_add(MARGIN),
+                    None => return Err(exhausted(&error.to_string())),
+                },
+            }
+        }
+        Err(exhausted("no smaller view was found"))
+    }
+
+    /// Answers a list that is a view of everything in the log.
+    async fn replaced(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+        self.offset = self.nodes().await?;
+        let from = vec![Value::Null; messages.len()];
+        self.answer(json!({"messages": messages, "from": from, "notices": []})).await
+    }
+
+    /// Adds the state to an answer.
+    async fn answer(&self, answer: Value) -> Result<Value, BridgeError> {
+        Ok(merged(answer, self.state().await?))
+    }
+}
+
+/// The answer whose last message alone is another one.
+fn replaced_last(messages: &[StrandsMessage]) -> Value {
+    let mut answer = unchanged(messages);
+    if let Some(last) = answer.get_mut("from").and_then(Value::as_array_mut).and_then(|from| from.last_mut()) {
+        *last = Value::Null;
+    }
+    answer
+}
+
+/// The tokens that a plan would have needed.
+fn needed(error: &BridgeError) -> Option<u32> {
+    let BridgeError::Memory(Error::Memory(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }))) = error else {
+        return None;
+    };
+    Some(*needed)
+}
+
+fn read(index: usize, message: &StrandsMessage) -> Result<Message, BridgeError> {
+    message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
+}
+
+/// The key of a message, by which the log has it once.
+fn key_of(index: usize, message: &StrandsMessage) -> Result<MessageKey, BridgeError> {
+    let id = message.tracking_id().ok_or(BridgeError::NoTrackingId { index })?;
+    MessageKey::new(id).map_err(|_| BridgeError::NoTrackingId { index })
+}
+
+/// Whether the model called a tool that is still to answer.
+fn ends_in_a_call(messages: &[StrandsMessage]) -> bool {
+    messages.last().is_some_and(|last| !last.item().calls.is_empty())
+}
+
+/// Tokens of the texts of a list.
+fn tokens(messages: &[StrandsMessage]) -> Result<u32, BridgeError> {
+    let counter = TiktokenCounter::cl100k();
+    let mut tokens = 0_u32;
+    for (index, message) in messages.iter().enumerate() {
+        let text = read(index, message)?.text();
+        tokens = tokens.saturating_add(counter.count(&text)).saturating_add(counter.per_message());
+    }
+    Ok(tokens)
+}
