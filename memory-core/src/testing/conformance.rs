@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::source_conformance;
 use crate::{
     ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
-    NodeId, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
+    NodeId, NodeKind, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
     SummaryMetadata, SummaryOutline, Timestamp, WrittenBy, canonical_bytes, leaf_hash, plan::Tree,
 };
 
@@ -170,6 +170,11 @@ async fn messages_come_back_exactly(store: &dyn Store) {
     let missing = store.node(&exact, node(3)).await.unwrap_err();
     assert!(matches!(missing, StoreError::UnknownNode { nodes: 2, .. }), "{missing}");
     assert!(store.nodes(&exact, range(3, 9)).await.unwrap().is_empty());
+    let roles = [Role::User, Role::Assistant, Role::System, Role::Tool];
+    let said = roles.map(|role| NodeDraft::new(Message::text_of(role, "said"), Timestamp::from_millis(0), 1));
+    store.append(&id("roles"), said.to_vec()).await.unwrap();
+    let kinds: Vec<_> = store.nodes(&id("roles"), range(1, 4)).await.unwrap().iter().map(Node::kind).collect();
+    assert_eq!(kinds, [NodeKind::User, NodeKind::Ai, NodeKind::User, NodeKind::User], "tools are no model");
     let near = store.node(&id("exakt"), node(1)).await.unwrap_err().to_string();
     assert!(near.contains("`exact`"), "an unknown name is answered with the nearest: {near}");
 }
@@ -186,7 +191,11 @@ async fn numbers_are_dense_and_conversations_apart(store: &dyn Store) {
     }
     let states = store.conversations().await.unwrap();
     let counts: Vec<_> = states.iter().map(|s| (s.id.as_str().to_owned(), s.nodes)).collect();
-    assert_eq!(counts, [("a".to_owned(), 6), ("b".to_owned(), 3), ("exact".to_owned(), 2)], "sorted by name");
+    assert_eq!(
+        counts,
+        [("a".to_owned(), 6), ("b".to_owned(), 3), ("exact".to_owned(), 2), ("roles".to_owned(), 4)],
+        "sorted by name"
+    );
     let state = store.conversation(&a).await.unwrap();
     assert_eq!(
         (state.tokens, state.first_at, state.last_at),
@@ -366,7 +375,10 @@ async fn roots_are_those_of_the_leaves(store: &dyn Store) {
     assert_eq!((verified.root, verified.nodes, verified.verified), (root, 6, 6));
     let all = store.verify(None).await.unwrap();
     assert!(all.is_whole());
-    assert_eq!(all.conversations.iter().map(|c| c.id.as_str()).collect::<Vec<_>>(), ["a", "b", "exact", "keys"]);
+    assert_eq!(
+        all.conversations.iter().map(|c| c.id.as_str()).collect::<Vec<_>>(),
+        ["a", "b", "exact", "keys", "roles"]
+    );
 }
 
 async fn given_salts_give_the_same_root_in_every_store(store: &dyn Store) {

@@ -11,14 +11,14 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, FirstWords, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary,
+    BoxFuture, FirstWords, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary,
     plan::ViewPolicy,
     testing::{MemoryStore, WordCounter},
 };
-use memory_hooks::{Memory, PromptOptions};
+use memory_hooks::{Memory, PieceKind, PromptOptions};
 use pollster::block_on;
 
-use crate::support::{World, chat, covered, id, line};
+use crate::support::{World, chat, covered, id, line, nodes_of};
 
 /// First words, as many as it is let through; then it waits.
 #[derive(Debug)]
@@ -97,7 +97,11 @@ fn no_reply_waits_for_a_summary_and_what_was_written_is_shown_at_the_next_turn()
     gate.let_through(1_000);
     assert!(drive(&mut work).is_pending());
     assert_eq!(block_on(talk.stats()).unwrap().nodes_per_level, [10, 50, 0, 0]);
-    shown(&memory, 60);
+    // Too few tokens for all messages word for word, and nothing is left to be summarized.
+    let context = block_on(talk.prompt("topic7", &PromptOptions::new(1_300))).unwrap();
+    assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
+    assert!(!nodes_of(&context, PieceKind::Summary(Level::Summary)).is_empty(), "{}", context.text());
+    assert_eq!(world.summaries().len(), 50, "what was written before is shown");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use memory_core::{
     testing::{MemoryStore, WordCounter},
 };
 use memory_hooks::{CompactionReport, Conversation, MemoryError, PromptOptions};
+use memory_strategies::Rules;
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -54,6 +55,19 @@ fn metas_and_archives_follow_at_their_thresholds() {
     assert_eq!(full + summary + meta + archive, 600);
     let metas = world.summaries().into_iter().filter(|summary| summary.body.level == Level::Meta);
     assert!(metas.map(|meta| meta.body.span.count()).all(|count| (20..=40).contains(&count)));
+}
+
+#[test]
+fn a_message_that_the_rules_find_important_is_marked_where_it_is_summarized() {
+    let world = World::with(|builder, _| builder.scorer(Arc::new(Rules)).view_policy(ViewPolicy::default().short(0)));
+    world.say([Message::user(
+        "Important: we decided to rent the hall for 1,850 euros from 4 May to 9 May, and I will call them tomorrow.",
+    )]);
+    world.say(chat(29));
+    compact(&world).unwrap();
+    let shown = block_on(world.talk.prompt("topic7", &PromptOptions::new(750))).unwrap();
+    let text = shown.text();
+    assert!(text.contains(": [IMPORTANT] ") && text.matches("[IMPORTANT]").count() == 1, "{text}");
 }
 
 #[test]
@@ -113,6 +127,13 @@ fn recorded_summaries_name_their_strategy_and_the_input_they_were_written_from()
     let lines: u64 =
         summaries.iter().filter(|s| s.body.level == Level::Summary).map(|s| s.body.metadata.line_count).sum();
     assert_eq!(lines, 90);
+    // Of the first message: its level, the most tokens that it might have, and what the log proves of the message.
+    let first = NodeId::FIRST;
+    let tokens = block_on(world.store.node(&id(), first)).unwrap().tokens;
+    let proofs = block_on(world.store.proofs(&id(), NodeRange::single(first))).unwrap();
+    let shape = [&[1][..], &(tokens / 2).to_le_bytes()].concat();
+    assert_eq!(summaries[0].body.span, NodeRange::single(first));
+    assert_eq!(summaries[0].body.input_hash, Hash::of_parts([&shape[..], proofs[0].leaf.as_bytes()]));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A prompt as messages: what providers accept, and nothing of the text lost.
 
 use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Role, plan::PlanError};
-use memory_hooks::{MemoryError, Prompt, PromptOptions, PromptPart};
+use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions, PromptPart};
 use pollster::block_on;
 use proptest::prelude::*;
 
@@ -147,7 +147,8 @@ fn instructions_that_leave_no_room_are_refused_with_the_tokens_they_need() {
 fn every_piece_says_which_it_is_and_who_and_when() {
     let prompt = shown(chat(200), &PromptOptions::new(700));
     for piece in &prompt.pieces {
-        let is_message = piece.speaker.is_some();
+        let is_message = matches!(piece.kind, PieceKind::Message | PieceKind::Recalled | PieceKind::Standing);
+        assert!(!is_message || piece.speaker.is_some(), "{piece:?}");
         assert!(!is_message || piece.id() == format!("message {}", piece.nodes.unwrap()), "{}", piece.id());
         assert!(piece.times.is_some() == piece.nodes.is_some(), "{piece:?}");
     }

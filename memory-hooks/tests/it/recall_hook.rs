@@ -88,16 +88,26 @@ fn without_metadata_there_is_no_number_and_no_speaker() {
     assert_eq!(body(&ask(&world, Message::user("Which invoice?"))), "Our invoice number is 4471.");
 }
 
+/// The numbers of the messages that are shown.
+fn numbers(shown: &str) -> Vec<&str> {
+    shown.lines().filter_map(|line| line.strip_prefix("[Message ")?.split(',').next()).collect()
+}
+
 #[test]
 fn two_messages_on_each_side_are_shown_and_what_touches_is_merged() {
-    let world = world(RecallHookOptions::default());
+    let touching = world(RecallHookOptions::default());
     let mut texts = vec!["filler"; 20];
     (texts[4], texts[9]) = ("zebra one", "zebra two");
-    say(&world, &texts);
-    let shown = body(&ask(&world, Message::user("zebra?")));
-    let numbers: Vec<_> = shown.lines().filter_map(|line| line.strip_prefix("[Message ")?.split(',').next()).collect();
-    assert_eq!(numbers, ["3", "4", "5", "6", "7", "8", "9", "10", "11", "12"]);
+    say(&touching, &texts);
+    let shown = body(&ask(&touching, Message::user("zebra?")));
+    assert_eq!(numbers(&shown), ["3", "4", "5", "6", "7", "8", "9", "10", "11", "12"]);
     assert!(!shown.contains("not shown"), "3-7 and 8-12 touch");
+    // 3-7 and 6-10 overlap.
+    (texts[7], texts[9]) = ("zebra two", "filler");
+    let overlapping = world(RecallHookOptions::default());
+    say(&overlapping, &texts);
+    let shown = body(&ask(&overlapping, Message::user("zebra?")));
+    assert_eq!(numbers(&shown), ["3", "4", "5", "6", "7", "8", "9", "10"], "no message twice");
 }
 
 #[test]

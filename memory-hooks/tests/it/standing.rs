@@ -40,6 +40,7 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
             Message::user("Hello! Always give the time zone when I ask about meetings. It rains a lot."),
             Message::assistant("Always consult a lawyer before you sign anything at all."),
             Message::user("We decided to rent the hall in Ghent, so can you call them?"),
+            Message::user("We have not decided on the caterer."),
         ],
     );
     let prompt = show(&world, "When do we meet?", 2_000);
@@ -49,6 +50,7 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
         [
             "[Message 1, user, 2025-06-15]: Always give the time zone when I ask about meetings.\n",
             "[Message 3, user, 2025-06-15]: We decided to rent the hall in Ghent…\n",
+            "[Message 4, user, 2025-06-15]: We have not decided on the caterer.\n",
         ]
     );
     assert!(prompt.tokens <= prompt.budget && prompt.standing_tokens() <= prompt.budget / 20);

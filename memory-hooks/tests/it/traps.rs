@@ -117,9 +117,9 @@ fn summaries_take_no_node_numbers() {
 #[test]
 fn the_oldest_message_reaches_the_context_of_a_long_conversation() {
     let world = World::new();
-    world.say(chat(3_000));
+    world.say(chat(10_000));
     let shown = prompt(&world, 4_000);
-    assert_eq!(covered(&shown), (1..=3_000).collect::<Vec<_>>());
+    assert_eq!(covered(&shown), (1..=10_000).collect::<Vec<_>>());
     assert!(shown.full_tokens >= 10 * u64::from(shown.tokens), "{} of {}", shown.tokens, shown.full_tokens);
 }
 

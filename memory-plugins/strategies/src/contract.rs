@@ -132,6 +132,15 @@ fn huge_sources_are_linear_work() {
 }
 
 #[test]
+fn what_stands_at_the_very_end_of_a_long_text_is_read() {
+    let text = format!("{}Finally we decided on port 8443.", "Nothing much was said here again. ".repeat(20_000));
+    for summarizer in summarizers() {
+        let written = write(summarizer, Level::Summary, &[message(&text)], 20).text;
+        assert!(written.contains("8443"), "{}: {written}", summarizer.identity());
+    }
+}
+
+#[test]
 fn the_names_are_those_of_the_registry() {
     let names = summarizers().map(|summarizer| summarizer.identity().strategy);
     assert_eq!(names, ["extractive", "keyword-digest", "spans", "themes"]);

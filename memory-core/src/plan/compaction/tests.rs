@@ -70,7 +70,18 @@ fn metas_start_above_50_summaries_and_archives_above_200_nodes() {
         }
         first_archive = first_archive.or((archive > 0).then_some(count));
     }
-    assert!(first_meta.is_some() && first_archive.is_some_and(|count| count > 200));
+    assert_eq!(
+        [
+            thresholds.recent_node_limit,
+            thresholds.summary_threshold,
+            thresholds.meta_summary_threshold,
+            thresholds.archive_threshold
+        ],
+        [10, 20, 50, 200]
+    );
+    // Eleven are written at a time: 44 and eleven are the first that are more than 50.
+    assert_eq!(first_meta, Some(44));
+    assert!(first_archive.is_some_and(|count| count > 200));
     for summary in summaries.iter().filter(|summary| summary.body.level == Level::Meta) {
         assert!((20..=40).contains(&summary.body.span.count()), "a META has 20 to 40 nodes");
     }

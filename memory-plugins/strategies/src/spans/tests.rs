@@ -45,6 +45,20 @@ fn a_summary_is_made_of_spans_that_stand_in_the_text() {
 }
 
 #[test]
+fn decisions_solved_problems_and_code_changes_are_kept_and_small_talk_is_not() {
+    let text = "Good morning everybody, I hope you all slept well after the party. The root cause of the timeouts was a stale \
+                lock in Redis. It was quite a nice evening, and the weather was fine as well. I changed `retry()` so that it \
+                waits 30 seconds. We decided to ship version 2.4 on 4 May. Thanks a lot for everything, as always!";
+    let written = text_of(text, 48);
+    for kept in ["stale lock in Redis", "retry()", "decided to ship version 2.4 on 4 May"] {
+        assert!(written.contains(kept), "{kept}: {written}");
+    }
+    for left in ["slept well", "weather", "Thanks"] {
+        assert!(!written.contains(left), "{left}: {written}");
+    }
+}
+
+#[test]
 fn a_gap_is_marked_and_a_sentence_end_needs_no_mark() {
     let text =
         "The key of the cellar in Ghent hangs at 7 Rose Street. It was raining a bit again. Priya has the other one.";
