@@ -27,7 +27,8 @@
 //! While a memory is open, summaries are written and messages are embedded without being asked for; what an earlier
 //! process left undone comes first. Of several processes with the same store, one at a time does so. Vectors are on disk
 //! a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too. [`Builder::background`]
-//! turns it off; [`Memory::catch_up`] does the same work at once. Dropping the last handle stops it.
+//! turns it off; [`Memory::catch_up`] does the same work at once. With [`Config::backup_directory`] the store is also
+//! backed up there, once a day by default. Dropping the last handle stops it.
 //!
 //! # Running for long
 //!
@@ -71,35 +72,22 @@ pub mod parts;
 mod pool;
 mod remote_model;
 mod reranking;
+mod usage;
 mod words_only;
 
-pub use background::{BackgroundFailure, BackgroundWork};
+pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
 pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
 pub use error::Error;
 pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
-pub use memory_core::{
-    AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock,
-    ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter,
-    HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses,
-    ManagedView, ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange,
-    Notice, OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
-    ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
-    SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewBody, ViewId, ViewPiece,
-    ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
-    plan::{PlanError, Thresholds},
-};
-pub use memory_hooks::{
-    Added, AsOf, BuildError, Compacted, CompactionFailed, ConversationStats, FellBack, Hook, HookError, HookEvent,
-    HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
-    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Resummarize, ResummarizeReport, SourceClass,
-    Spending, ViewError,
-};
+pub use memory_core::{AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock, ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json, plan::{PlanError, Thresholds}};
+pub use memory_hooks::{Added, AsOf, BuildError, Candidate, Compacted, CompactionFailed, ConversationStats, DerivedState, DetailedNodes, FellBack, Hook, HookError, HookEvent, HookProvider, HookRegistry, Link, ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize, ResummarizeReport, SourceClass, Spending, Statement, SystemClock, Title, Topic, ViewError};
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
+pub use usage::Usage;
 
 /// Embedding models: their names, and the one that a store records.
 pub mod models {

@@ -15,6 +15,7 @@ use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, L
 pub use crate::derived::derived;
 use crate::{
     Access, Config, Recall,
+    background::BackupError,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
     reranking,
@@ -87,6 +88,9 @@ pub enum OpenError {
     /// start.
     #[error(transparent)]
     Strategy(#[from] ChooseError),
+    /// The store cannot be backed up to the directory of the configuration.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),

@@ -10,7 +10,7 @@ use memory_core::{
 };
 use memory_strategies::StandingLines;
 
-use super::{PieceKind, Prompt, PromptOptions, standing};
+use super::{PieceKind, Prompt, PromptOptions, mention, standing};
 use crate::{
     MemoryError, RecallUsed,
     parts::Parts,
@@ -68,7 +68,7 @@ pub(crate) async fn assemble(
     let snapshot = Snapshot::read(parts, conversation).await?;
     let now = options.now.unwrap_or_else(|| snapshot.tree.last_time_within(view.nodes));
     let tail = Tail { question, now };
-    let ManagedView { nodes, pieces, verbatim, longest_result, losses, notices, .. } = view;
+    let ManagedView { nodes, pieces, verbatim, longest_result, losses, mut notices, .. } = view;
     let shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &snapshot)).collect();
     let tokens = parts.counts.count_parts(&render::history_lines(&shown), parts.counter.as_ref());
     let question_tokens = question_tokens(&tail, &shown);
@@ -77,6 +77,12 @@ pub(crate) async fn assemble(
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
     let standing_lines =
         if is_whole { Arc::default() } else { standing::lines(parts, conversation, &snapshot).await? };
+    let mentions = match options.follow_mentions {
+        true => mention::mentioned(parts, conversation, question, now).await?,
+        false => Vec::new(),
+    };
+    let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()));
+    notices.extend(mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by }));
     let scope = within(parts, conversation, &options).await?;
     let assembly = Assembly {
         parts,
@@ -211,7 +217,8 @@ impl Assembly<'_> {
             let conversation =
                 of_one.first().and_then(|piece| piece.conversation.as_ref()).unwrap_or(self.conversation);
             let nodes = NodeRange::merge(of_one.iter().filter_map(|piece| piece.nodes).collect());
-            let mut event = RecallUsed { conversation: conversation.clone(), nodes };
+            let pieces = of_one.iter().map(|piece| piece.id()).collect();
+            let mut event = RecallUsed { conversation: conversation.clone(), nodes, pieces };
             self.parts.hooks.dispatch(&mut event).await?;
         }
         Ok(())

@@ -34,6 +34,8 @@ mod retelling;
 #[cfg(test)]
 mod scope;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod spending;
 #[cfg(test)]
 mod standing;
