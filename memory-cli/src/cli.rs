@@ -13,8 +13,9 @@ use serde_json::json;
 
 use crate::{
     commands::{
-        append, backup, browse, context, demo, doctor, expand, export, find, fork, import, index, list, mark, model, pin,
-        plugins, prove, replay, restore, resume, resummarize, search, show, stats, tag, title, vacuum, verify, verify_proof,
+        append, backup, browse, context, demo, doctor, expand, export, find, fork, import, index, list, mark, model,
+        pin, plugins, prove, replay, restore, resume, resummarize, search, show, stats, tag, title, vacuum, verify,
+        verify_proof,
     },
     failure::{self, Code},
     globals::{GlobalArgs, Globals},

@@ -139,7 +139,8 @@ impl<'a> AiComponents<'a> {
 
     fn add(&mut self, block: &'a ContentBlock, node: Option<crate::NodeId>) {
         let ContentBlock::ToolResult { tool_use_id, content, is_error } = block else { return };
-        let text = content.iter().map(ContentBlock::text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+        let text =
+            content.iter().map(ContentBlock::text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
         let answer = ToolAnswer { id: tool_use_id, text, node, content };
         if *is_error { self.errors.push(answer) } else { self.results.push(answer) }
     }
@@ -208,7 +209,8 @@ mod tests {
             ],
         );
         let found: Vec<_> = message.attachments().collect();
-        let facts = found.iter().map(|file| (file.kind.as_str(), file.title, file.media_type(), file.bytes(), file.url()));
+        let facts =
+            found.iter().map(|file| (file.kind.as_str(), file.title, file.media_type(), file.bytes(), file.url()));
         assert_eq!(
             facts.collect::<Vec<_>>(),
             [

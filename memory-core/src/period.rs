@@ -47,9 +47,7 @@ impl Period {
         let date = time.to_zoned(TimeZone::UTC).date();
         let first = match self {
             Self::Day => date,
-            Self::Week => {
-                date.checked_sub(Span::new().days(i64::from(date.weekday().to_monday_zero_offset()))).ok()?
-            }
+            Self::Week => date.checked_sub(Span::new().days(i64::from(date.weekday().to_monday_zero_offset()))).ok()?,
             Self::Month => date.first_of_month(),
         };
         let start = DateTime::from(first).to_zoned(TimeZone::UTC).ok()?;
@@ -95,8 +93,13 @@ mod tests {
 
     #[test]
     fn the_period_fits_the_time_that_is_shown() {
-        let days = |days: i64| Period::fitting(Timestamp::from_millis(1), Timestamp::from_millis(1 + days * Period::DAY_MILLIS));
-        assert_eq!([days(0), days(31), days(100), days(1_000)], [Period::Day, Period::Day, Period::Week, Period::Month]);
+        let days = |days: i64| {
+            Period::fitting(Timestamp::from_millis(1), Timestamp::from_millis(1 + days * Period::DAY_MILLIS))
+        };
+        assert_eq!(
+            [days(0), days(31), days(100), days(1_000)],
+            [Period::Day, Period::Day, Period::Week, Period::Month]
+        );
         for period in Period::ALL {
             assert_eq!(period.to_string().parse(), Ok(period));
         }

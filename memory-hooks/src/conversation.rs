@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, CompactionReport, ConversationId, Event, IndexReport, ManagerState, Message, Node, NodeDraft, NodeId, NodeRange,
-    Progress, Query, Retrieved, Role, Scope, Timestamp, plan::PlanError,
+    Appended, CompactionReport, ConversationId, Event, IndexReport, ManagerState, Message, Node, NodeDraft, NodeId,
+    NodeRange, Progress, Query, Retrieved, Role, Scope, Timestamp, plan::PlanError,
 };
 
 use crate::{

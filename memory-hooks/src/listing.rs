@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_out_of_summaries_is_in_no_title() {
-        let messages = vec![Message::user("My PIN is 4471.").keep_out_of_summaries(true), Message::assistant("Noted: a secret.")];
+        let messages =
+            vec![Message::user("My PIN is 4471.").keep_out_of_summaries(true), Message::assistant("Noted: a secret.")];
         assert_eq!(of_beginning(&nodes(messages)).as_deref(), Some("Noted: a secret"));
     }
 }

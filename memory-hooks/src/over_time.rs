@@ -107,7 +107,10 @@ impl Conversation {
             let is_said = |node: &&memory_core::Node| {
                 !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none()
             };
-            read.nodes.iter().filter(is_said).for_each(|node| subjects.add(node.id, &node.message.text(), &node.topics));
+            read.nodes
+                .iter()
+                .filter(is_said)
+                .for_each(|node| subjects.add(node.id, &node.message.text(), &node.topics));
             first = Some(last.next()).filter(|next| *next <= nodes.last());
         }
         let names = subjects.top(MOST_TOPICS, 1, nodes.last()).into_iter().map(|subject| subject.name);
@@ -116,12 +119,7 @@ impl Conversation {
 }
 
 /// The rows without their subjects.
-fn counted(
-    parts: &Parts,
-    tree: &Tree,
-    period: Period,
-    options: &PromptOptions,
-) -> Result<Vec<PeriodStats>, PlanError> {
+fn counted(parts: &Parts, tree: &Tree, period: Period, options: &PromptOptions) -> Result<Vec<PeriodStats>, PlanError> {
     let mut replay = Replay::of(parts, tree, options);
     let mut rows: Vec<PeriodStats> = Vec::new();
     let (mut start, mut before) = (None, Spending::default());

@@ -75,12 +75,7 @@ fn said(message: &Message) -> String {
 }
 
 /// The text, and the messages in it.
-fn written(
-    state: &DerivedState,
-    exchange: &[Node],
-    budget: u32,
-    count: &dyn Fn(&str) -> u32,
-) -> (String, Vec<NodeId>) {
+fn written(state: &DerivedState, exchange: &[Node], budget: u32, count: &dyn Fn(&str) -> u32) -> (String, Vec<NodeId>) {
     let lead = lead(state);
     if state.nodes == 0 || count(&lead) > budget {
         return (String::new(), Vec::new());
@@ -116,7 +111,9 @@ fn written(
 /// The lines by how much they matter: goal and last exchange, then open questions and decisions by turns, then subjects.
 fn by_rank(sections: &[Section; 5]) -> Vec<(usize, Line)> {
     let [goal, decided, open, about, exchange] = sections;
-    let of = |place: usize, section: &Section| section.lines.iter().map(move |line| (place, line.clone())).collect::<Vec<_>>();
+    let of = |place: usize, section: &Section| {
+        section.lines.iter().map(move |line| (place, line.clone())).collect::<Vec<_>>()
+    };
     let mut ranked = [of(0, goal), of(4, exchange)].concat();
     let (mut open, mut decided) = (of(2, open).into_iter(), of(1, decided).into_iter());
     loop {

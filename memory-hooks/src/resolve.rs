@@ -123,10 +123,8 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
         return latest.map_or(Meant::Nobody, |state| Meant::One(state.id));
     }
     let beginning = states.iter().filter(|state| !name.is_empty() && state.id.as_str().starts_with(name));
-    let candidate = |state: &ConversationState| Candidate {
-        id: state.id.clone(),
-        title: state.own_title().map(str::to_owned),
-    };
+    let candidate =
+        |state: &ConversationState| Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) };
     Meant::of(beginning.map(candidate).collect())
 }
 

@@ -6,15 +6,14 @@ mod reader;
 
 use std::collections::BTreeMap;
 
-use memory_core::{
-    ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Relation, Timestamp,
-};
+use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Relation, Timestamp};
 use memory_strategies::{StandingKind, StandingLine};
 
 pub(crate) use self::links::{LOOKED_BACK, Links};
 use self::reader::Reader;
 use crate::{
-    Conversation, MemoryError, Title, kept_out::Redactor, listing, parts::Parts, prompt::standing, snapshot_cache::Snapshot,
+    Conversation, MemoryError, Title, kept_out::Redactor, listing, parts::Parts, prompt::standing,
+    snapshot_cache::Snapshot,
 };
 
 /// Messages that are read, the newest ones. What stands since earlier is found by its importance.

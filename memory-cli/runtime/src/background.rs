@@ -17,11 +17,11 @@ use futures_channel::oneshot;
 use memory_core::ConversationId;
 use tokio::sync::mpsc;
 
-pub(crate) use self::{backups::BackupPlan, failures::Failures};
 pub use self::{
     backups::BackupError,
     failures::{BackgroundFailure, BackgroundWork},
 };
+pub(crate) use self::{backups::BackupPlan, failures::Failures};
 use self::{backups::Backups, indexing::Indexer};
 use crate::{
     parts::Parts,

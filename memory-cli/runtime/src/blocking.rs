@@ -15,10 +15,13 @@
 use std::path::PathBuf;
 
 use memory_core::{
-    Appended, ConversationId, ConversationState, HeldInMemory, InvalidConversationId, ManagerState, Mark, Message, Node,
-    NodeId, NodeRange, Period, Query, Retrieved, Timestamp,
+    Appended, ConversationId, ConversationState, HeldInMemory, InvalidConversationId, ManagerState, Mark, Message,
+    Node, NodeId, NodeRange, Period, Query, Retrieved, Timestamp,
 };
-use memory_hooks::{Added, AsOf, ConversationStats, DerivedState, DetailedNodes, ListOptions, Listing, OverTime, Prompt, PromptOptions, Reminder, Resummarize, ResummarizeReport, Spending, Title};
+use memory_hooks::{
+    Added, AsOf, ConversationStats, DerivedState, DetailedNodes, ListOptions, Listing, OverTime, Prompt, PromptOptions,
+    Reminder, Resummarize, ResummarizeReport, Spending, Title,
+};
 use memory_search::{FindRequest, Found};
 use pollster::block_on;
 

@@ -6,8 +6,8 @@ use memory_core::{
     Appended, ConversationId, ManagerState, Mark, Message, Node, NodeId, NodeRange, Period, Retrieved, Scope, Timestamp,
 };
 use memory_hooks::{
-    Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, OverTime, Prompt, PromptOptions,
-    Reminder, Resummarize, ResummarizeReport, Spending, Title,
+    Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, OverTime, Prompt,
+    PromptOptions, Reminder, Resummarize, ResummarizeReport, Spending, Title,
 };
 use memory_search::{FindRequest, Found};
 

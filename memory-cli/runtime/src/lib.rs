@@ -82,8 +82,25 @@ pub use conversation::Conversation;
 pub use error::Error;
 pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
-pub use memory_core::{AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock, ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json, plan::{PlanError, Thresholds}};
-pub use memory_hooks::{Added, AsOf, BuildError, Candidate, Compacted, CompactionFailed, ConversationStats, DerivedState, DetailedNodes, FellBack, Hook, HookError, HookEvent, HookProvider, HookRegistry, Link, ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize, ResummarizeReport, SourceClass, Spending, Statement, SystemClock, Title, Topic, ViewError};
+pub use memory_core::{
+    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatRequest,
+    Clock, CompactionReport, ContentBlock, ConversationId, ConversationManager, ConversationState, Conversations,
+    Derived, EmbedError, Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson,
+    InvalidMessage, Json, Level, Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message,
+    MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause,
+    Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep,
+    Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata,
+    SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece,
+    ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    plan::{PlanError, Thresholds},
+};
+pub use memory_hooks::{
+    Added, AsOf, BuildError, Candidate, Compacted, CompactionFailed, ConversationStats, DerivedState, DetailedNodes,
+    FellBack, Hook, HookError, HookEvent, HookProvider, HookRegistry, Link, ListOptions, ListedConversation, Listing,
+    MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
+    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize, ResummarizeReport,
+    SourceClass, Spending, Statement, SystemClock, Title, Topic, ViewError,
+};
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;

@@ -80,7 +80,8 @@ impl Args {
 }
 
 fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String; 6] {
-    let title = title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
+    let title =
+        title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
     let marks = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).map(|mark| format!("({mark})"));
     [
         state.id.to_string(),

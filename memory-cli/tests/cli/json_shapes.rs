@@ -247,11 +247,10 @@ fn is_text_of_a_notice(path: &str) -> bool {
 /// A conversation with all that a state, and the parts of a message, may have.
 fn stated(check: &mut Check, store: &Store) {
     let call = |id: &str| serde_json::json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": "a"}});
-    let picture = serde_json::json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let picture =
+        serde_json::json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
     let report = serde_json::json!({"type": "document", "title": "Report", "source": {"type": "url", "url": "https://example.com/a"}});
-    let result = |id: &str, is_error: bool| {
-        serde_json::json!({"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": "41 rows"})
-    };
+    let result = |id: &str, is_error: bool| serde_json::json!({"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": "41 rows"});
     let lines = [
         serde_json::json!({"role": "user", "content": [{"type": "text", "text": "The goal is a quiet week in Rome."}, picture, report]}),
         serde_json::json!({"role": "assistant", "metadata": {"model": "model-1"}, "content": [

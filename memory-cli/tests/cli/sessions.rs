@@ -126,7 +126,10 @@ fn a_state_is_shown_by_rules_and_changes_nothing() {
     assert_eq!(state["nodes_per_level"]["full"], 4);
     let text = store.succeed(&["show", "7f3a", "--state"]);
     assert!(text.contains("title: Plan a trip to Rome (by its first message)\n"), "{text}");
-    assert!(text.contains("decided:\n- We decided to stay at the Aventino hotel. (message 3, user, 2023-05-01)\n"), "{text}");
+    assert!(
+        text.contains("decided:\n- We decided to stay at the Aventino hotel. (message 3, user, 2023-05-01)\n"),
+        "{text}"
+    );
     assert_eq!(store.json(&["verify"])["root"], before);
     store.fail(&["show", "7f3a", "--state", "1-2"], 2);
 }
@@ -154,7 +157,8 @@ fn a_message_is_shown_with_its_model_its_parts_and_its_files() {
     let shown = store.json(&["show", "talk"]);
     let [asked, answered, failed, wrong] = [0, 1, 2, 3].map(|index| shown["messages"][index].clone());
     assert_eq!((asked["speaker"].clone(), asked["model"].clone()), (json!("Ana"), Value::Null));
-    let attachment = json!({"kind": "document", "title": "report.txt", "media_type": "text/plain", "bytes": 4, "url": null});
+    let attachment =
+        json!({"kind": "document", "title": "report.txt", "media_type": "text/plain", "bytes": 4, "url": null});
     assert_eq!(asked["attachments"], json!([attachment]));
     assert_eq!(answered["model"], "claude-x");
     assert_eq!(answered["components"]["calls"], json!([{"id": "a", "name": "read", "input": {"path": "report.txt"}}]));
@@ -164,9 +168,8 @@ fn a_message_is_shown_with_its_model_its_parts_and_its_files() {
     assert_eq!(store.json(&["expand", "-c", "talk", "2"]), answered);
     assert!(store.succeed(&["show", "talk"]).contains("2: assistant (claude-x), "));
 
-    let request = |model: &[&str]| {
-        store.succeed(&[&["context", "-c", "talk", "--messages", "And now?"], model].concat())
-    };
+    let request =
+        |model: &[&str]| store.succeed(&[&["context", "-c", "talk", "--messages", "And now?"], model].concat());
     assert!(request(&["--for-model", "claude-x"]).contains("\"sig\""));
     assert!(!request(&["--for-model", "claude-y"]).contains("\"sig\"") && !request(&[]).contains("\"sig\""));
     store.succeed(&["append", "-c", "talk", "--role", "assistant", "--model", "claude-y", "It is."]);

@@ -288,10 +288,9 @@ mod tests {
             Notice::BestHitOverCharacters { .. } => {
                 ("best-hit-over-characters", "the best hit, node 7 of `trip`, is left out: it has 40 characters of 39")
             }
-            Notice::MentionFollowed { .. } => (
-                "mention-followed",
-                "the question mentions `trip` (last week): recall looked there, too",
-            ),
+            Notice::MentionFollowed { .. } => {
+                ("mention-followed", "the question mentions `trip` (last week): recall looked there, too")
+            }
             Notice::Unreadable { nodes: 1, .. } => {
                 ("unreadable", "node 7 of `talk` cannot be read (disk full): run `memory doctor`")
             }

@@ -64,7 +64,8 @@ impl Links {
             Backward::CorrectsOwn => is_own(before),
             _ => true,
         };
-        let meant = self.before.iter().filter(may_be_meant).max_by_key(|before| (before.gist.shared(gist), before.node))?;
+        let meant =
+            self.before.iter().filter(may_be_meant).max_by_key(|before| (before.gist.shared(gist), before.node))?;
         Some(Relation { to: meant.node, kind })
     }
 
@@ -135,7 +136,8 @@ mod tests {
     fn what_the_caller_stored_is_taken_as_it_is() {
         let mut links = Links::default();
         let relation = Relation { to: NodeId::FIRST, kind: RelationKind::Correction };
-        let node = Node::new(NodeId::from_index(8), Message::user("The hall."), Timestamp::default()).relates_to(relation);
+        let node =
+            Node::new(NodeId::from_index(8), Message::user("The hall."), Timestamp::default()).relates_to(relation);
         links.add(&node, "The hall.");
         assert_eq!(links.of(node.id), Some(relation));
     }

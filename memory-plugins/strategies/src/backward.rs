@@ -2,11 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{
-    phrases::Phrases,
-    spoken::spoken,
-    words::words,
-};
+use crate::{phrases::Phrases, spoken::spoken, words::words};
 
 /// Phrases at the beginning of a message that corrects what the other side said.
 const CORRECTS: &str = "that's wrong | that is wrong | that's not right | that is not right | that's not correct | \

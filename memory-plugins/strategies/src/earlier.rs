@@ -2,11 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{
-    phrases::Phrases,
-    spoken::spoken,
-    words::words,
-};
+use crate::{phrases::Phrases, spoken::spoken, words::words};
 
 /// Phrases by which people speak of what was said before.
 const SPEAKS: &str = "as we discussed | we discussed | as discussed | we talked about | we talked | we spoke | we were talking | \

@@ -80,8 +80,14 @@ mod tests {
             "Hi. I want to book a hotel in Rome. The goal is a quiet week with the children.",
             Some(("The goal is a quiet week with the children.", true)),
         );
-        check("Hi. I'd like to move the invoices to Postgres.", Some(("I'd like to move the invoices to Postgres.", false)));
-        check("We’re trying to halve the latency of the search.", Some(("We’re trying to halve the latency of the search.", true)));
+        check(
+            "Hi. I'd like to move the invoices to Postgres.",
+            Some(("I'd like to move the invoices to Postgres.", false)),
+        );
+        check(
+            "We’re trying to halve the latency of the search.",
+            Some(("We’re trying to halve the latency of the search.", true)),
+        );
     }
 
     #[test]

@@ -13,8 +13,8 @@ use std::{
 };
 
 use memory::{Access, BackgroundWork, BackupError, Builder, Clock, Config, Message, OpenError, OwnerId, Timestamp};
-use memory_store::{LogStore, backup_taken, check_backup, restore};
 use memory_core::{Source as _, Store as _};
+use memory_store::{LogStore, backup_taken, check_backup, restore};
 use pollster::block_on;
 
 use crate::support::{Dir, wait_until};

@@ -30,7 +30,8 @@ fn a_conversation_is_created_listed_renamed_and_resumed() {
 
     let memory = memory(&dir);
     let listing = memory.list(ListOptions::default()).unwrap();
-    let titles: Vec<_> = listing.conversations.iter().filter_map(|one| Some(one.title.as_ref()?.text.as_str())).collect();
+    let titles: Vec<_> =
+        listing.conversations.iter().filter_map(|one| Some(one.title.as_ref()?.text.as_str())).collect();
     assert_eq!(titles, ["Which train goes to Oslo?", "Plan a trip to Rome"]);
     let last = memory.resume("last").unwrap();
     assert_eq!(last.id(), new.id());
@@ -57,7 +58,11 @@ fn state_reminder_details_and_figures_come_through_the_facade() {
     assert_eq!(state.goal.unwrap().text, "The goal is a quiet week in Rome.");
     assert_eq!(state.decisions[0].text, "We decided to take the night train.");
     let reminder = talk.reminder(200).unwrap();
-    assert!(reminder.tokens <= 200 && reminder.text.contains("We decided to take the night train."), "{}", reminder.text);
+    assert!(
+        reminder.tokens <= 200 && reminder.text.contains("We decided to take the night train."),
+        "{}",
+        reminder.text
+    );
     let details = talk.details(NodeRange::first_n(61).unwrap()).unwrap().nodes;
     assert!(details[1].is_expandable && !details[60].is_expandable);
     let over_time = talk.over_time(Some(Period::Month), &PromptOptions::default()).unwrap();

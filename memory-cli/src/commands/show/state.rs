@@ -22,7 +22,10 @@ pub(super) fn print(output: Output, state: &DerivedState) -> io::Result<()> {
         ("title", title),
         ("marks", Some(tags.join(", ")).filter(|marks| !marks.is_empty())),
         ("tags", Some(state.tags.join(", ")).filter(|tags| !tags.is_empty())),
-        ("messages", Some(format!("{} ({full} full, {summary} summary, {meta} meta, {archive} archive)", grouped(state.nodes)))),
+        (
+            "messages",
+            Some(format!("{} ({full} full, {summary} summary, {meta} meta, {archive} archive)", grouped(state.nodes))),
+        ),
         ("first said", state.first_at.and_then(known)),
         ("last said", state.last_at.and_then(known)),
     ];

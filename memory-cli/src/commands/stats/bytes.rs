@@ -64,8 +64,9 @@ impl Bytes {
             };
             row(id.to_string(), grouped(*messages), &size)
         };
-        let whole = sees_all
-            .then(|| row("the store".to_owned(), format!("log {}", grouped(self.0.log_bytes)), &|kind| self.0.of_kinds(&[kind])));
+        let whole = sees_all.then(|| {
+            row("the store".to_owned(), format!("log {}", grouped(self.0.log_bytes)), &|kind| self.0.of_kinds(&[kind]))
+        });
         output.table(header, conversations.iter().map(of_one).chain(whole))?;
         if sees_all { output.line(&self.0.to_string()) } else { Ok(()) }
     }
