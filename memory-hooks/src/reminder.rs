@@ -2,7 +2,7 @@
 
 use memory_core::{Message, Node, NodeId, NodeRange, Role, floor_char_boundary};
 
-use crate::{Conversation, DerivedState, MemoryError, Statement, render};
+use crate::{Conversation, DerivedState, MemoryError, Statement, render, snapshot_cache::Snapshot};
 
 /// The share of the budget for the last exchange, before what else stands in it.
 const EXCHANGE: f64 = 0.4;
@@ -51,18 +51,30 @@ impl Conversation {
     }
 
     /// The last message of the user that is a question or a wish, and what the model last said after it.
-    async fn last_exchange(&self, total: u64) -> Result<Vec<Node>, MemoryError> {
+    async fn last_exchange(&self, total: u64) -> Result<Vec<Spoken>, MemoryError> {
         let first = NodeId::new(total.saturating_sub(END) + 1);
         let run = first.zip(NodeId::new(total)).and_then(|(first, last)| NodeRange::new(first, last));
         let Some(run) = run else { return Ok(Vec::new()) };
         let nodes = self.parts.store.readable_nodes(&self.id, run).await?.nodes;
-        let is_said = |node: &&Node| !said(&node.message).trim().is_empty();
+        let redactor = Snapshot::read(&self.parts, &self.id).await?.redactor;
+        let spoken = |node: &Node| Spoken {
+            node: node.id,
+            label: render::label(&node.message),
+            text: redactor.redact(said(&node.message).trim()),
+        };
+        let is_said = |node: &&Node| !node.message.keep_out_of_summaries && !said(&node.message).trim().is_empty();
         let asked = nodes.iter().rev().filter(is_said).find(|node| node.message.begins_prompt());
         let answered = nodes.iter().rev().filter(is_said).find(|node| node.message.role == Role::Assistant);
-        let from = asked.map(|node| node.id);
-        let answered = answered.filter(|node| from.is_none_or(|from| node.id > from));
-        Ok(asked.into_iter().chain(answered).cloned().collect())
+        let answered = answered.filter(|answer| asked.is_none_or(|asked| answer.id > asked.id));
+        Ok(asked.into_iter().chain(answered).map(spoken).collect())
     }
+}
+
+/// A message of the last exchange, without what is excluded from summaries.
+struct Spoken {
+    node: NodeId,
+    label: String,
+    text: String,
 }
 
 /// What somebody says in a message, without calls, results and files.
@@ -75,14 +87,14 @@ fn said(message: &Message) -> String {
 }
 
 /// The text, and the messages in it.
-fn written(state: &DerivedState, exchange: &[Node], budget: u32, count: &dyn Fn(&str) -> u32) -> (String, Vec<NodeId>) {
+fn written(state: &DerivedState, exchange: &[Spoken], budget: u32, count: &dyn Fn(&str) -> u32) -> (String, Vec<NodeId>) {
     let lead = lead(state);
     if state.nodes == 0 || count(&lead) > budget {
         return (String::new(), Vec::new());
     }
     let of_exchange = tokens_of(budget.saturating_sub(count(&lead)), EXCHANGE);
     let each = of_exchange / u32::try_from(exchange.len()).unwrap_or(u32::MAX).max(1);
-    let exchange = exchange.iter().map(|node| (beginning(node, each, count), Some(node.id))).collect();
+    let exchange = exchange.iter().map(|spoken| (beginning(spoken, each, count), Some(spoken.node))).collect();
     let newest = |statements: &[Statement]| statements.iter().rev().map(|s| (item(s), Some(s.node))).collect();
     let topics: Vec<_> = state.topics.iter().map(|topic| render::escape(&topic.name)).collect();
     let about = if topics.is_empty() { Vec::new() } else { vec![(topics.join(", "), None)] };
@@ -159,16 +171,15 @@ fn item(statement: &Statement) -> String {
 }
 
 /// `[Message 411, user]: …`, the beginning of at most `most` tokens.
-fn beginning(node: &Node, most: u32, count: &dyn Fn(&str) -> u32) -> String {
-    let text = said(&node.message);
-    let text = text.trim();
+fn beginning(spoken: &Spoken, most: u32, count: &dyn Fn(&str) -> u32) -> String {
+    let text = spoken.text.as_str();
     let mut bytes = text.len();
     while bytes > 0 && count(text.get(..bytes).unwrap_or_default()) > most {
         bytes = floor_char_boundary(text, bytes * 3 / 4);
     }
     let dots = if bytes < text.len() { " […]" } else { "" };
     let head = render::escape(text.get(..bytes).unwrap_or_default().trim_end());
-    format!("[Message {}, {}]: {head}{dots}", node.id, render::label(&node.message))
+    format!("[Message {}, {}]: {head}{dots}", spoken.node, spoken.label)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]

@@ -15,6 +15,8 @@
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
 //!    return single messages; [`Memory::search`] and [`Memory::find`] search several conversations. [`excerpt`] gives
 //!    the part of a message to show for a question.
+//! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for, by
+//!    rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
 //!
 //! # Threads
 //!

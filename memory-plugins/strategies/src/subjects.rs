@@ -1,11 +1,14 @@
 //! What a conversation is about, and when: its words by how many messages have them.
 
+use std::sync::LazyLock;
+
 use memory_core::NodeId;
 
 use crate::{
+    phrases::word_keys,
     spoken::spoken,
     terms::is_common,
-    words::{Form, KeyMap, Word, phrase_key, words},
+    words::{Form, KeyMap, KeySet, Word, phrase_key, words},
 };
 
 /// Most words that are counted; beyond it those of one message are dropped.
@@ -18,6 +21,16 @@ const HALF_LIFE: f64 = 400.0;
 const NAME: f64 = 1.6;
 /// The weight of a name of two words relative to its words, which are mentioned at least as often.
 const WHOLE_NAME: f64 = 1.3;
+
+/// Words that talk has and that it is not about: answers, verbs of deciding and saying, days and months.
+const NO_SUBJECTS: &str = "noted gladly fine decide decided agree agreed choose chose chosen settled perfect absolutely certainly \
+                           definitely correct understood exactly indeed alright sorry apology question answer mean meant wrong \
+                           right idea minute hour today tomorrow yesterday tonight week weekend month year monday tuesday wednesday \
+                           thursday friday saturday sunday january february march april june july august september october \
+                           november december please welcome course quite almost already another anything something everything \
+                           nothing somebody anybody everybody little better best found given taken made told asked";
+
+static OF_TALK: LazyLock<KeySet> = LazyLock::new(|| word_keys(NO_SUBJECTS));
 
 /// A subject of a conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,7 +198,8 @@ fn may_be_subject(word: &Word<'_>) -> bool {
         Form::Capital => 3,
         Form::Plain | Form::Identifier => 4,
     };
-    !is_common(word) && word.text.len() <= LONGEST && word.text.chars().nth(least - 1).is_some()
+    let says_nothing = is_common(word) || OF_TALK.contains(&word.key);
+    !says_nothing && word.text.len() <= LONGEST && word.text.chars().nth(least - 1).is_some()
 }
 
 #[cfg(test)]
