@@ -87,7 +87,12 @@ fn said(message: &Message) -> String {
 }
 
 /// The text, and the messages in it.
-fn written(state: &DerivedState, exchange: &[Spoken], budget: u32, count: &dyn Fn(&str) -> u32) -> (String, Vec<NodeId>) {
+fn written(
+    state: &DerivedState,
+    exchange: &[Spoken],
+    budget: u32,
+    count: &dyn Fn(&str) -> u32,
+) -> (String, Vec<NodeId>) {
     let lead = lead(state);
     if state.nodes == 0 || count(&lead) > budget {
         return (String::new(), Vec::new());

@@ -28,7 +28,8 @@ const NO_SUBJECTS: &str = "noted gladly fine decide decided agree agreed choose 
                            right idea minute hour today tomorrow yesterday tonight week weekend month year monday tuesday wednesday \
                            thursday friday saturday sunday january february march april june july august september october \
                            november december please welcome course quite almost already another anything something everything \
-                           nothing somebody anybody everybody little better best found given taken made told asked";
+                           nothing somebody anybody everybody little better best found given taken made told asked goal name date \
+                           zero one two three four five six seven eight nine ten hundred thousand first second third";
 
 static OF_TALK: LazyLock<KeySet> = LazyLock::new(|| word_keys(NO_SUBJECTS));
 
@@ -97,7 +98,7 @@ impl Subjects {
 
     fn count(&mut self, node: NodeId, mention: &Mention<'_>) {
         let tally = self.tallies.entry(mention.key).or_insert_with(|| Tally {
-            name: mention.text.split_whitespace().collect::<Vec<_>>().join(" "),
+            name: named(mention.text),
             form: mention.form,
             keys: mention.keys,
             messages: 0,
@@ -182,6 +183,12 @@ fn mentioned(sentence: &str) -> Vec<Mention<'_>> {
     found
 }
 
+/// The name on one line, without a possessive.
+fn named(text: &str) -> String {
+    let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A subject that was given by name.
 fn given(topic: &str) -> Option<Mention<'_>> {
     let text = topic.trim();
@@ -245,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_name_of_two_words_stands_for_both() {
-        let talk = subjects(&["We met Maya Okafor.", "Then Maya Okafor called.", "Did Maya Okafor pay?"]);
+        let talk = subjects(&["We met Maya Okafor's team.", "Then Maya Okafor called.", "Did Maya Okafor pay?"]);
         assert_eq!(names(&talk, 2, 3), ["Maya Okafor"]);
     }
 
