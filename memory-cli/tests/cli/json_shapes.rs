@@ -251,18 +251,31 @@ fn stated(check: &mut Check, store: &Store) {
         serde_json::json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
     let report = serde_json::json!({"type": "document", "title": "Report", "source": {"type": "url", "url": "https://example.com/a"}});
     let result = |id: &str, is_error: bool| serde_json::json!({"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": "41 rows"});
-    let lines = [
-        serde_json::json!({"role": "user", "content": [{"type": "text", "text": "The goal is a quiet week in Rome."}, picture, report]}),
-        serde_json::json!({"role": "assistant", "metadata": {"model": "model-1"}, "content": [
-            {"type": "thinking", "thinking": "Rome."}, {"type": "text", "text": "I read both."}, call("a"), call("b"),
-        ]}),
-        serde_json::json!({"role": "user", "content": [result("a", false), result("b", true)]}),
-        serde_json::json!({"role": "assistant", "content": "Rome is quiet in March."}),
-        serde_json::json!({"role": "user", "content": "We decided to go in March. And which hotel in Rome is quiet?", "at": 1_700_000_000_000_u64}),
+    let asked = "We decided to go in March. And which hotel in Rome is quiet?";
+    let goal = serde_json::json!({"type": "text", "text": "The goal is a quiet week in Rome."});
+    let said = [
+        ("user", serde_json::json!([goal, picture, report])),
+        (
+            "assistant",
+            serde_json::json!([{"type": "thinking", "thinking": "Rome."}, {"type": "text", "text": "I read both."}, call("a"), call("b")]),
+        ),
+        ("user", serde_json::json!([result("a", false), result("b", true)])),
+        ("assistant", "Rome is quiet in March.".into()),
+        ("user", asked.into()),
+        ("user", "And what does the hotel cost?".into()),
     ];
+    let lines = said.map(|(role, content)| {
+        let metadata =
+            if role == "assistant" { serde_json::json!({"model": "model-1"}) } else { serde_json::json!({}) };
+        serde_json::json!({"role": role, "content": content, "metadata": metadata, "at": 1_700_000_000_000_u64})
+    });
     let file = store.file("state.jsonl", &lines.map(|line| format!("{line}\n")).concat());
     store.succeed(&["import", "--format", "jsonl", &file]);
+    store.succeed(&["tag", "state", "--add", "travel"]);
     check.json(store, "show", &["show", "state"]);
+    for node in ["1", "2", "6"] {
+        check.json(store, "expand", &["expand", "-c", "state", node]);
+    }
     check.json(store, "show --state", &["show", "state", "--state"]);
     check.json(store, "resume", &["resume", "state"]);
     let log = LogStore::open(store.path("store")).unwrap();
@@ -270,7 +283,7 @@ fn stated(check: &mut Check, store: &Store) {
     let draft = draft.topics(vec!["rome".to_owned()]);
     pollster::block_on(log.append(&ConversationId::new("state").unwrap(), vec![draft])).unwrap();
     drop(log);
-    check.json(store, "expand", &["expand", "-c", "state", "6"]);
+    check.json(store, "expand", &["expand", "-c", "state", "7"]);
 }
 
 fn exported(check: &mut Check, store: &Store) {
