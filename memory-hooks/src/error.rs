@@ -5,7 +5,10 @@ use memory_core::{
     plan::{InvalidThresholds, PlanError},
 };
 
-use crate::{Candidate, ViewError, resolve::Named};
+use crate::{
+    ViewError,
+    candidate::{Candidate, Named},
+};
 
 /// Why a memory could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -45,6 +45,7 @@
 //! store, embed or search: those are ports. It does not call a model provider.
 
 mod as_of;
+mod candidate;
 mod clock;
 mod compaction_queue;
 mod conversation;
@@ -71,18 +72,20 @@ mod snapshot_cache;
 mod spending;
 mod state;
 mod stats;
+mod title;
 mod uses;
 mod view_error;
 #[cfg(feature = "serde")]
 mod wire;
 
 pub use as_of::AsOf;
+pub use candidate::Candidate;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use details::{DetailedNodes, NodeDetails};
 pub use error::{BuildError, MemoryError};
 pub use events::{Compacted, CompactionFailed, FellBack, MessageAdded, RecallUsed};
-pub use listing::{ListOptions, ListedConversation, Listing, Title};
+pub use listing::{ListOptions, ListedConversation, Listing};
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
 pub use memory::{Memory, MemoryBuilder};
 pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};
@@ -90,8 +93,8 @@ pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use reminder::Reminder;
-pub use resolve::Candidate;
 pub use spending::{PromptTokens, Spending};
 pub use state::{DerivedState, Link, Statement, Topic};
 pub use stats::ConversationStats;
+pub use title::Title;
 pub use view_error::{Difference, ViewError};

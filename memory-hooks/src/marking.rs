@@ -2,7 +2,10 @@
 
 use memory_core::{Event, Mark};
 
-use crate::{Conversation, MemoryError, Title, listing};
+use crate::{
+    Conversation, MemoryError,
+    title::{self, Title},
+};
 
 impl Conversation {
     /// Its title: what somebody set, or else one that is derived from its first message.
@@ -11,7 +14,7 @@ impl Conversation {
     /// When the conversation does not exist, or the store fails.
     pub async fn title(&self) -> Result<Option<Title>, MemoryError> {
         let state = self.parts.store.conversation(&self.id).await?;
-        listing::title(&*self.parts.store, &state).await
+        title::title(&*self.parts.store, &state).await
     }
 
     /// Sets its title; an empty one takes back what was set.

@@ -1,44 +1,12 @@
 //! Finds the conversation that somebody means: `last`, an id, the beginning of one, or a title.
 
-use std::fmt;
-
 use memory_core::{ConversationId, ConversationState, Mark, StoreError};
 
 use crate::{
     Memory, MemoryError,
-    listing::{self, by_last_update},
+    candidate::Candidate,
+    title::{self, by_last_update},
 };
-
-/// Most candidates that an error names.
-const NAMED: usize = 5;
-
-/// A conversation that somebody may mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Candidate {
-    /// Its name.
-    pub id: ConversationId,
-    /// Its title, where it was looked for.
-    pub title: Option<String>,
-}
-
-/// Candidates as an error names them: `trip` (Rome in May), `train` and 3 more.
-pub(crate) struct Named<'a>(pub(crate) &'a [Candidate]);
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Candidate { id, title }) in self.0.iter().take(NAMED).enumerate() {
-            write!(f, "{}`{id}`", if index > 0 { ", " } else { "" })?;
-            if let Some(title) = title {
-                write!(f, " ({title})")?;
-            }
-        }
-        match self.0.len().saturating_sub(NAMED) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
-}
 
 impl Memory {
     /// The conversation that `name` means: the one of that id; with `last` the one spoken in last that is not archived;
@@ -67,7 +35,7 @@ impl Memory {
             return found.id(name);
         }
         for state in states.iter().filter(|state| state.own_title().is_none()) {
-            let title = listing::title(&**self.store(), state).await?;
+            let title = title::title(&**self.store(), state).await?;
             titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
         }
         match by_title(&titled, name, is_same).or_else(|| by_title(&titled, name, begins)) {
@@ -154,6 +122,7 @@ mod tests {
     use memory_core::Timestamp;
 
     use super::*;
+    use crate::candidate::Named;
 
     fn state(id: &str, at: i64, title: &str) -> ConversationState {
         ConversationState::new(ConversationId::new(id).unwrap())

@@ -12,8 +12,12 @@ use memory_strategies::{StandingKind, StandingLine};
 pub(crate) use self::links::{LOOKED_BACK, Links};
 use self::reader::Reader;
 use crate::{
-    Conversation, MemoryError, Title, kept_out::Redactor, listing, parts::Parts, prompt::standing,
+    Conversation, MemoryError,
+    kept_out::Redactor,
+    parts::Parts,
+    prompt::standing,
     snapshot_cache::Snapshot,
+    title::{self, Title},
 };
 
 /// Messages that are read, the newest ones. What stands since earlier is found by its importance.
@@ -160,7 +164,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
         weight: subject.weight,
     };
     Ok(DerivedState {
-        title: listing::title(&*parts.store, &state).await?.map(|title| title.redacted(&snapshot.redactor)),
+        title: title::title(&*parts.store, &state).await?.map(|title| title.redacted(&snapshot.redactor)),
         tags: state.own_tags(),
         important: state.is_marked(Mark::Important),
         archived: state.is_marked(Mark::Archived),

@@ -7,8 +7,8 @@ use memory_strategies::{Gist, speaks_of_earlier};
 
 use crate::{
     MemoryError,
-    listing::{self, by_last_update},
     parts::Parts,
+    title::{self, by_last_update},
 };
 
 /// Most conversations that a question is followed to.
@@ -49,7 +49,7 @@ pub(super) async fn mentioned(
     for (place, state) in states.enumerate() {
         let title = match state.own_title() {
             Some(title) => Some(title.to_owned()),
-            None if place < DERIVED => listing::title(&*parts.store, &state).await?.map(|title| title.text),
+            None if place < DERIVED => title::title(&*parts.store, &state).await?.map(|title| title.text),
             None => None,
         };
         known.push(Titled { state, title });
