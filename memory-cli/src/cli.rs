@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::{
     commands::{
-        append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, import, index, list, model,
-        pin, plugins, prove, replay, restore, resummarize, search, show, stats, tag, title, vacuum, verify,
-        verify_proof,
+        append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, import, index, list, mark,
+        model, pin, plugins, prove, replay, restore, resume, resummarize, search, show, stats, tag, title, vacuum,
+        verify, verify_proof,
     },
     failure::{self, Code},
     globals::{GlobalArgs, Globals},
@@ -59,9 +59,13 @@ enum Command {
     Tag(tag::Args),
     /// Show or set the title of a conversation
     Title(title::Args),
+    /// Mark a conversation as important or archived
+    Mark(mark::Args),
     /// List the conversations, the last one spoken in first
     List(list::Args),
-    /// Print messages of a conversation word for word
+    /// Print where a conversation stood: goal, decisions, open questions, the last exchange
+    Resume(resume::Args),
+    /// Print messages of a conversation word for word, or its state
     Show(show::Args),
     /// Find the messages that answer a question best
     Search(search::Args),
@@ -204,7 +208,9 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Pin(args) => pin::run(&args, globals).await,
         Command::Tag(args) => tag::run(&args, globals).await,
         Command::Title(args) => title::run(&args, globals).await,
+        Command::Mark(args) => mark::run(&args, globals).await,
         Command::List(args) => list::run(&args, globals).await,
+        Command::Resume(args) => resume::run(&args, globals).await,
         Command::Show(args) => show::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,
         Command::Find(args) => find::run(&args, globals).await,

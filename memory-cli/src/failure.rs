@@ -73,7 +73,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         return Some(Code::Usage);
     }
     let memory = cause.downcast_ref::<MemoryError>();
-    if memory.is_some_and(MemoryError::is_not_found) {
+    if memory.is_some_and(|error| error.is_not_found() || matches!(error, MemoryError::Ambiguous { .. })) {
         return Some(Code::NotFound);
     }
     let is_damage = store.is_some_and(StoreError::is_damage)

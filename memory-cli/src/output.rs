@@ -8,6 +8,7 @@ use std::{
 
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+pub(crate) use memory_core::grouped;
 use memory_core::{NodeRange, Progress, Timestamp, one_line};
 use serde_json::Value;
 
@@ -231,31 +232,9 @@ pub(crate) fn node_runs<'a>(nodes: impl IntoIterator<Item = &'a NodeRange>) -> V
     runs(nodes.into_iter().map(|run| (run.first().get(), run.last().get())))
 }
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        let check = |number, expected| assert_eq!(grouped(number), expected);
-        check(0, "0");
-        check(999, "999");
-        check(1_000, "1,000");
-        check(1_234_567, "1,234,567");
-    }
 
     #[test]
     fn a_decimal_has_no_digits_of_its_conversion() {

@@ -52,12 +52,15 @@
 
 mod canonical;
 mod char_boundary;
+mod components;
 mod filter;
 mod first_words;
+mod grouped;
 mod hash;
 mod id;
 mod json;
 mod leaf;
+mod mark;
 mod merkle;
 mod message;
 mod message_json;
@@ -65,12 +68,14 @@ mod nearest;
 mod node;
 mod node_set;
 mod owner;
+mod period;
 pub mod plan;
 mod port;
 mod proof;
 mod range;
 mod setters;
 mod source_class;
+mod spoken_by;
 mod strands_json;
 mod summary;
 #[cfg(any(test, feature = "testing"))]
@@ -78,6 +83,7 @@ pub mod testing;
 mod time;
 mod time_range;
 mod time_words;
+mod used;
 mod view;
 mod visible;
 #[cfg(feature = "serde")]
@@ -85,12 +91,15 @@ mod wire;
 
 pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use char_boundary::{ceil_char_boundary, floor_char_boundary};
+pub use components::{AiComponents, Attachment, AttachmentKind, ToolAnswer, ToolCall};
 pub use filter::Filter;
 pub use first_words::FirstWords;
+pub use grouped::grouped;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId, UnfitName, ViewId};
 pub use json::{InvalidJson, Json};
 pub use leaf::LeafHasher;
+pub use mark::{Mark, UnknownMark};
 pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
 pub use message_json::{
@@ -101,6 +110,7 @@ pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
 pub use owner::{InvalidOwnerId, OwnerId};
+pub use period::{Period, UnknownPeriod};
 pub use port::{
     AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
     BoxFuture, Breakpoint, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
@@ -123,5 +133,6 @@ pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline,
 pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};
+pub use used::MemoryUsed;
 pub use view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
 pub use visible::{is_hidden, lines, one_line};

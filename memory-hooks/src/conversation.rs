@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{
     Appended, CompactionReport, ConversationId, Event, IndexReport, ManagerState, Message, Node, NodeDraft, NodeId,
-    Progress, Query, Retrieved, Role, Scope, Timestamp, plan::PlanError,
+    NodeRange, Progress, Query, Retrieved, Role, Scope, Timestamp, plan::PlanError,
 };
 
 use crate::{
@@ -32,6 +32,8 @@ pub struct Added {
     pub appended: Appended,
     /// The outgoing copy for the model, with the hooks' additions.
     pub outgoing: Message,
+    /// The earlier messages whose words hooks have added to it, in order: a sign that memory was used.
+    pub recalled: Vec<NodeRange>,
 }
 
 impl Conversation {
@@ -90,9 +92,10 @@ impl Conversation {
     /// When the store or a hook fails. After a failure of a hook the message is appended nonetheless.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
         let appended = self.append(message.clone()).await?;
-        let mut event = MessageAdded { conversation: self.id.clone(), node: appended.node, outgoing: message };
+        let (conversation, node) = (self.id.clone(), appended.node);
+        let mut event = MessageAdded { conversation, node, outgoing: message, recalled: Vec::new() };
         self.parts.hooks.dispatch(&mut event).await?;
-        Ok(Added { appended, outgoing: event.outgoing })
+        Ok(Added { appended, outgoing: event.outgoing, recalled: event.recalled })
     }
 
     /// Performs the compaction that is due. [`Self::prompt`] does so itself, unless [`Memory::background`] runs.

@@ -5,7 +5,10 @@ use memory_core::{
     plan::{InvalidThresholds, PlanError},
 };
 
-use crate::ViewError;
+use crate::{
+    ViewError,
+    candidate::{Candidate, Named},
+};
 
 /// Why a memory could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +71,20 @@ pub enum MemoryError {
         /// The requested level, if not all.
         level: Option<Level>,
     },
+    /// No conversation is meant by a name.
+    #[error("no conversation is meant by `{name}`: neither an id nor a title begins so")]
+    NoConversation {
+        /// The name.
+        name: String,
+    },
+    /// A name may mean several conversations.
+    #[error("`{name}` may mean {} conversations: {}; give more of the id or the title", candidates.len(), Named(candidates))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Those that it may mean.
+        candidates: Vec<Candidate>,
+    },
     /// A past view cannot be reproduced.
     #[error(transparent)]
     View(#[from] ViewError),
@@ -83,7 +100,7 @@ impl MemoryError {
     /// Whether the requested item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::NothingSummarized { .. })
+        matches!(self, Self::NothingSummarized { .. } | Self::NoConversation { .. })
             || matches!(self, Self::View(error) if error.is_not_found())
             || self.store_error().is_some_and(StoreError::is_not_found)
     }

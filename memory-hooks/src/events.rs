@@ -12,6 +12,8 @@ pub struct MessageAdded {
     pub node: NodeId,
     /// The outgoing copy.
     pub outgoing: Message,
+    /// The earlier messages whose words hooks have added to it, in order: a sign that memory was used.
+    pub recalled: Vec<NodeRange>,
 }
 
 /// An agent was made that works on a conversation.
@@ -126,6 +128,8 @@ pub struct RecallUsed {
     pub conversation: ConversationId,
     /// The recalled nodes.
     pub nodes: Vec<NodeRange>,
+    /// The ids of their pieces in the prompt, in order: `message 7`, `message 7 of trip`.
+    pub pieces: Vec<String>,
 }
 
 /// A compaction begins to write summaries.

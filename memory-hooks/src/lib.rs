@@ -20,7 +20,11 @@
 //!    anything differs.
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
 //!    [`stats`](Conversation::stats) and [`spending`](Conversation::spending) report figures.
-//! 8. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
+//! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title. What it is for, by rules
+//!    and without a model, is in [`state`](Conversation::state), and where it stood, for whoever goes on with it, in
+//!    [`reminder`](Conversation::reminder). [`details`](Conversation::details) and [`over_time`](Conversation::over_time)
+//!    show messages with their parts, and figures by periods.
+//! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
 //!    [`ConversationManager`](memory_core::ConversationManager) of your own.
 //!
 //! # Hooks
@@ -41,35 +45,46 @@
 //! store, embed or search: those are ports. It does not call a model provider.
 
 mod as_of;
+mod candidate;
 mod clock;
 mod compaction_queue;
 mod conversation;
 mod counts;
+mod details;
 mod error;
 mod events;
 mod invocation;
 mod kept_out;
 mod list_summary;
+mod listing;
 mod manager;
+mod marking;
 mod memory;
+mod over_time;
 mod parts;
 mod ports;
 mod prompt;
 mod recall_hook;
+mod reminder;
 mod render;
 mod replay;
+mod resolve;
 mod shorten;
 mod snapshot_cache;
 mod spending;
+mod state;
 mod stats;
+mod title;
 mod uses;
 mod view_error;
 #[cfg(feature = "serde")]
 mod wire;
 
 pub use as_of::AsOf;
+pub use candidate::Candidate;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
+pub use details::{DetailedNodes, NodeDetails};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -78,11 +93,16 @@ pub use events::{
 };
 pub use invocation::Invocation;
 pub use list_summary::summarize_list;
+pub use listing::{ListOptions, ListedConversation, Listing};
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
 pub use memory::{Memory, MemoryBuilder};
 pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};
+pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
+pub use reminder::Reminder;
 pub use spending::{PromptTokens, Spending};
+pub use state::{DerivedState, Link, Statement, Topic};
 pub use stats::ConversationStats;
+pub use title::Title;
 pub use view_error::{Difference, ViewError};

@@ -2,6 +2,7 @@
 
 mod assembly;
 pub(crate) mod end;
+mod mention;
 mod messages;
 mod options;
 mod overflow;
@@ -9,6 +10,7 @@ mod past;
 mod piece;
 mod recorded;
 pub(crate) mod standing;
+mod used;
 
 use std::collections::BTreeMap;
 
@@ -91,9 +93,18 @@ impl Prompt {
     /// The prompt as a request to a chat model: [`instructions`](Self::instructions) as the system's words; messages of
     /// the history that are shown word for word as messages, with their content blocks; everything else, which is
     /// data, in the user's voice. The contents are those of [`text`](Self::text), in its order.
+    ///
+    /// Reasoning that only the model that wrote it can read is left out; [`messages_for`](Self::messages_for) keeps it.
     #[must_use]
     pub fn messages(&self) -> ChatRequest {
-        messages::request(self)
+        messages::request(self, None)
+    }
+
+    /// The same for the model of this name at its provider: its own reasoning is kept with the signatures, that of others
+    /// as by [`Message::content_for`](memory_core::Message::content_for).
+    #[must_use]
+    pub fn messages_for(&self, model: &str) -> ChatRequest {
+        messages::request(self, Some(model))
     }
 
     /// The question as it was asked.

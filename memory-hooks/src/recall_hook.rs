@@ -91,6 +91,8 @@ impl RecallHook {
         if chosen.is_empty() {
             return Ok(());
         }
+        let recalled = chosen.iter().map(|node| NodeRange::single(node.id));
+        event.recalled = NodeRange::merge(recalled.chain(event.recalled.iter().copied()).collect());
         let body = self.body(&chosen);
         let enriched = format!(
             "{}\n{}\n{body}\n{}\n\n{}",

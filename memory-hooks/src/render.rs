@@ -314,6 +314,11 @@ pub(crate) fn escape(text: &str) -> String {
     v2::escape(text)
 }
 
+/// Who speaks, as it is shown.
+pub(crate) fn label(message: &memory_core::Message) -> String {
+    v2::label(message)
+}
+
 /// The question with the lines that precede it where `parts` are shown, to count their cost.
 pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
     v2::question(tail, parts)

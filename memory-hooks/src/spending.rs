@@ -5,7 +5,7 @@ mod replay;
 use memory_core::plan::{PlanError, Tree};
 
 use crate::{PromptOptions, parts::Parts};
-use replay::Replay;
+pub(crate) use replay::Replay;
 
 /// Total tokens of several prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,28 @@ pub struct Spending {
     pub whole: PromptTokens,
 }
 
+impl PromptTokens {
+    /// What was added since `before`.
+    fn since(self, before: Self) -> Self {
+        Self {
+            tokens: self.tokens - before.tokens,
+            cached: self.cached - before.cached,
+            written: self.written - before.written,
+        }
+    }
+}
+
 impl Spending {
+    /// What was spent since `before`, which is an earlier state of the same.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            budget: self.budget,
+            prompts: self.prompts - before.prompts,
+            history: self.history.since(before.history),
+            whole: self.whole.since(before.whole),
+        }
+    }
+
     /// Replays every turn of a conversation.
     pub(crate) fn of(parts: &Parts, tree: &Tree, options: &PromptOptions) -> Result<Self, PlanError> {
         let mut replay = Replay::of(parts, tree, options);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use memory_core::{AnsweredBy, ConversationId, NodeRange, Notice, SummaryId, Timestamp, ViewId};
+use memory_core::{AnsweredBy, ConversationId, MemoryUsed, NodeRange, Notice, SummaryId, Timestamp, ViewId};
 use serde::{Serialize, Serializer};
 
 use crate::{Piece, PieceKind, Prompt, PromptPart, Reduction, SourceClass};
@@ -87,6 +87,7 @@ struct WrittenPrompt<'a> {
     compared: &'a BTreeMap<ConversationId, Vec<AnsweredBy>>,
     reductions: &'a [Reduction],
     view: Option<ViewId>,
+    used: MemoryUsed,
 }
 
 impl Serialize for Prompt {
@@ -105,6 +106,7 @@ impl Serialize for Prompt {
             compared: &self.compared,
             reductions: &self.reductions,
             view: self.view,
+            used: self.used(),
         }
         .serialize(serializer)
     }

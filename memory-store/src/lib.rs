@@ -59,7 +59,7 @@ pub use log::fuzzing;
 pub use log::{
     BackupCheck, BackupReport, CompressedSegment, CompressionError, CompressionOptions, ConversationLabel,
     ConversationReport, Damage, Diagnosis, Finding, LogOptions, LogStore, LostNodes, OpenReport, ReadAt, RescueError,
-    RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, check_backup, compress_segment,
+    RestoreReport, SalvageReport, TornTail, VacuumOptions, VacuumReport, backup_taken, check_backup, compress_segment,
     enclosing_store, examine, restore, salvage,
 };
 pub use portable::{

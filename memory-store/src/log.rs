@@ -24,7 +24,7 @@ pub use read::recovery::OpenReport;
 pub use state::damage::{Damage, LostNodes, TornTail};
 pub use store::LogStore;
 pub use upkeep::{
-    backup::{BackupCheck, BackupReport, RestoreReport, check_backup, restore},
+    backup::{BackupCheck, BackupReport, RestoreReport, backup_taken, check_backup, restore},
     doctor::{ConversationLabel, ConversationReport, Diagnosis, Finding, examine},
     enclosing::enclosing_store,
     rescue::RescueError,

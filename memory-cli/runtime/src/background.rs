@@ -1,5 +1,6 @@
-//! Background work: compaction and indexing, as long as a memory is open.
+//! Background work: compaction, indexing and backups, as long as a memory is open.
 
+mod backups;
 mod failures;
 mod indexing;
 
@@ -16,9 +17,12 @@ use futures_channel::oneshot;
 use memory_core::ConversationId;
 use tokio::sync::mpsc;
 
-pub(crate) use self::failures::Failures;
-pub use self::failures::{BackgroundFailure, BackgroundWork};
-use self::indexing::Indexer;
+pub use self::{
+    backups::BackupError,
+    failures::{BackgroundFailure, BackgroundWork},
+};
+pub(crate) use self::{backups::BackupPlan, failures::Failures};
+use self::{backups::Backups, indexing::Indexer};
 use crate::{
     parts::Parts,
     pool::{Pool, until_stopped},
@@ -31,12 +35,12 @@ const REST: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Background {
     due: mpsc::UnboundedSender<ConversationId>,
-    _stop: [oneshot::Sender<()>; 2],
+    _stop: Vec<oneshot::Sender<()>>,
 }
 
 impl Background {
     /// Begins with what earlier processes left undone.
-    pub(crate) fn start(pool: &Pool, parts: &Parts, failures: &Arc<Failures>) -> Self {
+    pub(crate) fn start(pool: &Pool, parts: &Parts, failures: &Arc<Failures>, backups: Option<BackupPlan>) -> Self {
         let (due, appended) = mpsc::unbounded_channel();
         let (stop_compaction, compaction_stopped) = oneshot::channel();
         let (stop_indexing, indexing_stopped) = oneshot::channel();
@@ -46,7 +50,15 @@ impl Background {
         let indexer = Arc::new(Indexer::new(parts.clone(), appended, Arc::clone(failures)));
         let indexing = kept_up(BackgroundWork::Indexing, Arc::clone(failures), move || Arc::clone(&indexer).run());
         pool.spawn(until_stopped(indexing_stopped, indexing));
-        Self { due, _stop: [stop_compaction, stop_indexing] }
+        let mut stop = vec![stop_compaction, stop_indexing];
+        if let Some(plan) = backups {
+            let (stop_backups, backups_stopped) = oneshot::channel();
+            let backups = Arc::new(Backups::new(parts.clone(), plan, Arc::clone(failures)));
+            let backups = kept_up(BackgroundWork::Backup, Arc::clone(failures), move || Arc::clone(&backups).run());
+            pool.spawn(until_stopped(backups_stopped, backups));
+            stop.push(stop_backups);
+        }
+        Self { due, _stop: stop }
     }
 
     /// By which a call reports that it appended to a conversation.

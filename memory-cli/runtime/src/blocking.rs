@@ -15,14 +15,17 @@
 use std::path::PathBuf;
 
 use memory_core::{
-    Appended, ConversationId, ConversationState, HeldInMemory, InvalidConversationId, ManagerState, Message, Node,
-    NodeId, NodeRange, Query, Retrieved, Timestamp,
+    Appended, ConversationId, ConversationState, HeldInMemory, InvalidConversationId, ManagerState, Mark, Message,
+    Node, NodeId, NodeRange, Period, Query, Retrieved, Timestamp,
 };
-use memory_hooks::{Added, AsOf, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport, Spending};
+use memory_hooks::{
+    Added, AsOf, ConversationStats, DerivedState, DetailedNodes, ListOptions, Listing, OverTime, Prompt, PromptOptions,
+    Reminder, Resummarize, ResummarizeReport, Spending, Title,
+};
 use memory_search::{FindRequest, Found};
 use pollster::block_on;
 
-use crate::{BackgroundFailure, Error, OpenError};
+use crate::{BackgroundFailure, Error, OpenError, Usage};
 
 /// Opens the memory in the directory `store`, as [`memory::open`](crate::open) does.
 ///
@@ -77,6 +80,22 @@ impl Memory {
         block_on(self.0.conversations())
     }
 
+    /// As [`Memory::list`](crate::Memory::list).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn list(&self, options: ListOptions) -> Result<Listing, Error> {
+        block_on(self.0.list(options))
+    }
+
+    /// As [`Memory::resume`](crate::Memory::resume).
+    ///
+    /// # Errors
+    /// When no conversation is meant, or several may be; or when the store fails.
+    pub fn resume(&self, name: &str) -> Result<Conversation, Error> {
+        block_on(self.0.resume(name)).map(Conversation)
+    }
+
     /// As [`Memory::search`](crate::Memory::search).
     ///
     /// # Errors
@@ -107,6 +126,14 @@ impl Memory {
     /// When a file cannot be written.
     pub fn flush(&self) -> Result<(), Error> {
         block_on(self.0.flush())
+    }
+
+    /// As [`Memory::usage`](crate::Memory::usage).
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn usage(&self) -> Result<Option<Usage>, Error> {
+        block_on(self.0.usage())
     }
 
     /// As [`Memory::held`](crate::Memory::held).
@@ -245,6 +272,86 @@ impl Conversation {
     /// When the node does not exist, or the store fails.
     pub fn pin(&self, node: NodeId, pinned: bool) -> Result<(), Error> {
         block_on(self.0.pin(node, pinned))
+    }
+
+    /// As [`Conversation::title`](crate::Conversation::title).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn title(&self) -> Result<Option<Title>, Error> {
+        block_on(self.0.title())
+    }
+
+    /// As [`Conversation::set_title`](crate::Conversation::set_title).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn set_title(&self, title: &str) -> Result<(), Error> {
+        block_on(self.0.set_title(title))
+    }
+
+    /// As [`Conversation::tags`](crate::Conversation::tags).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn tags(&self) -> Result<Vec<String>, Error> {
+        block_on(self.0.tags())
+    }
+
+    /// As [`Conversation::set_tags`](crate::Conversation::set_tags).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn set_tags(&self, tags: &[String]) -> Result<(), Error> {
+        block_on(self.0.set_tags(tags))
+    }
+
+    /// As [`Conversation::is_marked`](crate::Conversation::is_marked).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn is_marked(&self, mark: Mark) -> Result<bool, Error> {
+        block_on(self.0.is_marked(mark))
+    }
+
+    /// As [`Conversation::mark`](crate::Conversation::mark).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn mark(&self, mark: Mark, is_set: bool) -> Result<(), Error> {
+        block_on(self.0.mark(mark, is_set))
+    }
+
+    /// As [`Conversation::state`](crate::Conversation::state).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn state(&self) -> Result<DerivedState, Error> {
+        block_on(self.0.state())
+    }
+
+    /// As [`Conversation::reminder`](crate::Conversation::reminder).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn reminder(&self, budget: u32) -> Result<Reminder, Error> {
+        block_on(self.0.reminder(budget))
+    }
+
+    /// As [`Conversation::details`](crate::Conversation::details).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn details(&self, range: NodeRange) -> Result<DetailedNodes, Error> {
+        block_on(self.0.details(range))
+    }
+
+    /// As [`Conversation::over_time`](crate::Conversation::over_time).
+    ///
+    /// # Errors
+    /// When the store fails, or no view fits the budget.
+    pub fn over_time(&self, period: Option<Period>, options: &PromptOptions) -> Result<OverTime, Error> {
+        block_on(self.0.over_time(period, options))
     }
 
     /// As [`Conversation::fork`](crate::Conversation::fork).

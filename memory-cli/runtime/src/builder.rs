@@ -14,7 +14,7 @@ use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions};
 
 use crate::{
     Access, Config, Memory, OpenError, Recall,
-    background::Failures,
+    background::{BackupPlan, Failures},
     embedding,
     memory::Opened,
     parts::{assemble_with, open_log},
@@ -197,6 +197,7 @@ impl Builder {
     /// # Errors
     /// [`OpenError`]; nothing stays open then. A missing model is not an error.
     pub fn open(mut self) -> Result<Memory, OpenError> {
+        let backups = BackupPlan::of(&self.config, self.clock.clone())?;
         let store = Arc::new(open_log(&self.config)?);
         let may_write = store.may_write();
         let embedder = match (self.config.recall, self.embedder.take()) {
@@ -213,7 +214,7 @@ impl Builder {
         let parts = assemble_with(&config, store, embedder, |memory, store, retriever| {
             self.into_memory(memory, store, retriever)
         })?;
-        Memory::start(Opened { parts, failures, background, lock_timeout: config.lock_timeout })
+        Memory::start(Opened { parts, failures, background, backups, config })
     }
 
     /// Replaces parts of the memory by the program's own.

@@ -1,10 +1,13 @@
 //! Configuration: where the store is, and how it is read.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use directories::ProjectDirs;
 use memory_core::OwnerId;
 use memory_store::{Method, TokenBits};
+
+/// A backup a day.
+const DAILY: NonZeroU32 = NonZeroU32::MIN.saturating_add(23);
 
 /// Configuration of a memory: where its store is, and how it is read.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +57,11 @@ pub struct Config {
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, but for what
     /// is in use or not on disk yet. Mapped files do not count.
     pub held_bytes: usize,
+    /// The directory of backups that are made while a memory is open and works in the background; none by default. Each
+    /// backup is of the whole store, so that an `owner` may not have one.
+    pub backup_directory: Option<PathBuf>,
+    /// Hours from one backup to the next, at least 1. The time of the last one is in the backup itself.
+    pub backup_interval_hours: NonZeroU32,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -109,6 +117,8 @@ impl Config {
             min_score: None,
             embedding_cache_bytes: 256 << 20,
             held_bytes: 64 << 20,
+            backup_directory: None,
+            backup_interval_hours: DAILY,
             lock_timeout: Duration::from_secs(10),
         }
     }
@@ -133,6 +143,8 @@ impl Config {
         const some min_score: f32,
         const embedding_cache_bytes: u64,
         const held_bytes: usize,
+        some into backup_directory: PathBuf,
+        const backup_interval_hours: NonZeroU32,
         const lock_timeout: Duration,
     }
 

@@ -3,11 +3,11 @@
 use std::future::Future;
 
 use memory_core::{
-    Appended, ConversationId, ManagerState, Message, Node, NodeId, NodeRange, Retrieved, Scope, Timestamp,
+    Appended, ConversationId, ManagerState, Mark, Message, Node, NodeId, NodeRange, Period, Retrieved, Scope, Timestamp,
 };
 use memory_hooks::{
-    Added, AsOf, Conversation as Inner, ConversationStats, Prompt, PromptOptions, Resummarize, ResummarizeReport,
-    Spending,
+    Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, OverTime, Prompt,
+    PromptOptions, Reminder, Resummarize, ResummarizeReport, Spending, Title,
 };
 use memory_search::{FindRequest, Found};
 
@@ -224,6 +224,80 @@ impl Conversation {
         self.call(|inner| async move { Ok(inner.pin(node, pinned).await?) }).await
     }
 
+    /// Its title: what somebody set, or else one that is derived from its first message.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn title(&self) -> Result<Option<Title>, Error> {
+        self.call(|inner| async move { Ok(inner.title().await?) }).await
+    }
+
+    /// Sets its title; an empty one takes back what was set.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn set_title(&self, title: &str) -> Result<(), Error> {
+        let title = title.to_owned();
+        self.call(|inner| async move { Ok(inner.set_title(&title).await?) }).await
+    }
+
+    /// Its tags, sorted.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn tags(&self) -> Result<Vec<String>, Error> {
+        self.call(|inner| async move { Ok(inner.tags().await?) }).await
+    }
+
+    /// Sets its tags, all of them. Marks stay.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn set_tags(&self, tags: &[String]) -> Result<(), Error> {
+        let tags = tags.to_vec();
+        self.call(|inner| async move { Ok(inner.set_tags(&tags).await?) }).await
+    }
+
+    /// Whether it has a mark.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn is_marked(&self, mark: Mark) -> Result<bool, Error> {
+        self.call(move |inner| async move { Ok(inner.is_marked(mark).await?) }).await
+    }
+
+    /// Marks it as important or as archived, or takes the mark back.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn mark(&self, mark: Mark, is_set: bool) -> Result<(), Error> {
+        self.call(move |inner| async move { Ok(inner.mark(mark, is_set).await?) }).await
+    }
+
+    /// Its state, as it follows from the log: goal, decisions, open questions, subjects.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn state(&self) -> Result<DerivedState, Error> {
+        self.call(|inner| async move { Ok(inner.state().await?) }).await
+    }
+
+    /// Where it stood, in at most `budget` tokens, for when it is resumed.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn reminder(&self, budget: u32) -> Result<Reminder, Error> {
+        self.call(move |inner| async move { Ok(inner.reminder(budget).await?) }).await
+    }
+
+    /// The messages of a run with what follows from the rest of the conversation: levels, links, results of calls.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn details(&self, range: NodeRange) -> Result<DetailedNodes, Error> {
+        self.call(move |inner| async move { Ok(inner.details(range).await?) }).await
+    }
+
     /// Begins the conversation `child`, which continues this one after `node` and has the messages up to there.
     ///
     /// # Errors
@@ -273,6 +347,15 @@ impl Conversation {
     /// When the store fails.
     pub async fn stats(&self) -> Result<ConversationStats, Error> {
         self.call(|inner| async move { Ok(inner.stats().await?) }).await
+    }
+
+    /// The figures of the conversation by days, weeks or months; by those that fit its length without `period`.
+    ///
+    /// # Errors
+    /// When the store fails, or no view fits the budget.
+    pub async fn over_time(&self, period: Option<Period>, options: &PromptOptions) -> Result<OverTime, Error> {
+        let options = options.clone();
+        self.call(move |inner| async move { Ok(inner.over_time(period, &options).await?) }).await
     }
 
     /// The total of the prompts with these options, and the part that a provider's cache saves.

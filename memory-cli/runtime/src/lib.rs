@@ -15,6 +15,8 @@
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
 //!    return single messages; [`Memory::search`] and [`Memory::find`] search several conversations. [`excerpt`] gives
 //!    the part of a message to show for a question.
+//! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for, by
+//!    rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
 //!
 //! # Threads
 //!
@@ -27,7 +29,8 @@
 //! While a memory is open, summaries are written and messages are embedded without being asked for; what an earlier
 //! process left undone comes first. Of several processes with the same store, one at a time does so. Vectors are on disk
 //! a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too. [`Builder::background`]
-//! turns it off; [`Memory::catch_up`] does the same work at once. Dropping the last handle stops it.
+//! turns it off; [`Memory::catch_up`] does the same work at once. With [`Config::backup_directory`] the store is also
+//! backed up there, once a day by default. Dropping the last handle stops it.
 //!
 //! # Running for long
 //!
@@ -72,9 +75,10 @@ pub mod parts;
 mod pool;
 mod remote_model;
 mod reranking;
+mod usage;
 mod words_only;
 
-pub use background::{BackgroundFailure, BackgroundWork};
+pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
 pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
@@ -83,13 +87,14 @@ pub use heap::limit_heap_arenas;
 pub use invocation::Invocation;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    AnsweredBy, Appended, BoxError, BoxFuture, Breakpoint, ChatRequest, Clock, CompactionReport, ContentBlock,
-    ContextStrategy, ConversationId, ConversationManager, ConversationState, Conversations, Derived, EmbedError,
-    Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json,
-    Level, Losses, ManagedView, ManagerError, ManagerState, Media, Message, MessageKey, ModelId, Node, NodeId,
-    NodeKind, NodeRange, Notice, OwnerId, Progress, Query, ReduceCause, RetrieveError, Retrieved, Role, Scope, Score,
-    ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer,
-    SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ViewBody,
+    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatRequest,
+    Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId, ConversationManager, ConversationState,
+    Conversations, Derived, EmbedError, Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId,
+    InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed,
+    Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query,
+    ReduceCause, Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
+    ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
+    SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody,
     ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
@@ -99,14 +104,17 @@ pub use memory_core::{
 };
 pub use memory_hooks::{
     Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, BuildError, Compacted, CompactionFailed, CompactionStarted, ConversationStats, FellBack, Hook,
-    HookError, HookEvent, HookFailed, HookProvider, HookRegistry, MemoryError, MessageAdded, Piece, PieceKind, Prompt,
-    PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Resummarize,
-    ResummarizeReport, SessionRestored, SourceClass, Spending, ViewError,
+    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ConversationStats,
+    DerivedState, DetailedNodes, FellBack, Hook, HookError, HookEvent, HookFailed, HookProvider, HookRegistry, Link,
+    ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece,
+    PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction,
+    Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass, Spending, Statement, SystemClock, Title,
+    Topic, ViewError,
 };
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
+pub use usage::Usage;
 
 /// Embedding models: their names, and the one that a store records.
 pub mod models {

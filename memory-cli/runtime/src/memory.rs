@@ -11,12 +11,13 @@ use memory_core::{
     ConversationId, ConversationState, HeldInMemory, InvalidConversationId, Lease, Query, RetrieveError, Retrieved,
     Store, StoreError,
 };
+use memory_hooks::{ListOptions, Listing};
 use memory_search::{FindRequest, Found};
 
 use crate::{
-    BackgroundFailure, Builder, Conversation, Error, OpenError,
-    background::{Background, Failures},
-    parts::Parts,
+    BackgroundFailure, Builder, Config, Conversation, Error, OpenError, Usage,
+    background::{Background, BackupPlan, Failures},
+    parts::{Parts, derived},
     pool::{Pool, is_ours},
     words_only::WordsOnly,
 };
@@ -61,7 +62,7 @@ struct Inner {
     background: Option<Background>,
     failures: Arc<Failures>,
     words_only: Arc<WordsOnly>,
-    lock_timeout: Duration,
+    config: Config,
 }
 
 /// What a builder opened.
@@ -69,17 +70,19 @@ pub(crate) struct Opened {
     pub(crate) parts: Parts,
     pub(crate) failures: Arc<Failures>,
     pub(crate) background: bool,
-    pub(crate) lock_timeout: Duration,
+    /// Backups to make while it is open.
+    pub(crate) backups: Option<BackupPlan>,
+    pub(crate) config: Config,
 }
 
 impl Memory {
     /// Starts the threads of a memory.
     pub(crate) fn start(opened: Opened) -> Result<Self, OpenError> {
-        let Opened { parts, failures, background, lock_timeout } = opened;
+        let Opened { parts, failures, background, backups, config } = opened;
         let pool = Pool::start().map_err(OpenError::Threads)?;
-        let background = background.then(|| Background::start(&pool, &parts, &failures));
+        let background = background.then(|| Background::start(&pool, &parts, &failures, backups));
         let words_only = Arc::default();
-        Ok(Self(Arc::new(Inner { parts, pool, background, failures, words_only, lock_timeout })))
+        Ok(Self(Arc::new(Inner { parts, pool, background, failures, words_only, config })))
     }
 
     /// The conversation of that name, which begins with its first message.
@@ -105,6 +108,26 @@ impl Memory {
     pub async fn conversations(&self) -> Result<Vec<ConversationState>, Error> {
         let store = Arc::clone(&self.0.parts.store);
         self.run(async move { Ok(store.conversations().await?) }).await
+    }
+
+    /// The conversations with their titles, the last one spoken in first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn list(&self, options: ListOptions) -> Result<Listing, Error> {
+        let memory = self.0.parts.memory.clone();
+        self.run(async move { Ok(memory.list(&options).await?) }).await
+    }
+
+    /// The existing conversation that `name` means: `last`, an id, the beginning of one, or a title.
+    ///
+    /// # Errors
+    /// [`MemoryError::Ambiguous`](memory_hooks::MemoryError::Ambiguous) with the candidates where several are meant; an
+    /// error that [is not found](Error::is_not_found) where none is; or when the store fails.
+    pub async fn resume(&self, name: &str) -> Result<Conversation, Error> {
+        let (memory, name) = (self.0.parts.memory.clone(), name.to_owned());
+        let found = self.run(async move { Ok(memory.conversation(memory.resolve(&name).await?)) }).await?;
+        Ok(Conversation::new(self.clone(), found))
     }
 
     /// The messages that answer a question best, in the conversations and under the filter of `query`.
@@ -137,7 +160,7 @@ impl Memory {
     /// When the store, a strategy or the model fails; when another process does background work for longer than
     /// [`Config::lock_timeout`](crate::Config::lock_timeout) ([`StoreError::Locked`]).
     pub async fn catch_up(&self) -> Result<(), Error> {
-        let (parts, lock_timeout) = (self.0.parts.clone(), self.0.lock_timeout);
+        let (parts, lock_timeout) = (self.0.parts.clone(), self.0.config.lock_timeout);
         self.run(catch_up(parts, lock_timeout)).await
     }
 
@@ -155,6 +178,23 @@ impl Memory {
     #[must_use]
     pub fn held(&self) -> Vec<HeldInMemory> {
         self.0.parts.retriever.held()
+    }
+
+    /// What the store takes on disk and in memory; `None` where an owner sees a part of it alone, who learns nothing of
+    /// the others, not even how much they have.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn usage(&self) -> Result<Option<Usage>, Error> {
+        let (parts, config) = (self.0.parts.clone(), self.0.config.clone());
+        self.run(async move {
+            if config.owner.is_some() {
+                return Ok(None);
+            }
+            let derived = derived(&config, &parts.log);
+            Ok(Some(Usage::of(&parts.log, &derived, config.held_bytes).await?))
+        })
+        .await
     }
 
     /// Background work that failed and has not succeeded since, most often none. It is tried again by itself; each

@@ -16,6 +16,7 @@ use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, L
 pub use crate::derived::derived;
 use crate::{
     Access, Config, Recall,
+    background::BackupError,
     embedding::{self, RecordError},
     remote_model::RemoteModelError,
     reranking,
@@ -91,6 +92,9 @@ pub enum OpenError {
     /// The manager cannot be made: no such name, or settings that it does not have.
     #[error(transparent)]
     Manager(#[from] ManagerNameError),
+    /// The store cannot be backed up to the directory of the configuration.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),

@@ -11,7 +11,7 @@ pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Begin", &["demo", "append", "import", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
-    ("Read and arrange", &["list", "show", "expand", "browse", "title", "tag", "pin", "fork"]),
+    ("Read and arrange", &["list", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"]),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
     ("Models and strategies", &["index", "resummarize", "model", "plugins"]),
     ("Serve", &["bridge"]),

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// The name of who said it
     #[arg(long, value_name = "NAME")]
     speaker: Option<String>,
+    /// The model that said it, by its name at its provider
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
     /// When it was said: a date or RFC 3339, in UTC where no zone is given [default: now]
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<(Timestamp, Option<i32>)>,
@@ -119,6 +122,9 @@ impl Args {
             members.extend(given.map(|(name, value)| (name.to_owned(), value)));
         }
         let mut message = message_from_json(&value).map_err(|error| Usage(error.to_string()))?;
+        if let Some(model) = &self.model {
+            message = message.spoken_by(model);
+        }
         if let Some((_, Some(offset))) = &self.at {
             // As an import does.
             let offset = Json::from_value(&(*offset).into());

@@ -4,11 +4,11 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ConversationId, Conversations, NodeId, Notice, Timestamp, ViewId};
+use memory_core::{ChatRequest, ConversationId, Conversations, NodeId, Notice, Timestamp, ViewId};
 use memory_hooks::{AsOf, MemoryError, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
-use super::{filter::FilterArgs, resolve};
+use super::{filter::FilterArgs, resolve, used};
 use crate::{
     Access, Config, compared,
     failure::{NotFound, Usage},
@@ -28,6 +28,10 @@ pub(crate) struct Args {
     conversation: resolve::One,
     #[command(flatten)]
     others: resolve::Others,
+    /// Also recall from earlier conversations that the question mentions by their title or time ("as we discussed in the
+    /// Rome trip"), at most three; a notice names them. Those of other owners are never followed
+    #[arg(long, conflicts_with = "as_of")]
+    follow_mentions: bool,
     /// The most tokens of the whole context, the question included
     #[arg(long, value_name = "TOKENS", default_value_t = PromptOptions::default().budget,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -58,6 +62,10 @@ pub(crate) struct Args {
     /// The application's own instructions, which --messages prints as the system's words; the budget includes them
     #[arg(long, value_name = "TEXT", requires = "messages", conflicts_with = "as_of")]
     system: Option<String>,
+    /// The model that --messages are for, by its name at its provider: its own signed reasoning is kept. Without it, and
+    /// for other models, reasoning that only the model that wrote it can read is left out
+    #[arg(long, value_name = "NAME", requires = "messages")]
+    for_model: Option<String>,
     /// Do not record what is shown; without this flag, --as-of can show it again later
     #[arg(long)]
     no_record: bool,
@@ -103,7 +111,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
             news.iter().for_each(|one| tracing::warn!("{one}"));
         }
         news::print(output, &news);
-        return Ok(output.value(&context.messages().to_json())?);
+        return Ok(output.value(&args.request(&context).to_json())?);
     }
     print_past(output, &id, &context, &news, Form { raw: args.raw, explain: args.explain })
 }
@@ -150,6 +158,11 @@ pub(super) fn print_past(
 }
 
 impl Args {
+    /// The messages for a chat model.
+    fn request(&self, context: &Prompt) -> ChatRequest {
+        self.for_model.as_deref().map_or_else(|| context.messages(), |model| context.messages_for(model))
+    }
+
     fn options(&self) -> anyhow::Result<PromptOptions> {
         Ok(PromptOptions::new(self.budget)
             .radius(self.radius)
@@ -193,6 +206,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         bar.finish();
     }
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
+    options.follow_mentions = args.follow_mentions;
     options.instructions.clone_from(&args.system);
     let mut context = match (args.turn, question) {
         (true, "") => conversation.turn(&options).await?,
@@ -202,7 +216,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if args.messages {
-        return Ok(output.value(&context.messages().to_json())?);
+        return Ok(output.value(&args.request(&context).to_json())?);
     }
     if output.json && !args.raw {
         return Ok(output.value(&to_json(&id, question, &context, &[]))?);
@@ -246,6 +260,9 @@ fn print(output: Output, context: &Prompt, news: &[News], raw: bool) -> anyhow::
     news::print(output, news);
     news::print(output, &news::of(context.notices.iter().cloned()));
     output.note(&summary(context));
+    if let Some(used) = used::sentence(&context.used()) {
+        output.note(&used);
+    }
     Ok(())
 }
 
@@ -302,6 +319,7 @@ pub(super) fn to_json(id: &ConversationId, question: &str, context: &Prompt, new
         "recalled_tokens": context.recalled_tokens(),
         "full_tokens": context.full_tokens,
         "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),
+        "used": used::to_json(&context.used()),
         "vectors": compared::to_json(&context.compared),
         "notices": news::sentences(&news),
         "notice_codes": news::codes(&news),

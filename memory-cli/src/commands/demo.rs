@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Message, Node, NodeId, Timestamp, Verification};
-use memory_hooks::{Piece, PieceKind, Prompt, PromptOptions};
+use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, Verification};
+use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt, PromptOptions};
 use serde_json::{Value, json};
 
 use super::{
-    context, expand,
+    context, detail,
     import::{self, Imported},
     verify,
 };
@@ -40,7 +40,7 @@ struct Shown {
     /// How many summaries there are, none of which holds the number.
     summaries: usize,
     /// The message with the number.
-    node: Node,
+    details: NodeDetails,
     verification: Verification,
 }
 
@@ -73,9 +73,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         summaries.iter().all(|summary| !summary.body.text.contains(&secret.number)),
         "a summary holds what is excluded from summaries"
     );
-    let node = conversation.expand(secret.node).await?;
+    let found = conversation.details(NodeRange::single(secret.node)).await?;
+    let details = found.nodes.into_iter().next().context("the message with the number cannot be read")?;
     let verification = runtime.store.verify(Some(&id)).await?;
-    let shown = Shown { imported, asked, summaries: summaries.len(), node, verification };
+    let shown = Shown { imported, asked, summaries: summaries.len(), details, verification };
     let found = shown.asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
     let found = found.context("the number that was said early on is not in the context")?;
     if output.json {
@@ -120,15 +121,15 @@ impl Shown {
         output.line("")?;
         output.line(&format!(
             "3. The number was said once, in message {}, and is excluded from all {} summaries.",
-            self.node.id, self.summaries
+            self.details.node.id, self.summaries
         ))?;
         output.line(&format!("   Recall finds it: {}", found.reason))?;
         output.line(&format!("   | {}", shorten(&found.text, 110)))?;
 
         output.line("")?;
-        output.line(&format!("4. `memory expand {}` gives the message exactly:", self.node.id))?;
+        output.line(&format!("4. `memory expand {}` gives the message exactly:", self.details.node.id))?;
         let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
-        textwrap::wrap(&self.node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
+        textwrap::wrap(&self.details.node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
 
         output.line("")?;
         Ok(output.line("5. Everything is read back from disk and hashed again:")?)
@@ -136,7 +137,8 @@ impl Shown {
 
     /// The same; each part is a part of what the command of its name prints.
     fn to_json(&self, id: &ConversationId, found: &Piece, kept: Option<&Path>) -> Value {
-        let Self { imported, asked, summaries, node, verification } = self;
+        let Self { imported, asked, summaries, details, verification } = self;
+        let node = &details.node;
         let stats = &imported.stats;
         let [full, summary, meta, archive] = stats.nodes_per_level;
         json!({
@@ -150,7 +152,7 @@ impl Shown {
             },
             "context": context::to_json(id, QUESTION, asked, &imported.news),
             "found": {"node": node.id.get(), "summaries": summaries, "reason": found.reason, "text": found.text},
-            "expand": expand::to_json(id, node),
+            "expand": detail::to_json(id, details),
             "verify": verify::to_json(verification),
         })
     }

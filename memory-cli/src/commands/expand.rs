@@ -1,17 +1,11 @@
 //! `memory expand`: prints a message exactly as it was said.
 
+use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, MessageProof, Node, NodeId, message_to_json};
-use serde_json::{Value, json};
+use memory_core::{MessageProof, NodeId, NodeRange};
 
-use super::{prove, resolve};
-use crate::{
-    Access,
-    failure::Damage,
-    globals::Globals,
-    open,
-    output::{decimal, known},
-};
+use super::{detail, prove, resolve};
+use crate::{Access, failure::Damage, globals::Globals, open};
 
 /// Prints a message exactly as it was said.
 #[derive(Debug, ClapArgs)]
@@ -32,7 +26,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
-    let node = runtime.memory.conversation(id.clone()).expand(args.node).await?;
+    let conversation = runtime.memory.conversation(id.clone());
+    let node = conversation.expand(args.node).await?;
     if args.proof {
         let proofs = prove::proofs(&*runtime.store, &id).await?;
         let proof = MessageProof::new(id, &node, &proofs)
@@ -40,31 +35,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return prove::print(globals.output, &proof.into());
     }
     if globals.output.json && !args.raw {
-        return Ok(globals.output.value(&to_json(&id, &node))?);
+        let found = conversation.details(NodeRange::single(args.node)).await?;
+        let details = found.nodes.first().with_context(|| format!("node {} cannot be read", args.node))?;
+        return Ok(globals.output.value(&detail::to_json(&id, details))?);
     }
-    globals.output.note(&format!("{id}, node {}", heading(&node)));
+    globals.output.note(&format!("{id}, node {}", detail::heading(&node)));
     let text = node.message.text();
     if args.raw { globals.output.exactly(&text) } else { Ok(globals.output.text(&text)?) }
-}
-
-/// The number of a message, who said it and when.
-pub(super) fn heading(node: &Node) -> String {
-    let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
-    let pinned = if node.pinned { ", pinned" } else { "" };
-    format!("{}: {}, {at}{pinned}", node.id, node.message.speaker_or_role())
-}
-
-pub(super) fn to_json(id: &ConversationId, node: &Node) -> Value {
-    json!({
-        "conversation": id.as_str(),
-        "node": node.id.get(),
-        "at": known(node.at),
-        "kind": node.kind().as_str(),
-        "tokens": node.tokens,
-        "lines": node.line_count,
-        "importance": decimal(node.importance),
-        "pinned": node.pinned,
-        "message": message_to_json(&node.message),
-        "text": node.message.text(),
-    })
 }

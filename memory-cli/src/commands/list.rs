@@ -1,9 +1,10 @@
 //! `memory list`: lists the conversations.
 
-use std::{cmp::Reverse, num::NonZeroUsize};
+use std::num::NonZeroUsize;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationState, Filter};
+use memory_core::Mark;
+use memory_hooks::{ListOptions, ListedConversation};
 use serde_json::{Value, json};
 
 use super::resolve;
@@ -15,11 +16,19 @@ use crate::{
 };
 
 /// Lists the conversations, the last one spoken in first.
+///
+/// A title that nobody set follows from the first message, and is in brackets.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Only conversations with this tag; if several are given, with all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
+    /// Only those that are marked as important
+    #[arg(long)]
+    important: bool,
+    /// Archived ones as well
+    #[arg(long)]
+    archived: bool,
     /// The most conversations
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
@@ -27,50 +36,72 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let filter = Filter::default().tags(args.tag.clone());
-    let mut states = resolve::states(&runtime).await?;
-    states.retain(|state| filter.admits_tags(&state.tags));
-    // Those of one time keep the order of their names.
-    states.sort_by_key(|state| Reverse(state.last_at));
-    let more = states.len().saturating_sub(args.limit.get());
-    states.truncate(args.limit.get());
+    resolve::check_readable(&runtime).await?;
+    let options = ListOptions::default()
+        .tags(args.tag.clone())
+        .important(args.important)
+        .archived(args.archived)
+        .limit(args.limit.get());
+    let listing = runtime.memory.list(&options).await?;
     let output = globals.output;
     if output.json {
-        let conversations: Vec<_> = states.iter().map(to_json).collect();
-        return Ok(output.value(&json!({"conversations": conversations, "more": more}))?);
+        let conversations: Vec<_> = listing.conversations.iter().map(to_json).collect();
+        return Ok(output.value(&json!({
+            "conversations": conversations,
+            "more": listing.more,
+            "archived": listing.archived,
+        }))?);
     }
-    if states.is_empty() {
-        output.line(if args.tag.is_empty() { "no conversation yet" } else { "no conversation has these tags" })?;
-        return Ok(());
+    if listing.conversations.is_empty() {
+        output.line(if args.is_narrowed() || listing.archived > 0 {
+            "no conversation is so"
+        } else {
+            "no conversation yet"
+        })?;
+    } else {
+        output.table(
+            ["conversation", "title", "messages", "tokens", "last said", "tags"],
+            listing.conversations.iter().map(row),
+        )?;
     }
-    let rows = states.iter().map(|state| {
-        [
-            state.id.to_string(),
-            title(state).unwrap_or_default().to_owned(),
-            grouped(state.nodes),
-            grouped(state.tokens),
-            state.last_at.and_then(known).unwrap_or_default(),
-            state.tags.join(", "),
-        ]
-    });
-    output.table(["conversation", "title", "messages", "tokens", "last said", "tags"], rows)?;
-    if more > 0 {
-        output.note(&format!("{} more: raise --limit", grouped(more as u64)));
+    if listing.more > 0 {
+        output.note(&format!("{} more: raise --limit", grouped(listing.more)));
+    }
+    if listing.archived > 0 {
+        output.note(&format!("{} archived: --archived lists them as well", grouped(listing.archived)));
     }
     Ok(())
 }
 
-/// Its title; an empty one is none.
-pub(super) fn title(state: &ConversationState) -> Option<&str> {
-    state.title.as_deref().filter(|title| !title.is_empty())
+impl Args {
+    fn is_narrowed(&self) -> bool {
+        !self.tag.is_empty() || self.important
+    }
 }
 
-fn to_json(state: &ConversationState) -> Value {
+fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String; 6] {
+    let title =
+        title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
+    let marks = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).map(|mark| format!("({mark})"));
+    [
+        state.id.to_string(),
+        title.unwrap_or_default(),
+        grouped(state.nodes),
+        grouped(state.tokens),
+        state.last_at.and_then(known).unwrap_or_default(),
+        marks.chain(state.own_tags()).collect::<Vec<_>>().join(", "),
+    ]
+}
+
+fn to_json(ListedConversation { state, title, .. }: &ListedConversation) -> Value {
     let forked_from = state.forked_from.as_ref();
     json!({
         "conversation": state.id.as_str(),
-        "title": title(state),
-        "tags": state.tags,
+        "title": title.as_ref().map(|title| &title.text),
+        "title_derived": title.as_ref().is_some_and(|title| title.is_derived),
+        "tags": state.own_tags(),
+        "important": state.is_marked(Mark::Important),
+        "archived": state.is_marked(Mark::Archived),
         "nodes": state.nodes,
         "tokens": state.tokens,
         "summaries": state.summaries,

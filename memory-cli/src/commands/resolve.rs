@@ -2,14 +2,14 @@
 
 use clap::Args;
 use memory::parts::Parts;
-use memory_core::{ConversationId, ConversationState, Conversations, NodeId, NodeRange, StoreError};
+use memory_core::{ConversationId, ConversationState, Conversations, NodeId, NodeRange};
 
 use crate::failure::{Damage, NotFound, Usage};
 
 /// The conversation of a command.
 #[derive(Debug, Args)]
 pub(super) struct One {
-    /// The conversation, or the beginning of its name [default: the only one]
+    /// The conversation: its name or the beginning of it, its title, or `last` [default: the only one]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
 }
@@ -23,7 +23,7 @@ impl One {
 /// The conversation of a command, as its first argument.
 #[derive(Debug, Args)]
 pub(super) struct First {
-    /// The conversation, or the beginning of its name [default: the only one]
+    /// The conversation: its name or the beginning of it, its title, or `last` [default: the only one]
     #[arg(value_name = "CONVERSATION")]
     conversation: Option<String>,
 }
@@ -38,7 +38,7 @@ impl First {
 /// The conversations of a command.
 #[derive(Debug, Args)]
 pub(super) struct OneOrAll {
-    /// One conversation alone, or the beginning of its name [default: all]
+    /// One conversation alone: its name or the beginning of it, its title, or `last` [default: all]
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
 }
@@ -64,7 +64,7 @@ impl OneOrAll {
 /// The conversations to search.
 #[derive(Debug, Args)]
 pub(super) struct SeveralOrAll {
-    /// A conversation, or the beginning of its name; several may be given [default: all]
+    /// A conversation: its name or the beginning of it, its title, or `last`; several may be given [default: all]
     #[arg(long, short, value_name = "ID")]
     conversation: Vec<String>,
     /// All conversations, as without --conversation
@@ -89,8 +89,8 @@ impl SeveralOrAll {
 /// The conversations that a context recalls from beside its own.
 #[derive(Debug, Args)]
 pub(super) struct Others {
-    /// Also recall from these conversations: `all`, or a conversation or the beginning of its name, several times if
-    /// wanted. Conversations of other owners are not found [default: this]
+    /// Also recall from these conversations: `all`, or a conversation by its name, the beginning of it or its title,
+    /// several times if wanted. Conversations of other owners are not found [default: this]
     #[arg(long, value_name = "this|all|ID")]
     scope: Vec<String>,
 }
@@ -113,28 +113,16 @@ impl Others {
     }
 }
 
-/// Finds a conversation by its name, or by a unique beginning of its name; without a name, the only one in the store.
+/// Finds a conversation: `last`, its id or a unique beginning of it, or its title; without a name, the only one in the
+/// store.
 pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let Some(name) = name else { return only(runtime, "by --conversation").await };
-    let known = all(runtime).await?;
-    if let Some(exact) = known.iter().find(|id| id.as_str() == name) {
-        return Ok(exact.clone());
-    }
-    let mut beginning: Vec<_> = known.iter().filter(|id| id.as_str().starts_with(name)).collect();
-    match (beginning.pop(), beginning.len()) {
-        (Some(only), 0) => Ok(only.clone()),
-        (Some(_), more) => {
-            let total = more + 1;
-            Err(NotFound(format!("`{name}` is the beginning of {total} conversations: give more of the name")).into())
-        }
+    match runtime.memory.resolve(name).await {
         // The conversation that is meant may be the one that cannot be read.
-        (None, _) if !runtime.log.report().damage.is_empty() => {
+        Err(error) if error.is_not_found() && !runtime.log.report().damage.is_empty() => {
             Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage(runtime))).into())
         }
-        (None, _) => match ConversationId::new(name) {
-            Ok(id) => Err(StoreError::unknown_conversation(&id, &known).into()),
-            Err(invalid) => Err(Usage(invalid.to_string()).into()),
-        },
+        found => Ok(found?),
     }
 }
 
@@ -159,8 +147,13 @@ pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> 
     Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
 }
 
+/// Refuses a damaged log that may have lost all its conversations.
+pub(super) async fn check_readable(runtime: &Parts) -> anyhow::Result<()> {
+    states(runtime).await.map(drop)
+}
+
 /// The states of all conversations, by name.
-pub(super) async fn states(runtime: &Parts) -> anyhow::Result<Vec<ConversationState>> {
+async fn states(runtime: &Parts) -> anyhow::Result<Vec<ConversationState>> {
     let known = runtime.store.conversations().await?;
     // A damaged log without conversations may have lost them, so an empty answer would be wrong.
     if known.is_empty() && !runtime.log.report().damage.is_empty() {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     around::{self, MOST_CHARS},
     filter::FilterArgs,
-    resolve,
+    resolve, used,
 };
 use crate::{
     Access,
@@ -56,6 +56,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .min_relevance(args.min_relevance);
     let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);
+    let used = used::to_json(&found.used());
     let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
     // The search itself names what it could not read of a conversation.
     let is_named = |id: &ConversationId| {
@@ -76,6 +77,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return Ok(output.value(&json!({
             "question": args.question,
             "hits": hits,
+            "used": used,
             "notices": news::sentences(&news),
             "notice_codes": news::codes(&news),
             "steps": steps,

@@ -1,12 +1,15 @@
-//! `memory show`: prints messages of a conversation word for word.
+//! `memory show`: prints messages of a conversation word for word, or its state.
+
+mod state;
 
 use std::num::NonZeroU64;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Node, NodeId, NodeRange};
+use memory_hooks::DerivedState;
 use serde_json::json;
 
-use super::{expand, resolve};
+use super::{detail, resolve};
 use crate::{
     Access,
     failure::NotFound,
@@ -15,10 +18,12 @@ use crate::{
     output::{Output, grouped, node_runs},
 };
 
+pub(super) use self::state::{relation, to_json as state_to_json};
+
 /// The most characters of a message that are shown.
 const MOST_CHARS: usize = 4_000;
 
-/// Prints messages of a conversation word for word.
+/// Prints messages of a conversation word for word, or its state.
 ///
 /// Without numbers these are the last ones. `memory expand` prints one message for a program, `memory browse` the levels
 /// of a conversation with the beginnings of its messages.
@@ -35,14 +40,21 @@ pub(crate) struct Args {
     /// Show long messages to their ends, as --json does
     #[arg(long)]
     whole: bool,
+    /// Print what the conversation is for instead: its goal, decisions, open questions and subjects, by rules
+    #[arg(long, conflicts_with_all = ["nodes", "limit", "whole"])]
+    state: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
+    let conversation = runtime.memory.conversation(id.clone());
+    if args.state {
+        return print_state(globals.output, &conversation.state().await?);
+    }
     let total = runtime.store.conversation(&id).await?.nodes;
     let run = args.run(&id, total)?;
-    let read = runtime.store.readable_nodes(&id, run).await?;
+    let read = conversation.details(run).await?;
     let asked = args.nodes.map_or(total, |nodes| nodes.last().get().min(total));
     let next = run.last().next();
     let next = (next.get() <= asked).then_some(next);
@@ -50,7 +62,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let news = news::of(read.losses.notice(&id));
     if output.json {
-        let messages: Vec<_> = read.nodes.iter().map(|node| expand::to_json(&id, node)).collect();
+        let messages: Vec<_> = read.nodes.iter().map(|details| detail::to_json(&id, details)).collect();
         return Ok(output.value(&json!({
             "conversation": id.as_str(),
             "total": total,
@@ -62,11 +74,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             "notice_codes": news::codes(&news),
         }))?);
     }
-    for (place, node) in read.nodes.iter().enumerate() {
+    for (place, details) in read.nodes.iter().enumerate() {
         if place > 0 {
             output.line("")?;
         }
-        args.print(output, &id, node)?;
+        args.print(output, &id, &details.node)?;
     }
     news::print(output, &news);
     if let Some(earlier) = earlier {
@@ -79,6 +91,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if let Some(next) = next {
         output.note(&format!("{} more: memory show {id} {next}-{asked}", grouped(asked - run.last().get())));
     }
+    Ok(())
+}
+
+fn print_state(output: Output, state: &DerivedState) -> anyhow::Result<()> {
+    if output.json {
+        return Ok(output.value(&state_to_json(state))?);
+    }
+    state::print(output, state)?;
+    news::print(output, &news::of(state.notices.iter().cloned()));
     Ok(())
 }
 
@@ -98,7 +119,7 @@ impl Args {
     }
 
     fn print(&self, output: Output, id: &ConversationId, node: &Node) -> std::io::Result<()> {
-        output.line(&expand::heading(node))?;
+        output.line(&detail::heading(node))?;
         let text = node.message.text();
         match text.char_indices().nth(MOST_CHARS).filter(|_| !self.whole) {
             None => output.text(&text),

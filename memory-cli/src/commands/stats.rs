@@ -2,9 +2,10 @@
 
 mod bytes;
 mod costs;
+mod over_time;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Level, plan::ViewPolicy};
+use memory_core::{ConversationId, Level, Period, plan::ViewPolicy};
 use memory_hooks::{ConversationStats, MemoryError, PromptOptions};
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use self::{
     costs::{CostArgs, Costs},
 };
 use super::resolve;
-use memory::parts::derived;
+use memory::{Usage, parts::derived};
 
 use crate::{
     Access, Alternatives,
@@ -39,12 +40,22 @@ pub(crate) struct Args {
     conversations: resolve::OneOrAll,
     #[command(flatten)]
     costs: CostArgs,
+    /// Show growth, compression, costs and subjects over time instead
+    #[arg(long)]
+    over_time: bool,
+    /// By day, week or month [default: what fits the time from the first to the last message]
+    #[arg(long, value_name = "PERIOD", requires = "over_time")]
+    by: Option<Period>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Read)?.without_model();
     let runtime = open(&config)?;
-    let bytes = Bytes::of(&runtime.log, &derived(&config, &runtime.log), config.held_bytes).await?;
+    if args.over_time {
+        let ids = args.conversations.ids(&runtime).await?;
+        return over_time::run(&runtime, ids, args.by, &args.costs, globals).await;
+    }
+    let bytes = Bytes(Usage::of(&runtime.log, &derived(&config, &runtime.log), config.held_bytes).await?);
     // An owner learns nothing of the others, not even how much they have.
     let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;

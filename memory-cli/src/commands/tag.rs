@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args as ClapArgs;
-use memory_core::Event;
+use memory_core::Mark;
 use serde_json::json;
 
 use super::resolve;
@@ -29,12 +29,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let access = if changes { Access::Existing } else { Access::Read };
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
-    let had: BTreeSet<_> = runtime.store.conversation(&id).await?.tags.into_iter().collect();
+    let conversation = runtime.memory.conversation(id.clone());
+    let had: BTreeSet<_> = conversation.tags().await?.into_iter().collect();
     let mut tags = had.clone();
     tags.extend(args.add.iter().cloned());
     tags.retain(|tag| !args.remove.contains(tag));
     if tags != had {
-        runtime.store.record(&id, vec![Event::Tags(tags.iter().cloned().collect())]).await?;
+        conversation.set_tags(&tags.iter().cloned().collect::<Vec<_>>()).await?;
     }
     let output = globals.output;
     if output.json {
@@ -50,5 +51,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 fn named(tag: &str) -> Result<String, String> {
-    if tag.trim().is_empty() { Err("the tag is empty".to_owned()) } else { Ok(tag.to_owned()) }
+    if tag.trim().is_empty() {
+        return Err("the tag is empty".to_owned());
+    }
+    if Mark::reserves(tag) {
+        return Err(format!("tags that begin with `{}` are marks: `memory mark` sets them", Mark::PREFIX));
+    }
+    Ok(tag.to_owned())
 }

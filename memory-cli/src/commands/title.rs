@@ -1,18 +1,19 @@
 //! `memory title`: shows or sets the title of a conversation.
 
 use clap::Args as ClapArgs;
-use memory_core::Event;
 use serde_json::json;
 
-use super::{list, resolve};
+use super::resolve;
 use crate::{Access, globals::Globals, open};
 
 /// Shows or sets the title of a conversation.
+///
+/// One that nobody set follows from the first message.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::First,
-    /// The new title; an empty one removes it [default: show the title]
+    /// The new title; an empty one takes back what was set [default: show the title]
     #[arg(value_name = "TITLE")]
     title: Option<String>,
 }
@@ -21,17 +22,24 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let access = if args.title.is_some() { Access::Existing } else { Access::Read };
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
+    let conversation = runtime.memory.conversation(id.clone());
     if let Some(title) = &args.title {
-        runtime.store.record(&id, vec![Event::Title(title.trim().to_owned())]).await?;
+        conversation.set_title(title).await?;
     }
-    let state = runtime.store.conversation(&id).await?;
-    let title = list::title(&state);
+    let title = conversation.title().await?;
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({"conversation": id.as_str(), "title": title}))?);
+        let is_derived = title.as_ref().is_some_and(|title| title.is_derived);
+        let title = title.map(|title| title.text);
+        return Ok(output.value(&json!({"conversation": id.as_str(), "title": title, "derived": is_derived}))?);
     }
     match title {
-        Some(title) => output.line(title)?,
+        Some(title) => {
+            output.line(&title.text)?;
+            if title.is_derived {
+                output.note("by its first message: `memory title ID TITLE` sets another");
+            }
+        }
         None => output.note(&format!("`{id}` has no title")),
     }
     Ok(())

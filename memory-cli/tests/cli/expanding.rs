@@ -41,5 +41,5 @@ fn a_name_may_be_shortened_while_it_is_unique() {
     assert_eq!(conversation("work-"), "work-2");
     assert_eq!(conversation("work"), "work", "a whole name is itself, also where another begins with it");
     let refused = store.fail(&["stats", "-c", "trip"], 3);
-    assert!(refused.contains("`trip` is the beginning of 2 conversations"), "{refused}");
+    assert!(refused.contains("`trip` may mean 2 conversations: `trip-north`, `trip-south`"), "{refused}");
 }

@@ -142,6 +142,19 @@ const CASES: &[Case] = &[
         succeed(store, &["tag", HIDDEN_NAME, "--remove", &format!("{H}x")], false);
         refused(store, &["tag", H]);
     }),
+    ("mark", |store| {
+        succeed(store, &["mark", HIDDEN_NAME, "important"], false);
+        succeed(store, &["mark", HIDDEN_NAME], false);
+        refused(store, &["mark", H]);
+        refused(store, &["mark", HIDDEN_NAME, H]);
+    }),
+    ("resume", |store| {
+        succeed(store, &["resume", HIDDEN_NAME], true);
+        let asked = format!("We decided to {H} the harbour. Which {H} harbour is it?");
+        succeed(store, &["append", "--conversation", HIDDEN_NAME, "--speaker", H, &asked], false);
+        succeed(store, &["resume", HIDDEN_NAME], true);
+        refused(store, &["resume", H]);
+    }),
     ("title", |store| {
         succeed(store, &["title", HIDDEN_NAME, H], false);
         refused(store, &["title", H]);

@@ -185,6 +185,8 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
     check.json(&store, "pin", &["pin", "trip", "9"]);
     check.json(&store, "tag", &["tag", "trip", "--add", "travel"]);
     check.json(&store, "title", &["title", "hotel", "Where to stay"]);
+    check.json(&store, "mark", &["mark", "trip", "important"]);
+    stated(&mut check, &store);
     check.json(&store, "show", &["show", "trip", "7-60", "--limit", "2"]);
     check.json(&store, "expand", &["expand", "-c", "trip", "7"]);
     let ask = ["context", "-c", "trip", "--budget", "1500", "--scope", "all", "Which platform?"];
@@ -204,6 +206,7 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
     store.succeed(&["--owner", "ana", "append", "-c", "hers", "Hi."]);
     check.json(&store, "list", &["list"]);
     check.json(&store, "stats", &["stats"]);
+    check.json(&store, "stats --over-time", &["stats", "--over-time"]);
     check.json(&store, "index", &["index"]);
     let proof = check.json(&store, "expand --proof", &["expand", "-c", "trip", "7", "--proof"]).to_string();
     check.json(&store, "verify-proof", &["verify-proof", &store.file("message.json", &proof)]);
@@ -239,6 +242,48 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
 
 fn is_text_of_a_notice(path: &str) -> bool {
     ["notices[]", "notice_codes[]"].iter().any(|list| path.ends_with(list))
+}
+
+/// A conversation with all that a state, and the parts of a message, may have.
+fn stated(check: &mut Check, store: &Store) {
+    let call = |id: &str| serde_json::json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": "a"}});
+    let picture =
+        serde_json::json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let report = serde_json::json!({"type": "document", "title": "Report", "source": {"type": "url", "url": "https://example.com/a"}});
+    let result = |id: &str, is_error: bool| serde_json::json!({"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": "41 rows"});
+    let asked = "We decided to go in March. And which hotel in Rome is quiet?";
+    let goal = serde_json::json!({"type": "text", "text": "The goal is a quiet week in Rome."});
+    let said = [
+        ("user", serde_json::json!([goal, picture, report])),
+        (
+            "assistant",
+            serde_json::json!([{"type": "thinking", "thinking": "Rome."}, {"type": "text", "text": "I read both."}, call("a"), call("b")]),
+        ),
+        ("user", serde_json::json!([result("a", false), result("b", true)])),
+        ("assistant", "Rome is quiet in March.".into()),
+        ("user", asked.into()),
+        ("user", "And what does the hotel cost?".into()),
+    ];
+    let lines = said.map(|(role, content)| {
+        let metadata =
+            if role == "assistant" { serde_json::json!({"model": "model-1"}) } else { serde_json::json!({}) };
+        serde_json::json!({"role": role, "content": content, "metadata": metadata, "at": 1_700_000_000_000_u64})
+    });
+    let file = store.file("state.jsonl", &lines.map(|line| format!("{line}\n")).concat());
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store.succeed(&["tag", "state", "--add", "travel"]);
+    check.json(store, "show", &["show", "state"]);
+    for node in ["1", "2", "6"] {
+        check.json(store, "expand", &["expand", "-c", "state", node]);
+    }
+    check.json(store, "show --state", &["show", "state", "--state"]);
+    check.json(store, "resume", &["resume", "state"]);
+    let log = LogStore::open(store.path("store")).unwrap();
+    let draft = NodeDraft::new(Message::user("It is about this."), Timestamp::from_millis(1), 1);
+    let draft = draft.topics(vec!["rome".to_owned()]);
+    pollster::block_on(log.append(&ConversationId::new("state").unwrap(), vec![draft])).unwrap();
+    drop(log);
+    check.json(store, "expand", &["expand", "-c", "state", "7"]);
 }
 
 fn exported(check: &mut Check, store: &Store) {

@@ -36,6 +36,7 @@ mod replay;
 mod rescue;
 mod resummarize;
 mod scope;
+mod sessions;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;

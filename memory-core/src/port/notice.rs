@@ -94,6 +94,13 @@ pub enum Notice {
         /// The chance of the best in percent, rounded.
         best_percent: u8,
     },
+    /// `mention-followed`: the question mentions an earlier conversation, and recall looked there, too.
+    MentionFollowed {
+        /// The conversation.
+        conversation: ConversationId,
+        /// What of the question names it: words of its title, or a time.
+        by: String,
+    },
     /// `unreadable`: messages of a conversation cannot be read and are left out.
     Unreadable {
         /// The conversation.
@@ -137,6 +144,7 @@ impl Notice {
             Self::BestHitOverTokens { .. } => "best-hit-over-tokens",
             Self::BestHitOverCharacters { .. } => "best-hit-over-characters",
             Self::NothingLikely { .. } => "nothing-likely",
+            Self::MentionFollowed { .. } => "mention-followed",
             Self::Unreadable { .. } => "unreadable",
             Self::CompactionFailed { .. } => "compaction-failed",
             Self::CompactionElsewhere => "compaction-elsewhere",
@@ -174,6 +182,9 @@ impl fmt::Display for Notice {
             Self::BestHitOverCharacters { conversation, node, characters, max } => {
                 let of = of(conversation.as_ref());
                 write!(f, "the best hit, node {node}{of}, is left out: it has {characters} characters of {max}")
+            }
+            Self::MentionFollowed { conversation, by } => {
+                write!(f, "the question mentions `{conversation}` ({by}): recall looked there, too")
             }
             Self::Unreadable { conversation, nodes: 1, first, why } => {
                 write!(f, "node {first} of `{conversation}` cannot be read ({why}): run `memory doctor`")
@@ -239,6 +250,7 @@ mod tests {
                 characters: 40,
                 max: 39,
             },
+            Notice::MentionFollowed { conversation: ConversationId::new("trip").unwrap(), by: "last week".to_owned() },
             unreadable(1),
             unreadable(4),
             Notice::CompactionFailed { why: why() },
@@ -275,6 +287,9 @@ mod tests {
             }
             Notice::BestHitOverCharacters { .. } => {
                 ("best-hit-over-characters", "the best hit, node 7 of `trip`, is left out: it has 40 characters of 39")
+            }
+            Notice::MentionFollowed { .. } => {
+                ("mention-followed", "the question mentions `trip` (last week): recall looked there, too")
             }
             Notice::Unreadable { nodes: 1, .. } => {
                 ("unreadable", "node 7 of `talk` cannot be read (disk full): run `memory doctor`")

@@ -12,7 +12,7 @@ use memory_core::{
 use memory_strategies::StandingLines;
 
 pub(crate) use self::running::{Window, aside, turn};
-use super::{PieceKind, Prompt, PromptOptions, standing};
+use super::{PieceKind, Prompt, PromptOptions, mention, standing};
 use crate::{
     MemoryError, RecallUsed,
     parts::Parts,
@@ -71,7 +71,7 @@ pub(crate) async fn assemble(
     let snapshot = Snapshot::read(parts, conversation).await?;
     let now = options.now.unwrap_or_else(|| snapshot.tree.last_time_within(view.nodes));
     let tail = Tail { question, now };
-    let ManagedView { nodes, pieces, verbatim, longest_result, losses, notices, .. } = view;
+    let ManagedView { nodes, pieces, verbatim, longest_result, losses, mut notices, .. } = view;
     let shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &snapshot)).collect();
     let tokens = parts.counts.count_parts(&render::history_lines(&shown), parts.counter.as_ref());
     let question_tokens = question_tokens(&tail, &shown);
@@ -80,6 +80,12 @@ pub(crate) async fn assemble(
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
     let standing_lines =
         if is_whole { Arc::default() } else { standing::lines(parts, conversation, &snapshot).await? };
+    let mentions = match options.follow_mentions {
+        true => mention::mentioned(parts, conversation, question, now).await?,
+        false => Vec::new(),
+    };
+    let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()));
+    notices.extend(mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by }));
     let scope = within(parts, conversation, &options).await?;
     let assembly = Assembly {
         parts,
@@ -221,7 +227,8 @@ impl Assembly<'_> {
             let conversation =
                 of_one.first().and_then(|piece| piece.conversation.as_ref()).unwrap_or(self.conversation);
             let nodes = NodeRange::merge(of_one.iter().filter_map(|piece| piece.nodes).collect());
-            self.parts.report(RecallUsed { conversation: conversation.clone(), nodes }).await;
+            let pieces = of_one.iter().map(|piece| piece.id()).collect();
+            self.parts.report(RecallUsed { conversation: conversation.clone(), nodes, pieces }).await;
         }
     }
 }

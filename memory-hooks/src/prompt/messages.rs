@@ -12,11 +12,11 @@ use crate::render::{self, Body, Part};
 /// A message of the user keeps its label, with the day above it where the day changes. The model's own messages are
 /// exactly what it said, since a model repeats labels that it finds in its own words: what their labels have to state
 /// stands at the end of the user's message before.
-pub(super) fn request(prompt: &Prompt) -> ChatRequest {
+pub(super) fn request(prompt: &Prompt, model: Option<&str>) -> ChatRequest {
     // What follows the history is one text.
     let end = prompt.parts.iter().rposition(|part| part.kind.is_history()).map_or(0, |last| last + 1);
     let parts = prompt.parts.get(..end).unwrap_or_default();
-    let mut transcript = Transcript::new(parts);
+    let mut transcript = Transcript::new(parts, model);
     let mut rest = prompt.text();
     for (part, piece) in parts.iter().zip(&prompt.pieces) {
         // The lead stands before the first piece, and nothing between pieces.
@@ -36,7 +36,9 @@ pub(super) fn request(prompt: &Prompt) -> ChatRequest {
 
 /// Messages being written: user and assistant in turns, the user first.
 #[derive(Debug, Default)]
-struct Transcript {
+struct Transcript<'a> {
+    /// The model that the request is for.
+    model: Option<&'a str>,
     messages: Vec<Message>,
     /// Text in the user's voice that is not in a block yet.
     pending: String,
@@ -49,14 +51,14 @@ struct Transcript {
     breakpoints: Vec<Breakpoint>,
 }
 
-impl Transcript {
-    fn new(history: &[Part]) -> Self {
+impl<'a> Transcript<'a> {
+    fn new(history: &[Part], for_model: Option<&'a str>) -> Self {
         let model = |part: &Part| match &part.body {
             Body::Message(node) if node.message.role == Role::Assistant => Some(node.message.speaker.clone()),
             Body::Message(_) | Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => None,
         };
         let models: BTreeSet<_> = history.iter().filter_map(model).collect();
-        Self { names_models: models.len() > 1, ..Self::default() }
+        Self { model: for_model, names_models: models.len() > 1, ..Self::default() }
     }
 
     /// Adds text in the user's voice.
@@ -99,7 +101,7 @@ impl Transcript {
             }
             self.flush();
         }
-        self.push(Role::Assistant, message.content.clone());
+        self.push(Role::Assistant, message.content_for(self.model));
     }
 
     /// Adds what the user or a tool said.

@@ -1,6 +1,6 @@
 //! Options of a prompt: its budget, and the shares of it.
 
-use memory_core::{Conversations, Filter, Timestamp, plan::Tree};
+use memory_core::{ConversationId, Conversations, Filter, Timestamp, plan::Tree};
 
 use super::end;
 
@@ -26,6 +26,11 @@ pub struct PromptOptions {
     /// Conversations to recall from beside this one; none by default. What they say stands under headings of their own. If
     /// this one is an owner's, they must be the same owner's. The history does not depend on them.
     pub scope: Conversations,
+    /// Whether recall also looks in earlier conversations that the question mentions by their title or time, at most
+    /// three, with a [`Notice::MentionFollowed`](memory_core::Notice::MentionFollowed) for each. Off by default, since
+    /// what is shown is recorded in this conversation and may be passed on with it. Those of another owner are never
+    /// followed.
+    pub follow_mentions: bool,
     /// Which messages may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
     /// The time of the question, which the model sees; by default the time of the last message.
@@ -52,6 +57,7 @@ impl Default for PromptOptions {
             radius: 0,
             least_share: 1.0,
             scope: Conversations::Only(Vec::new()),
+            follow_mentions: false,
             filter: Filter::default(),
             now: None,
             turn_share: 0.06,
@@ -75,6 +81,7 @@ impl PromptOptions {
         const radius: u64,
         const least_share: f32,
         scope: Conversations,
+        const follow_mentions: bool,
         filter: Filter,
         into now: Option<Timestamp>,
         const turn_share: f32,
@@ -85,6 +92,19 @@ impl PromptOptions {
     /// Whether messages of other conversations may be recalled.
     pub(crate) fn reaches_others(&self) -> bool {
         !matches!(&self.scope, Conversations::Only(others) if others.is_empty())
+    }
+
+    /// The same options with these conversations in the scope, too.
+    pub(crate) fn also_of(&self, conversations: impl Iterator<Item = ConversationId>) -> Self {
+        let scope = match &self.scope {
+            Conversations::All => Conversations::All,
+            Conversations::Only(named) => {
+                let mut all = named.clone();
+                all.extend(conversations.filter(|one| !named.contains(one)));
+                Conversations::Only(all)
+            }
+        };
+        Self { scope, ..self.clone() }
     }
 
     /// The same options for a text that leaves room for `tokens` beside it.

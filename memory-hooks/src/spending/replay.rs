@@ -14,7 +14,7 @@ use crate::{PromptOptions, manager::writing::most_tokens, parts::Parts, render};
 const QUESTION: u32 = 32;
 
 /// A conversation replayed up to some message.
-pub(super) struct Replay<'a> {
+pub(crate) struct Replay<'a> {
     parts: &'a Parts,
     tree: Tree,
     /// Tokens of the summaries that are recorded.
@@ -28,7 +28,7 @@ pub(super) struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     /// The empty beginning of the replay of `known`.
-    pub(super) fn of(parts: &'a Parts, known: &Tree, options: &PromptOptions) -> Self {
+    pub(crate) fn of(parts: &'a Parts, known: &Tree, options: &PromptOptions) -> Self {
         let summaries = (0..known.next_summary()).filter_map(|index| known.summary(SummaryId::from_index(index)));
         Self {
             parts,
@@ -42,12 +42,22 @@ impl<'a> Replay<'a> {
     }
 
     /// Adds the next message. Before a message of the model, a prompt is sent.
-    pub(super) fn take(&mut self, outline: NodeOutline) -> Result<(), PlanError> {
+    pub(crate) fn take(&mut self, outline: NodeOutline) -> Result<(), PlanError> {
         if outline.role == Role::Assistant && self.tree.total() > 0 {
             self.prompt()?;
         }
         self.tree.append(outline);
         Ok(())
+    }
+
+    /// The conversation as far as it is replayed.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// What was spent so far.
+    pub(crate) fn spending(&self) -> &Spending {
+        &self.spending
     }
 
     pub(super) fn finish(self) -> Spending {

@@ -36,6 +36,8 @@ mod running;
 #[cfg(test)]
 mod scope;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod spending;
 #[cfg(test)]
 mod standing;

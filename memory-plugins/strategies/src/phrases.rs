@@ -15,7 +15,20 @@ pub(crate) struct Phrases<T> {
 /// The size of the bit set; large enough to exclude nearly all other words.
 const BEGINS: usize = 1 << 13;
 
+impl<T: Copy> Phrases<T> {
+    /// The phrases of lists, each separated by `|`, with either apostrophe.
+    pub(crate) fn listed(lists: &[(T, &'static str)]) -> Self {
+        let phrases = lists.iter().flat_map(|(meaning, list)| list.split('|').map(|phrase| (phrase, *meaning)));
+        Self::new(phrases.flat_map(|(phrase, meaning)| spellings(phrase).map(move |spelled| (spelled, meaning))))
+    }
+}
+
 impl<T> Phrases<T> {
+    /// Whether one of the phrases is anywhere in `keys`.
+    pub(crate) fn are_in(&self, keys: &[u64]) -> bool {
+        (0..keys.len()).any(|at| self.at(keys.get(at..).unwrap_or_default()).next().is_some())
+    }
+
     pub(crate) fn new(phrases: impl IntoIterator<Item = (impl AsRef<str>, T)>) -> Self {
         let mut by_first: KeyMap<Vec<(Vec<u64>, T)>> = KeyMap::default();
         for (phrase, meaning) in phrases {

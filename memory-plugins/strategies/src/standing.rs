@@ -7,8 +7,7 @@ mod lines;
 use memory_core::NodeId;
 
 use crate::{
-    markup::{Line, classify},
-    sentences::sentences,
+    spoken::{offset, spoken},
     terms::is_common,
     words::{Form, Word, words},
 };
@@ -79,25 +78,10 @@ const MOST: usize = 4;
 #[must_use]
 pub fn standing(text: &str, is_person: bool) -> Vec<Standing> {
     let mut found = Vec::new();
-    let mut fence = None;
-    for line in text.lines() {
-        match classify(line) {
-            Line::Fence(mark, count) => {
-                fence = match fence {
-                    None => Some((mark, count)),
-                    Some((open, least)) if open == mark && count >= least => None,
-                    still => still,
-                };
-            }
-            Line::Item(said) | Line::Text(said) if fence.is_none() && !line.trim_start().starts_with('>') => {
-                for sentence in sentences(said) {
-                    found.extend(of_sentence(text, sentence, is_person));
-                    if found.len() >= MOST {
-                        return found;
-                    }
-                }
-            }
-            _ => {}
+    for sentence in spoken(text) {
+        found.extend(of_sentence(text, sentence, is_person));
+        if found.len() >= MOST {
+            break;
         }
     }
     found
@@ -132,7 +116,7 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
     if terms.is_empty() {
         return None;
     }
-    let start = sentence.as_ptr().addr() - text.as_ptr().addr() + part.start;
+    let start = offset(text, sentence) + part.start;
     let inside: Vec<u64> = all.iter().filter(within).map(|word| word.key).collect();
     Some(Standing {
         kind,

@@ -17,6 +17,8 @@ pub enum BackgroundWork {
     Compaction,
     /// Indexing the words and the meaning of messages.
     Indexing,
+    /// Copying the store to the directory of backups.
+    Backup,
 }
 
 impl fmt::Display for BackgroundWork {
@@ -24,6 +26,7 @@ impl fmt::Display for BackgroundWork {
         f.write_str(match self {
             Self::Compaction => "compaction",
             Self::Indexing => "indexing",
+            Self::Backup => "backup",
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The facade as a program uses it: any executor, threads of its own, background work, a store after a crash.
 
 mod background;
+mod backups;
 mod blocking;
 mod crash;
 mod examples;
@@ -9,4 +10,5 @@ mod failures;
 mod held;
 mod hooks;
 mod managers;
+mod sessions;
 mod support;

@@ -28,6 +28,11 @@ impl Dir {
         self.0.path().join("store")
     }
 
+    /// A place beside the store.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
     /// A builder of a memory without a model.
     pub(crate) fn words(&self) -> Builder {
         Builder::of(Config::new(self.store(), Access::Write).without_model())

@@ -132,8 +132,12 @@ impl<'a> Running<'a> {
         prompt.notices = self.notices;
         let nodes = NodeRange::merge(self.recalled);
         if !nodes.is_empty() {
+            let is_new = |run: NodeRange| nodes.iter().any(|new| new.covers(run));
+            let recalled = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+            let recalled = recalled.filter(|piece| piece.nodes.is_some_and(is_new));
+            let pieces = recalled.map(crate::Piece::id).collect();
             let conversation = self.assembly.conversation.clone();
-            self.assembly.parts.report(RecallUsed { conversation, nodes }).await;
+            self.assembly.parts.report(RecallUsed { conversation, nodes, pieces }).await;
         }
         prompt
     }

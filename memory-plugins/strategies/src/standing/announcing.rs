@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::StandingKind;
 use crate::{
     cues::{has_negation, negated},
-    phrases::{Phrases, spellings, word_keys},
+    phrases::{Phrases, word_keys},
     words::{KeySet, Word},
 };
 
@@ -96,20 +96,14 @@ struct StandingLexicon {
 }
 
 static LEXICON: LazyLock<StandingLexicon> = LazyLock::new(|| StandingLexicon {
-    phrases: spelled(ANYWHERE),
-    beginnings: spelled(AT_THE_BEGINNING),
+    phrases: Phrases::listed(ANYWHERE),
+    beginnings: Phrases::listed(AT_THE_BEGINNING),
     remarks: word_keys(REMARKS),
     names_nothing: word_keys(NAMES_NOTHING),
-    changes: spelled(&[((), CHANGES)]),
+    changes: Phrases::listed(&[((), CHANGES)]),
     topics: word_keys(TOPICS),
     negations: word_keys(NEGATES),
 });
-
-/// Phrases of lists, with either apostrophe.
-fn spelled<T: Copy>(lists: &[(T, &'static str)]) -> Phrases<T> {
-    let phrases = lists.iter().flat_map(|(meaning, list)| list.split('|').map(|phrase| (phrase, *meaning)));
-    Phrases::new(phrases.flat_map(|(phrase, meaning)| spellings(phrase).map(move |spelled| (spelled, meaning))))
-}
 
 /// An announcing phrase in a sentence.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +151,7 @@ pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
 
 /// Whether words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
-    (0..keys.len()).any(|at| LEXICON.changes.at(keys.get(at..).unwrap_or_default()).next().is_some())
+    LEXICON.changes.are_in(keys)
 }
 
 /// Whether words with these keys are negative.

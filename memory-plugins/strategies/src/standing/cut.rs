@@ -40,7 +40,7 @@ pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Rang
     let start = words.get(first)?.at;
     let mut end = end(sentence, words, at);
     let is_whole = end == sentence.len();
-    let asks = sentence.trim_end_matches(crate::sentences::closes).ends_with(['?', '？', '؟']);
+    let asks = crate::spoken::asks(sentence);
     if asks && (is_whole || words.get(first).is_some_and(|word| lexicon.asks.contains(&word.key))) {
         return None;
     }

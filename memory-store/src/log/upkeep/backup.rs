@@ -33,7 +33,7 @@ use bytes::{copy_bytes, hash};
 use manifest::{Entry, FILES, MANIFEST, Manifest};
 #[cfg(test)]
 pub(crate) use restore::restore_on;
-pub use restore::{BackupCheck, RestoreReport, check_backup, restore};
+pub use restore::{BackupCheck, RestoreReport, backup_taken, check_backup, restore};
 
 /// What a backup did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -55,6 +55,14 @@ pub fn check_backup(backup: impl AsRef<Path>, progress: &dyn Progress) -> Result
     Ok(check(&Disk, backup.as_ref(), progress)?.1)
 }
 
+/// When the backup in a directory was taken; `None` where there is none. No file of it but its manifest is read.
+///
+/// # Errors
+/// [`RescueError::DamagedBackup`] when the manifest is damaged, or an error of the file system.
+pub fn backup_taken(backup: impl AsRef<Path>) -> Result<Option<Timestamp>, RescueError> {
+    Ok(Manifest::read(&Disk, backup.as_ref())?.map(|manifest| manifest.taken))
+}
+
 /// Makes a store in `target`, an empty directory, from the backup in `backup`. Every hash is checked before anything is
 /// written, and again while it is written. The store has the id of the original, so that its caches fit.
 ///

@@ -1,0 +1,202 @@
+//! Backups in the background: the store is copied to a directory, once in an interval.
+
+use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
+
+use memory_core::{Clock, OwnerId, StoreError, Timestamp};
+use memory_hooks::SystemClock;
+use memory_store::{RescueError, backup_taken, enclosing_store};
+
+use super::{BackgroundWork, Failures};
+use crate::{Config, parts::Parts};
+
+/// How often it looks at the clock, which may be set and may have slept.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(60);
+/// How often it asks again for the lease that another process has.
+const BETWEEN_RETRIES: Duration = Duration::from_secs(1);
+const HOUR_MILLIS: i64 = 3_600_000;
+
+/// Why a store cannot be backed up to a directory while it is open.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// A backup has everybody's conversations.
+    #[error("a backup has the conversations of all owners: back the store up in a memory without the owner {0}")]
+    OfOwner(OwnerId),
+    /// The directory is in the store, or in another one.
+    #[error("backups cannot be kept in {}, which is inside of the store {}", path.display(), store.display())]
+    InsideStore {
+        /// The directory.
+        path: PathBuf,
+        /// The store.
+        store: PathBuf,
+    },
+    /// The directory cannot be looked for.
+    #[error("cannot find {}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Where and how often to back a store up.
+#[derive(Clone)]
+pub(crate) struct BackupPlan {
+    directory: PathBuf,
+    interval_millis: i64,
+    clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for BackupPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BackupPlan").field(&self.directory).finish()
+    }
+}
+
+impl BackupPlan {
+    /// The plan of a configuration, if it has one.
+    pub(crate) fn of(config: &Config, clock: Option<Arc<dyn Clock>>) -> Result<Option<Self>, BackupError> {
+        let Some(directory) = config.backup_directory.clone() else { return Ok(None) };
+        if let Some(owner) = &config.owner {
+            return Err(BackupError::OfOwner(owner.clone()));
+        }
+        let io = |source| BackupError::Io { path: directory.clone(), source };
+        let directory = std::path::absolute(&directory).map_err(io)?;
+        let store = std::path::absolute(&config.store).map_err(io)?;
+        // A new store is not there yet.
+        let inside = Some(store).filter(|store| directory.starts_with(store));
+        if let Some(store) = inside.map_or_else(|| enclosing_store(&directory).map_err(io), |store| Ok(Some(store)))? {
+            return Err(BackupError::InsideStore { path: directory, store });
+        }
+        let interval_millis = i64::from(config.backup_interval_hours.get()) * HOUR_MILLIS;
+        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
+        Ok(Some(Self { directory, interval_millis, clock }))
+    }
+
+    /// When the next backup is due after one that was taken then. One of the future, before the clock was set, is none.
+    fn due(&self, taken: Option<Timestamp>) -> Option<Timestamp> {
+        let taken = taken.filter(|taken| *taken <= self.clock.now())?;
+        Some(Timestamp::from_millis(taken.as_millis().saturating_add(self.interval_millis)))
+    }
+
+    fn is_due(&self, taken: Option<Timestamp>) -> bool {
+        self.due(taken).is_none_or(|due| due <= self.clock.now())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Backups {
+    parts: Parts,
+    plan: BackupPlan,
+    failures: Arc<Failures>,
+}
+
+/// What came of a look at the clock.
+#[derive(Debug)]
+enum Turn {
+    /// None is due.
+    NotDue,
+    /// One was made.
+    Made,
+    /// Another process does background work on the store.
+    LeftToAnother,
+}
+
+impl Backups {
+    pub(super) fn new(parts: Parts, plan: BackupPlan, failures: Arc<Failures>) -> Self {
+        Self { parts, plan, failures }
+    }
+
+    /// Makes a backup whenever one is due. One that fails is tried again.
+    pub(super) async fn run(self: Arc<Self>) {
+        let mut made = None;
+        loop {
+            let turn = if self.plan.is_due(made) { self.turn().await } else { Ok(Turn::NotDue) };
+            let wait = match turn {
+                Ok(Turn::LeftToAnother) => BETWEEN_RETRIES,
+                Ok(Turn::NotDue) => BETWEEN_LOOKS,
+                Ok(Turn::Made) => {
+                    made = Some(self.plan.clock.now());
+                    BETWEEN_LOOKS
+                }
+                Err(error) => {
+                    self.failures.add(BackgroundWork::Backup, None, error.to_string());
+                    BETWEEN_LOOKS
+                }
+            };
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Makes a backup if the one in the directory is old, or there is none.
+    async fn turn(&self) -> Result<Turn, BackupFailed> {
+        let BackupPlan { directory, .. } = &self.plan;
+        if !self.plan.is_due(backup_taken(directory)?) {
+            return Ok(Turn::NotDue);
+        }
+        let _lease = match self.parts.store.lease().await {
+            Err(StoreError::Locked { .. }) => return Ok(Turn::LeftToAnother),
+            leased => leased?,
+        };
+        // The process that had the lease may have made it.
+        if !self.plan.is_due(backup_taken(directory)?) {
+            return Ok(Turn::NotDue);
+        }
+        let report = self.parts.log.backup(directory, &())?;
+        tracing::debug!(files = report.files, copied = report.copied, "backed up");
+        if report.damage.is_empty() {
+            self.failures.clear(BackgroundWork::Backup, None);
+        } else {
+            let damage: Vec<_> = report.damage.iter().map(ToString::to_string).collect();
+            let error = format!("backed up as it is, with its damage: {}", damage.join("; "));
+            self.failures.add(BackgroundWork::Backup, None, error);
+        }
+        Ok(Turn::Made)
+    }
+}
+
+/// Why no backup was made.
+#[derive(Debug, thiserror::Error)]
+enum BackupFailed {
+    #[error(transparent)]
+    Rescue(#[from] RescueError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Access;
+
+    #[derive(Debug)]
+    struct At(i64);
+
+    impl Clock for At {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0)
+        }
+    }
+
+    #[test]
+    fn a_backup_is_due_after_the_interval_and_where_none_was_taken() {
+        let clock = Some(Arc::new(At(100 * HOUR_MILLIS)) as Arc<dyn Clock>);
+        let config = Config::new("/nowhere/store", Access::Write).backup_directory("/nowhere/backup");
+        let plan = BackupPlan::of(&config, clock).unwrap().unwrap();
+        let is_due = |hours: i64| plan.is_due(Some(Timestamp::from_millis(hours * HOUR_MILLIS)));
+        assert_eq!([is_due(75), is_due(76), is_due(77), is_due(101)], [true, true, false, true]);
+        assert!(plan.is_due(None));
+    }
+
+    #[test]
+    fn no_owner_and_no_store_is_backed_up_into_what_it_must_not() {
+        let config = Config::new("/nowhere/store", Access::Write);
+        assert!(BackupPlan::of(&config, None).unwrap().is_none(), "it is off by default");
+        let inside = config.clone().backup_directory("/nowhere/store/backup");
+        assert!(matches!(BackupPlan::of(&inside, None), Err(BackupError::InsideStore { .. })));
+        let of_owner = config.backup_directory("/nowhere/backup").owner(OwnerId::new("ana").unwrap());
+        assert!(matches!(BackupPlan::of(&of_owner, None), Err(BackupError::OfOwner(_))));
+    }
+}

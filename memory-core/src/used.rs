@@ -1,0 +1,82 @@
+//! A sign that memory was used, and what of it.
+
+use crate::{ConversationId, NodeId, Retrieved};
+
+/// What of a memory stands in an answer, beside the messages of the conversation itself: a sign for every door that
+/// something was remembered, and where it comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct MemoryUsed {
+    /// How many messages were recalled or found.
+    pub recalled: u64,
+    /// How many earlier instructions, preferences, decisions and open points are shown.
+    pub standing: u64,
+    /// How many summaries stand for messages.
+    pub summaries: u64,
+    /// The ids of all of them, in the order of the answer: `message 7`, `message 7 of trip`, `summary 3`.
+    pub pieces: Vec<String>,
+    /// The other conversations that they are from, by name.
+    pub conversations: Vec<ConversationId>,
+}
+
+impl MemoryUsed {
+    /// Nothing, with the ids of what follows.
+    #[must_use]
+    pub fn new(pieces: Vec<String>) -> Self {
+        Self { pieces, ..Self::default() }
+    }
+
+    crate::setters! {
+        const recalled: u64,
+        const standing: u64,
+        const summaries: u64,
+        conversations: Vec<ConversationId>,
+    }
+
+    /// Whether anything was remembered.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// The id of a message as pieces have it.
+    #[must_use]
+    pub fn message(node: NodeId, of: Option<&ConversationId>) -> String {
+        of.map_or_else(|| format!("message {node}"), |conversation| format!("message {node} of {conversation}"))
+    }
+}
+
+impl Retrieved {
+    /// What was found, as a sign that memory was used. Each hit names its conversation.
+    #[must_use]
+    pub fn used(&self) -> MemoryUsed {
+        let pieces = self.hits.iter().map(|hit| MemoryUsed::message(hit.node.id, Some(&hit.conversation))).collect();
+        let mut conversations: Vec<_> = self.hits.iter().map(|hit| hit.conversation.clone()).collect();
+        conversations.sort_unstable();
+        conversations.dedup();
+        MemoryUsed::new(pieces).recalled(self.hits.len() as u64).conversations(conversations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Hit, Message, Node, Score, ScoreScale, Timestamp};
+
+    #[test]
+    fn what_was_found_is_named_with_its_conversation() {
+        assert!(!Retrieved::default().used().is_any());
+        let hit = |id: &str, node: u64| {
+            let node = Node::new(NodeId::new(node).unwrap(), Message::user("Hi."), Timestamp::default());
+            let score = Score { value: 1.0, scale: ScoreScale::Fused };
+            Hit::new(ConversationId::new(id).unwrap(), Arc::new(node), score)
+        };
+        let used = Retrieved::new(vec![hit("trip", 7), hit("hotel", 2), hit("trip", 1)]).used();
+        assert_eq!((used.recalled, used.is_any()), (3, true));
+        assert_eq!(used.pieces, ["message 7 of trip", "message 2 of hotel", "message 1 of trip"]);
+        assert_eq!(used.conversations.iter().map(ConversationId::as_str).collect::<Vec<_>>(), ["hotel", "trip"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! What a person sets of a conversation as a whole: title, tags, marks.
+
+use memory_core::{Event, Mark};
+
+use crate::{
+    Conversation, MemoryError,
+    title::{self, Title},
+};
+
+impl Conversation {
+    /// Its title: what somebody set, or else one that is derived from its first message.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn title(&self) -> Result<Option<Title>, MemoryError> {
+        let state = self.parts.store.conversation(&self.id).await?;
+        title::title(&*self.parts.store, &state).await
+    }
+
+    /// Sets its title; an empty one takes back what was set.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn set_title(&self, title: &str) -> Result<(), MemoryError> {
+        self.record(Event::Title(title.trim().to_owned())).await
+    }
+
+    /// Its tags, sorted.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn tags(&self) -> Result<Vec<String>, MemoryError> {
+        Ok(self.parts.store.conversation(&self.id).await?.own_tags())
+    }
+
+    /// Sets its tags, all of them. Reserved ones are left out, and marks stay.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn set_tags(&self, tags: &[String]) -> Result<(), MemoryError> {
+        let state = self.parts.store.conversation(&self.id).await?;
+        self.record_tags(&state.tags, state.tags_with_own(tags)).await
+    }
+
+    /// Whether it has a mark.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn is_marked(&self, mark: Mark) -> Result<bool, MemoryError> {
+        Ok(self.parts.store.conversation(&self.id).await?.is_marked(mark))
+    }
+
+    /// Marks it, or takes the mark back.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn mark(&self, mark: Mark, is_set: bool) -> Result<(), MemoryError> {
+        let state = self.parts.store.conversation(&self.id).await?;
+        self.record_tags(&state.tags, state.tags_with(mark, is_set)).await
+    }
+
+    async fn record_tags(&self, before: &[String], tags: Vec<String>) -> Result<(), MemoryError> {
+        if before == tags { Ok(()) } else { self.record(Event::Tags(tags)).await }
+    }
+
+    async fn record(&self, event: Event) -> Result<(), MemoryError> {
+        self.parts.store.record(&self.id, vec![event]).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! The figures of a conversation over time: growth, compression, cost, subjects.
+
+use memory_core::{
+    Losses, NodeId, NodeKind, NodeRange, Notice, Period, Timestamp,
+    plan::{PlanError, Tree, coarsest},
+};
+use memory_strategies::Subjects;
+
+use crate::{
+    Conversation, MemoryError, PromptOptions, Spending, kept_out::Redactor, parts::Parts, snapshot_cache::Snapshot,
+    spending::Replay,
+};
+
+/// Subjects of a period.
+const MOST_TOPICS: usize = 3;
+/// Messages read at once, to bound memory.
+const CHUNK: u64 = 1_024;
+
+/// The figures of a conversation, period by period.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct OverTime {
+    /// The length of the periods.
+    pub period: Period,
+    /// Those with messages, in order.
+    pub rows: Vec<PeriodStats>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
+}
+
+/// The figures of a period.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct PeriodStats {
+    /// When it begins, in UTC; `None` for messages before the first one of known time.
+    pub start: Option<Timestamp>,
+    /// Its messages.
+    pub nodes: NodeRange,
+    /// Messages of the user's side in it.
+    pub user_nodes: u64,
+    /// The model's messages in it.
+    pub ai_nodes: u64,
+    /// Tokens of its messages.
+    pub tokens: u64,
+    /// Messages up to its end.
+    pub total_nodes: u64,
+    /// Tokens up to its end of a view that shows all messages word for word, including what a message costs beside its
+    /// text.
+    pub shown_tokens: u64,
+    /// Tokens at its end of the coarsest view that covered all messages. The summaries are those that were due then, as
+    /// in [`Spending`].
+    pub view_tokens: u64,
+    /// The prompts of the period.
+    pub spending: Spending,
+    /// What it was about, the heaviest first, at most three.
+    pub topics: Vec<String>,
+}
+
+impl PeriodStats {
+    /// [`Self::shown_tokens`] by [`Self::view_tokens`]: how many times smaller the coarsest view was at the end of the
+    /// period.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a ratio need not be exact")]
+    pub fn compression_ratio(&self) -> f64 {
+        if self.view_tokens == 0 { 1.0 } else { self.shown_tokens as f64 / self.view_tokens as f64 }
+    }
+}
+
+impl Conversation {
+    /// The figures of the conversation by periods; by those that fit its length without `period`. A message of an earlier
+    /// time than one before it, and one of an unknown time, counts in the period of the one before. It replays every turn
+    /// and reads every message.
+    ///
+    /// # Errors
+    /// When the store fails, or no view fits the budget. Messages that cannot be read are named in a notice; the figures
+    /// count them, the subjects do not.
+    pub async fn over_time(&self, period: Option<Period>, options: &PromptOptions) -> Result<OverTime, MemoryError> {
+        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
+        let tree = &snapshot.tree;
+        let times = || tree.nodes().map(|node| node.at).filter(|at| at.is_known());
+        let ends = times().min().zip(times().max());
+        let period = period.or(ends.map(|(first, last)| Period::fitting(first, last))).unwrap_or(Period::Day);
+        let mut rows = counted(&self.parts, tree, period, options)?;
+        let mut losses = Losses::default();
+        for row in &mut rows {
+            row.topics = self.topics(row.nodes, &snapshot.redactor, &mut losses).await?;
+        }
+        Ok(OverTime { period, rows, notices: losses.notice(&self.id).into_iter().collect() })
+    }
+
+    /// What a run of messages is about.
+    async fn topics(
+        &self,
+        nodes: NodeRange,
+        redactor: &Redactor,
+        losses: &mut Losses,
+    ) -> Result<Vec<String>, MemoryError> {
+        let mut subjects = Subjects::default();
+        let mut first = Some(nodes.first());
+        while let Some(from) = first {
+            let last = NodeId::new(from.get() + CHUNK - 1).unwrap_or(from).min(nodes.last());
+            let Some(run) = NodeRange::new(from, last) else { break };
+            let read = self.parts.store.readable_nodes(&self.id, run).await?;
+            losses.extend(&read.losses);
+            let is_said = |node: &&memory_core::Node| {
+                !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none()
+            };
+            read.nodes
+                .iter()
+                .filter(is_said)
+                .for_each(|node| subjects.add(node.id, &node.message.text(), &node.topics));
+            first = Some(last.next()).filter(|next| *next <= nodes.last());
+        }
+        let names = subjects.top(MOST_TOPICS, 1, nodes.last()).into_iter().map(|subject| subject.name);
+        Ok(redactor.clean_topics(&names.collect::<Vec<_>>()))
+    }
+}
+
+/// The rows without their subjects.
+fn counted(parts: &Parts, tree: &Tree, period: Period, options: &PromptOptions) -> Result<Vec<PeriodStats>, PlanError> {
+    let mut replay = Replay::of(parts, tree, options);
+    let mut rows: Vec<PeriodStats> = Vec::new();
+    let (mut start, mut before) = (None, Spending::default());
+    for (index, outline) in tree.nodes().enumerate() {
+        let node = NodeId::from_index(index);
+        let here = period.start(outline.at).max(start);
+        let is_new = rows.is_empty() || here != start;
+        start = here;
+        if is_new {
+            close(&mut rows, &replay, &mut before);
+            rows.push(PeriodStats::begin(start, node));
+        }
+        replay.take(*outline)?;
+        let Some(row) = rows.last_mut() else { continue };
+        row.nodes = row.nodes.hull(NodeRange::single(node));
+        match NodeKind::of(outline.role) {
+            NodeKind::User => row.user_nodes += 1,
+            NodeKind::Ai => row.ai_nodes += 1,
+        }
+        row.tokens += u64::from(outline.tokens);
+    }
+    close(&mut rows, &replay, &mut before);
+    Ok(rows)
+}
+
+/// Sets what is known of the last row once it is over.
+fn close(rows: &mut [PeriodStats], replay: &Replay<'_>, before: &mut Spending) {
+    let Some(row) = rows.last_mut() else { return };
+    let tree = replay.tree();
+    row.total_nodes = tree.total();
+    row.shown_tokens = tree.tokens() + tree.total() * u64::from(tree.policy().per_message);
+    row.view_tokens = u64::from(coarsest(tree));
+    row.spending = replay.spending().since(before);
+    *before = *replay.spending();
+}
+
+impl PeriodStats {
+    fn begin(start: Option<Timestamp>, first: NodeId) -> Self {
+        Self {
+            start,
+            nodes: NodeRange::single(first),
+            user_nodes: 0,
+            ai_nodes: 0,
+            tokens: 0,
+            total_nodes: 0,
+            shown_tokens: 0,
+            view_tokens: 0,
+            spending: Spending::default(),
+            topics: Vec::new(),
+        }
+    }
+}

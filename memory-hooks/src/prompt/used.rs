@@ -1,0 +1,27 @@
+//! What of the memory stands in a prompt.
+
+use memory_core::MemoryUsed;
+
+use super::{Piece, PieceKind, Prompt};
+
+impl Prompt {
+    /// What of the memory stands in it beside messages of the history that are shown word for word: recalled messages,
+    /// standing lines and summaries, by the ids of their pieces.
+    #[must_use]
+    pub fn used(&self) -> MemoryUsed {
+        let of = |is: fn(PieceKind) -> bool| self.pieces.iter().filter(move |piece| is(piece.kind));
+        let count = |is: fn(PieceKind) -> bool| of(is).count() as u64;
+        let mut conversations: Vec<_> = self.pieces.iter().filter_map(|piece| piece.conversation.clone()).collect();
+        conversations.sort_unstable();
+        conversations.dedup();
+        MemoryUsed::new(of(is_remembered).map(Piece::id).collect())
+            .recalled(count(|kind| kind == PieceKind::Recalled))
+            .standing(count(|kind| kind == PieceKind::Standing))
+            .summaries(count(|kind| matches!(kind, PieceKind::Summary(_))))
+            .conversations(conversations)
+    }
+}
+
+fn is_remembered(kind: PieceKind) -> bool {
+    matches!(kind, PieceKind::Recalled | PieceKind::Standing | PieceKind::Summary(_))
+}

@@ -1,0 +1,168 @@
+//! Finds the conversation that somebody means: `last`, an id, the beginning of one, or a title.
+
+use memory_core::{ConversationId, ConversationState, Mark, StoreError};
+
+use crate::{
+    Memory, MemoryError,
+    candidate::Candidate,
+    title::{self, by_last_update},
+};
+
+impl Memory {
+    /// The conversation that `name` means: the one of that id; with `last` the one spoken in last that is not archived;
+    /// the only one whose id begins so; or the only one of that title, or whose title begins so. Titles are compared
+    /// without case; one that somebody set goes before one that is derived.
+    ///
+    /// # Errors
+    /// [`MemoryError::Ambiguous`] with the candidates where several are meant;
+    /// [`StoreError::UnknownConversation`] or [`MemoryError::NoConversation`] where none is; or when the store fails.
+    pub async fn resolve(&self, name: &str) -> Result<ConversationId, MemoryError> {
+        let states = self.store().conversations().await?;
+        match by_id(&states, name) {
+            Meant::One(id) => return Ok(id),
+            Meant::Several(candidates) => return Err(ambiguous(name, candidates)),
+            Meant::Nobody => {}
+        }
+        if name == LAST {
+            // An empty store, or one with archived conversations alone.
+            return Err(MemoryError::NoConversation { name: name.to_owned() });
+        }
+        let mut titled = Vec::with_capacity(states.len());
+        for state in states.iter().filter(|state| state.own_title().is_some()) {
+            titled.push(Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) });
+        }
+        if let Some(found) = by_title(&titled, name, is_same) {
+            return found.id(name);
+        }
+        for state in states.iter().filter(|state| state.own_title().is_none()) {
+            let title = title::title(&**self.store(), state).await?;
+            titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
+        }
+        match by_title(&titled, name, is_same).or_else(|| by_title(&titled, name, begins)) {
+            Some(found) => found.id(name),
+            None => Err(match ConversationId::new(name) {
+                Ok(id) => StoreError::unknown_conversation(&id, states.iter().map(|state| &state.id)).into(),
+                Err(_) => MemoryError::NoConversation { name: name.to_owned() },
+            }),
+        }
+    }
+}
+
+/// The word for the conversation spoken in last.
+const LAST: &str = "last";
+
+/// What a name means.
+#[derive(Debug, PartialEq, Eq)]
+enum Meant {
+    One(ConversationId),
+    Several(Vec<Candidate>),
+    Nobody,
+}
+
+impl Meant {
+    fn of(mut candidates: Vec<Candidate>) -> Self {
+        match candidates.len() {
+            0 => Self::Nobody,
+            1 => candidates.pop().map_or(Self::Nobody, |only| Self::One(only.id)),
+            _ => Self::Several(candidates),
+        }
+    }
+
+    fn id(self, name: &str) -> Result<ConversationId, MemoryError> {
+        match self {
+            Self::One(id) => Ok(id),
+            Self::Several(candidates) => Err(ambiguous(name, candidates)),
+            Self::Nobody => Err(MemoryError::NoConversation { name: name.to_owned() }),
+        }
+    }
+}
+
+fn ambiguous(name: &str, candidates: Vec<Candidate>) -> MemoryError {
+    MemoryError::Ambiguous { name: name.to_owned(), candidates }
+}
+
+/// By the whole id, by `last`, by the beginning of an id.
+fn by_id(states: &[ConversationState], name: &str) -> Meant {
+    if let Some(exact) = states.iter().find(|state| state.id.as_str() == name) {
+        return Meant::One(exact.id.clone());
+    }
+    if name == LAST {
+        let latest = by_last_update(states.to_vec()).into_iter().find(|state| !state.is_marked(Mark::Archived));
+        return latest.map_or(Meant::Nobody, |state| Meant::One(state.id));
+    }
+    let beginning = states.iter().filter(|state| !name.is_empty() && state.id.as_str().starts_with(name));
+    let candidate =
+        |state: &ConversationState| Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) };
+    Meant::of(beginning.map(candidate).collect())
+}
+
+/// Those whose title matches, if any.
+fn by_title(titled: &[Candidate], name: &str, matches: fn(&str, &str) -> bool) -> Option<Meant> {
+    let name = folded(name);
+    let is_meant = |one: &&Candidate| one.title.as_deref().is_some_and(|title| matches(&folded(title), &name));
+    let found: Vec<_> = titled.iter().filter(is_meant).cloned().collect();
+    (!name.is_empty() && !found.is_empty()).then(|| Meant::of(found))
+}
+
+fn is_same(title: &str, name: &str) -> bool {
+    title == name
+}
+
+fn begins(title: &str, name: &str) -> bool {
+    title.starts_with(name)
+}
+
+/// Without case and with single blanks.
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::Timestamp;
+
+    use super::*;
+    use crate::candidate::Named;
+
+    fn state(id: &str, at: i64, title: &str) -> ConversationState {
+        ConversationState::new(ConversationId::new(id).unwrap())
+            .last_at(Timestamp::from_millis(at))
+            .title(title.to_owned())
+    }
+
+    #[test]
+    fn a_whole_id_goes_before_everything_else() {
+        let states = [state("trip", 1, ""), state("trip-2", 2, ""), state("last", 0, "")];
+        assert_eq!(by_id(&states, "trip"), Meant::One(states[0].id.clone()));
+        assert_eq!(by_id(&states, "last"), Meant::One(states[2].id.clone()));
+    }
+
+    #[test]
+    fn last_is_the_one_spoken_in_last_that_is_not_archived() {
+        let archived = state("done", 9, "").tags(vec![Mark::Archived.tag().to_owned()]);
+        let states = [state("early", 1, ""), state("late", 5, ""), archived];
+        assert_eq!(by_id(&states, "last"), Meant::One(states[1].id.clone()));
+        assert_eq!(by_id(&states[2..], "last"), Meant::Nobody);
+    }
+
+    #[test]
+    fn a_beginning_of_several_ids_names_the_candidates() {
+        let states = [state("trip", 1, "Rome"), state("train", 2, ""), state("hotel", 3, "")];
+        let Meant::Several(candidates) = by_id(&states, "tr") else { panic!("`tr` begins two ids") };
+        assert_eq!(Named(&candidates).to_string(), "`trip` (Rome), `train`");
+        assert_eq!(by_id(&states, "h"), Meant::One(states[2].id.clone()));
+        assert_eq!((by_id(&states, ""), by_id(&states, "x")), (Meant::Nobody, Meant::Nobody));
+    }
+
+    #[test]
+    fn a_title_is_found_without_case_and_by_its_beginning() {
+        let titled = ["Rome in May", "Rome and Naples", "Oslo"].map(|title| Candidate {
+            id: ConversationId::new(&title.to_lowercase().replace(' ', "-")).unwrap(),
+            title: Some(title.to_owned()),
+        });
+        assert_eq!(by_title(&titled, "rome  IN may", is_same), Some(Meant::One(titled[0].id.clone())));
+        assert_eq!(by_title(&titled, "os", begins), Some(Meant::One(titled[2].id.clone())));
+        assert!(matches!(by_title(&titled, "Rome", begins), Some(Meant::Several(two)) if two.len() == 2));
+        assert_eq!(by_title(&titled, " ", begins), None);
+    }
+}

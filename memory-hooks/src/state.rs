@@ -1,0 +1,263 @@
+//! The state of a conversation, derived from its messages by rules: what it is for, what was decided, what is open.
+
+mod links;
+mod open;
+mod reader;
+
+use std::collections::BTreeMap;
+
+use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Relation, Timestamp};
+use memory_strategies::{StandingKind, StandingLine};
+
+pub(crate) use self::links::{LOOKED_BACK, Links};
+use self::reader::Reader;
+use crate::{
+    Conversation, MemoryError,
+    kept_out::Redactor,
+    parts::Parts,
+    prompt::standing,
+    snapshot_cache::Snapshot,
+    title::{self, Title},
+};
+
+/// Messages that are read, the newest ones. What stands since earlier is found by its importance.
+const NEWEST: u64 = 20_000;
+/// Messages read at once, to bound memory.
+const CHUNK: u64 = 1_024;
+/// Most decisions, open points, subjects and links of a state.
+const MOST_LINES: usize = 8;
+const MOST_TOPICS: usize = 10;
+const MOST_LINKS: usize = 50;
+/// Messages from which on a subject has to be mentioned twice.
+const SHORT: u64 = 10;
+
+/// The state of a conversation, as it follows from the log: from its figures, and from its messages by rules without a
+/// model.
+///
+/// Texts are parts of messages, without what is excluded from summaries. The rules know English best.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct DerivedState {
+    /// The conversation.
+    pub id: ConversationId,
+    /// Its title.
+    pub title: Option<Title>,
+    /// Its tags, sorted.
+    pub tags: Vec<String>,
+    /// Whether it is marked as important.
+    pub important: bool,
+    /// Whether it is archived.
+    pub archived: bool,
+    /// How many messages it has.
+    pub nodes: u64,
+    /// How many of them are at each level, by the level's number.
+    pub nodes_per_level: [u64; 4],
+    /// When the first message was said.
+    pub first_at: Option<Timestamp>,
+    /// When the last message was said.
+    pub last_at: Option<Timestamp>,
+    /// What the user wants to reach: the last goal that is called so, or else the wish that is most about what the
+    /// conversation is about.
+    pub goal: Option<Statement>,
+    /// The decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
+    pub decisions: Vec<Statement>,
+    /// Questions without an answer, and what was said to be open and not settled since, at most eight, in order.
+    pub open: Vec<Statement>,
+    /// What it is about, the heaviest first, at most ten.
+    pub topics: Vec<Topic>,
+    /// The last messages that follow up or correct an earlier one, at most fifty, in order.
+    pub links: Vec<Link>,
+    /// What the caller should know.
+    pub notices: Vec<Notice>,
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Statement {
+    /// The message.
+    pub node: NodeId,
+    /// When it was said; unknown times are the epoch.
+    pub at: Timestamp,
+    /// The name or role of who said it.
+    pub speaker: String,
+    /// The part, on one line.
+    pub text: String,
+}
+
+/// A subject of a conversation over time.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// How many messages mention it.
+    pub messages: u64,
+    /// The first of them.
+    pub first: NodeId,
+    /// The last of them.
+    pub last: NodeId,
+    /// How much it weighs: the more the more messages mention it, and the later they do.
+    pub weight: f64,
+}
+
+/// A message that refers back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Link {
+    /// The message.
+    pub node: NodeId,
+    /// The earlier message, and what this one does to it.
+    pub relation: Relation,
+}
+
+impl Statement {
+    pub(crate) fn of(node: &Node, part: &str) -> Self {
+        Self {
+            node: node.id,
+            at: node.at,
+            speaker: node.message.speaker_or_role().to_owned(),
+            text: part.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+impl Conversation {
+    /// The state of the conversation: goal, decisions, open questions, subjects. It reads the newest 20,000 messages, and
+    /// is a matter of tenths of a second for ten thousand.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails. Messages that cannot be read are left out, and a notice
+    /// says so.
+    pub async fn state(&self) -> Result<DerivedState, MemoryError> {
+        derive(&self.parts, &self.id).await
+    }
+}
+
+/// Derives the state of a conversation.
+async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, MemoryError> {
+    let state = parts.store.conversation(id).await?;
+    let snapshot = Snapshot::read(parts, id).await?;
+    let (reader, losses) = read(parts, id, &snapshot).await?;
+    let last = NodeId::new(snapshot.tree.total()).unwrap_or(NodeId::FIRST);
+    let least = if snapshot.tree.total() > SHORT { 2 } else { 1 };
+    let subjects = reader.subjects.top(MOST_TOPICS, least, last);
+    let frequent: Vec<_> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    let topics = snapshot.redactor.clean_topics(&frequent);
+    let standing = standing_statements(parts, id, &snapshot, &frequent.join(" ")).await?;
+    let of_kind = |kind| standing.get(&kind).cloned().unwrap_or_default();
+    let decisions = of_kind(StandingKind::Decision);
+    let asked = reader.open.statements();
+    let open = newest([of_kind(StandingKind::Open), asked].concat());
+    let mut open = redacted(open, &snapshot.redactor);
+    open.dedup_by(|a, b| a.node == b.node && (a.text.contains(&b.text) || b.text.contains(&a.text)));
+    let goal = reader.goal(&frequent.join(" ")).map(|goal| goal.redacted(&snapshot.redactor));
+    let topic = |subject: memory_strategies::Subject| Topic {
+        name: subject.name,
+        messages: subject.messages,
+        first: subject.first,
+        last: subject.last,
+        weight: subject.weight,
+    };
+    Ok(DerivedState {
+        title: title::title(&*parts.store, &state).await?.map(|title| title.redacted(&snapshot.redactor)),
+        tags: state.own_tags(),
+        important: state.is_marked(Mark::Important),
+        archived: state.is_marked(Mark::Archived),
+        nodes: snapshot.tree.total(),
+        nodes_per_level: snapshot.tree.nodes_per_level(),
+        first_at: state.first_at.filter(|at| at.is_known()),
+        last_at: state.last_at.filter(|at| at.is_known()),
+        goal,
+        decisions: redacted(decisions, &snapshot.redactor),
+        open,
+        topics: subjects.into_iter().filter(|subject| topics.contains(&subject.name)).map(topic).collect(),
+        links: reader.links.last(MOST_LINKS),
+        notices: losses.notice(id).into_iter().collect(),
+        id: state.id,
+    })
+}
+
+/// Reads the newest messages of a conversation.
+async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result<(Reader, Losses), MemoryError> {
+    let total = snapshot.tree.total();
+    let (mut reader, mut losses) = (Reader::default(), Losses::default());
+    let mut first = total.saturating_sub(NEWEST) + 1;
+    while first <= total {
+        let last = total.min(first + CHUNK - 1);
+        let run = NodeId::new(first).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last));
+        let Some(run) = run else { break };
+        let read = parts.store.readable_nodes(id, run).await?;
+        losses.extend(&read.losses);
+        read.nodes.iter().for_each(|node| reader.add(node));
+        first = last + 1;
+    }
+    Ok((reader, losses))
+}
+
+/// The decisions and open points that hold, in order: the weightiest of each kind, about `frequent` subjects first.
+async fn standing_statements(
+    parts: &Parts,
+    id: &ConversationId,
+    snapshot: &Snapshot,
+    frequent: &str,
+) -> Result<BTreeMap<StandingKind, Vec<Statement>>, MemoryError> {
+    let lines = standing::lines(parts, id, snapshot).await?;
+    let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
+    let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
+    for line in lines.by_worth(frequent).into_iter().filter(is_asked) {
+        let of_kind = found.entry(line.standing.kind).or_default();
+        if of_kind.len() == MOST_LINES {
+            continue;
+        }
+        let read = parts.store.readable_nodes(id, NodeRange::single(line.node)).await?;
+        of_kind.extend(read.nodes.first().and_then(|node| stated(node, line)));
+    }
+    found.values_mut().for_each(|statements| statements.sort_by_key(|statement| statement.node));
+    Ok(found)
+}
+
+fn stated(node: &Node, line: &StandingLine) -> Option<Statement> {
+    let at = usize::try_from(line.standing.at).ok()?;
+    let text = node.message.text();
+    Some(Statement::of(node, text.get(at..at + usize::from(line.standing.bytes))?))
+}
+
+/// The newest statements, in order.
+fn newest(mut statements: Vec<Statement>) -> Vec<Statement> {
+    statements.sort_by_key(|statement| statement.node);
+    let from = statements.len().saturating_sub(MOST_LINES);
+    statements.split_off(from)
+}
+
+fn redacted(statements: Vec<Statement>, redactor: &Redactor) -> Vec<Statement> {
+    statements.into_iter().map(|statement| statement.redacted(redactor)).collect()
+}
+
+impl Statement {
+    fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.text = redactor.redact(&self.text);
+        self
+    }
+}
+
+impl Title {
+    fn redacted(mut self, redactor: &Redactor) -> Self {
+        if self.is_derived {
+            self.text = redactor.redact(&self.text);
+        }
+        self
+    }
+}
+
+impl DerivedState {
+    /// How many messages are at a level.
+    #[must_use]
+    pub fn at_level(&self, level: Level) -> u64 {
+        self.nodes_per_level.get(usize::from(level.number())).copied().unwrap_or(0)
+    }
+}

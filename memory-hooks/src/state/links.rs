@@ -1,0 +1,144 @@
+//! Which earlier message a message follows up or corrects, by rules.
+
+use std::collections::VecDeque;
+
+use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
+use memory_strategies::{Backward, Gist, backward};
+
+use super::Link;
+
+/// How many messages before it a message may refer to.
+pub(crate) const LOOKED_BACK: usize = 24;
+
+/// The links among messages that are added in their order.
+///
+/// The words that a message begins with say whether it refers back; the message that it means is, of those before it, the
+/// one that has most words in common with it, and without common words the last of the side that is corrected. What the
+/// caller stored in [`Node::relates_to`] is taken as it is. Links are derived when they are read and not stored, so that
+/// better rules find those of old messages, too.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    before: VecDeque<Before>,
+    found: Vec<Link>,
+}
+
+#[derive(Debug)]
+struct Before {
+    node: NodeId,
+    kind: NodeKind,
+    speaker: Option<String>,
+    gist: Gist,
+}
+
+impl Links {
+    /// Adds the next message, whose text is given.
+    pub(crate) fn add(&mut self, node: &Node, text: &str) {
+        let message = &node.message;
+        let derived = || Some(self.relation(node, backward(text)?, &Gist::of(text))).flatten();
+        if let Some(relation) = node.relates_to.or_else(derived) {
+            self.found.push(Link { node: node.id, relation });
+        }
+        let is_tool = message.role == Role::Tool || message.tool_results().next().is_some();
+        if is_tool || message.role == Role::System || text.trim().is_empty() {
+            return;
+        }
+        if self.before.len() == LOOKED_BACK {
+            self.before.pop_front();
+        }
+        let (kind, speaker, gist) = (node.kind(), message.speaker.clone(), Gist::of(text));
+        self.before.push_back(Before { node: node.id, kind, speaker, gist });
+    }
+
+    fn relation(&self, node: &Node, how: Backward, gist: &Gist) -> Option<Relation> {
+        let is_own = |before: &&Before| before.kind == node.kind() && before.speaker == node.message.speaker;
+        let kind = match how {
+            // A reply always goes on with what it replies to.
+            Backward::FollowsUp if node.kind() == NodeKind::Ai || node.message.tool_results().next().is_some() => {
+                return None;
+            }
+            Backward::FollowsUp => RelationKind::FollowUp,
+            _ => RelationKind::Correction,
+        };
+        let may_be_meant = |before: &&Before| match how {
+            Backward::Corrects => !is_own(before),
+            Backward::CorrectsOwn => is_own(before),
+            _ => true,
+        };
+        let meant =
+            self.before.iter().filter(may_be_meant).max_by_key(|before| (before.gist.shared(gist), before.node))?;
+        Some(Relation { to: meant.node, kind })
+    }
+
+    /// The last `most` links, in order.
+    pub(crate) fn last(&self, most: usize) -> Vec<Link> {
+        self.found.get(self.found.len().saturating_sub(most)..).unwrap_or_default().to_vec()
+    }
+
+    /// The link of a message.
+    pub(crate) fn of(&self, node: NodeId) -> Option<Relation> {
+        self.found.iter().find(|link| link.node == node).map(|link| link.relation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{Message, Timestamp};
+
+    use super::*;
+
+    fn links(messages: &[Message]) -> Vec<(u64, u64, RelationKind)> {
+        let mut links = Links::default();
+        for (index, message) in messages.iter().enumerate() {
+            let node = Node::new(NodeId::from_index(index), message.clone(), Timestamp::default());
+            links.add(&node, &message.text());
+        }
+        let plain = |link: Link| (link.node.get(), link.relation.to.get(), link.relation.kind);
+        links.last(10).into_iter().map(plain).collect()
+    }
+
+    #[test]
+    fn a_correction_means_what_the_other_side_said_of_the_same_matter() {
+        let talk = [
+            Message::user("When does the train to Oslo leave?"),
+            Message::assistant("The train to Oslo leaves at 7:42."),
+            Message::user("Is there a museum?"),
+            Message::assistant("Yes, one of modern art."),
+            Message::user("That's wrong, the Oslo train leaves at 8:10."),
+        ];
+        assert_eq!(links(&talk), [(5, 2, RelationKind::Correction)]);
+    }
+
+    #[test]
+    fn who_corrects_themself_means_their_own_words() {
+        let talk = [
+            Message::user("We need three rooms in Lisbon."),
+            Message::assistant("Three rooms in Lisbon, noted."),
+            Message::user("Sorry, I meant four rooms."),
+        ];
+        assert_eq!(links(&talk), [(3, 1, RelationKind::Correction)]);
+    }
+
+    #[test]
+    fn a_follow_up_goes_on_with_the_nearest_or_the_one_of_its_matter() {
+        let talk = [
+            Message::user("The hotel near the harbour costs 90."),
+            Message::assistant("Noted."),
+            Message::user("Which tram goes there?"),
+            Message::assistant("Number 4."),
+            Message::user("And what about breakfast at the hotel?"),
+            Message::assistant("And it runs until midnight."),
+            Message::user("And then?"),
+        ];
+        assert_eq!(links(&talk), [(5, 1, RelationKind::FollowUp), (7, 6, RelationKind::FollowUp)]);
+    }
+
+    #[test]
+    fn what_the_caller_stored_is_taken_as_it_is() {
+        let mut links = Links::default();
+        let relation = Relation { to: NodeId::FIRST, kind: RelationKind::Correction };
+        let node =
+            Node::new(NodeId::from_index(8), Message::user("The hall."), Timestamp::default()).relates_to(relation);
+        links.add(&node, "The hall.");
+        assert_eq!(links.of(node.id), Some(relation));
+    }
+}

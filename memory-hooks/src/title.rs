@@ -1,0 +1,82 @@
+//! Titles of conversations, and their order by last update.
+
+use std::cmp::Reverse;
+
+use memory_core::{ConversationId, ConversationState, Node, NodeId, NodeRange, Role, Store};
+
+use crate::MemoryError;
+
+/// Messages at the beginning of a conversation that its title is derived from.
+const BEGINNING: u64 = 8;
+
+/// The title of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Title {
+    /// Its words.
+    pub text: String,
+    /// Whether it follows from the first message, by [`memory_strategies::title`], since nobody set one.
+    pub is_derived: bool,
+}
+
+/// States with the last one spoken in first.
+pub(crate) fn by_last_update(mut states: Vec<ConversationState>) -> Vec<ConversationState> {
+    // Those of one time keep the order of their names.
+    states.sort_by_key(|state| Reverse(state.last_at));
+    states
+}
+
+/// The title of a conversation: what somebody set, or else one of its first messages.
+pub(crate) async fn title(store: &dyn Store, state: &ConversationState) -> Result<Option<Title>, MemoryError> {
+    if let Some(title) = state.own_title() {
+        return Ok(Some(Title { text: title.to_owned(), is_derived: false }));
+    }
+    derived_title(store, &state.id, state.nodes).await
+}
+
+async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Result<Option<Title>, MemoryError> {
+    let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
+        return Ok(None);
+    };
+    let read = store.readable_nodes(id, run).await?;
+    Ok(of_beginning(&read.nodes).map(|text| Title { text, is_derived: true }))
+}
+
+/// A title by the first user's message that has words, or else by the model's. Messages that are excluded from summaries
+/// are passed over, and so are instructions and tools.
+fn of_beginning(nodes: &[Node]) -> Option<String> {
+    let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none();
+    let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
+    by(Role::User).chain(by(Role::Assistant)).find_map(|node| memory_strategies::title(&node.message.text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{Message, Timestamp};
+
+    use super::*;
+
+    fn nodes(messages: Vec<Message>) -> Vec<Node> {
+        let node = |(index, message)| Node::new(NodeId::from_index(index), message, Timestamp::default());
+        messages.into_iter().enumerate().map(node).collect()
+    }
+
+    #[test]
+    fn a_title_is_of_the_first_users_message_with_words() {
+        let messages = vec![
+            Message::text_of(Role::System, "You are a guide."),
+            Message::assistant("How can I help you today?"),
+            Message::user("!"),
+            Message::user("Hi! Which train goes to Oslo?"),
+        ];
+        assert_eq!(of_beginning(&nodes(messages)).as_deref(), Some("Which train goes to Oslo?"));
+    }
+
+    #[test]
+    fn what_is_kept_out_of_summaries_is_in_no_title() {
+        let messages =
+            vec![Message::user("My PIN is 4471.").keep_out_of_summaries(true), Message::assistant("Noted: a secret.")];
+        assert_eq!(of_beginning(&nodes(messages)).as_deref(), Some("Noted: a secret"));
+    }
+}

@@ -1,0 +1,55 @@
+//! The words by which a text is about something.
+
+use crate::{
+    terms::is_common,
+    words::{Form, KeySet, words},
+};
+
+/// The informative words of a text, each once, regardless of case, plural and order.
+#[derive(Clone, Debug, Default)]
+pub struct Gist(KeySet);
+
+impl Gist {
+    /// The informative words of `text`: names, figures and all but common words.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(words(text).filter(|word| word.form == Form::Figure || !is_common(word)).map(|word| word.key).collect())
+    }
+
+    /// How many words they are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none: "And what about that?"
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many of them `other` has, too.
+    #[must_use]
+    pub fn shared(&self, other: &Self) -> usize {
+        self.0.intersection(&other.0).count()
+    }
+
+    /// The same with the words of `other`.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        self.0.extend(&other.0);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_common_says_nothing() {
+        assert!(Gist::of("And what about that?").is_empty());
+        let [asked, said] = ["Which hotels in Rome?", "The hotel near the station of Rome costs 90."].map(Gist::of);
+        assert_eq!((asked.len(), asked.shared(&said)), (2, 2));
+    }
+}

@@ -1,0 +1,101 @@
+//! What somebody wants to reach, as they state it.
+
+use std::sync::LazyLock;
+
+use crate::{
+    phrases::Phrases,
+    spoken::{offset, spoken},
+    terms::is_common,
+    words::{Form, Word, words},
+};
+
+/// Phrases that name a goal as such.
+const STATED: &str = "my goal is | the goal is | our goal is | the aim is | our aim is | my aim is | the objective is | \
+                      our objective is | the task is | my task is | i'm trying to | i am trying to | we're trying to | \
+                      we are trying to | the plan is to | i'm working on | we're working on | i am working on | \
+                      we are working on | das ziel ist | mein ziel ist | l'objectif est | el objetivo es";
+/// Phrases of a wish for something to be done.
+const WISHED: &str = "i want to | i'd like to | i would like to | we want to | we'd like to | we would like to | i need to | \
+                      we need to | help me | help us | i'm planning | we're planning | i am planning | we are planning | \
+                      i plan to | we plan to | i have to | we have to | let's | i need help | i'm starting | i am starting | \
+                      we're starting | we are starting | i'm building | i am building | we're building | we are building | \
+                      we need help | i'm looking for | i am looking for | we're looking for | ich möchte | \
+                      ich will | wir wollen | wir möchten | je veux | quiero";
+
+static LEXICON: LazyLock<Phrases<bool>> = LazyLock::new(|| Phrases::listed(&[(true, STATED), (false, WISHED)]));
+
+/// Fewest informative words of a goal: "Let's do that" has none.
+const FEWEST: usize = 2;
+
+/// A goal in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Goal {
+    /// Its byte offset in the text of the message.
+    pub at: usize,
+    /// Its length in bytes.
+    pub bytes: usize,
+    /// Whether it is called a goal, and not only wished: "The goal is", not "I want to".
+    pub is_stated: bool,
+}
+
+/// The goal that a user's message states: the last sentence that calls it so, else the first that wishes for something.
+#[must_use]
+pub fn goal(text: &str) -> Option<Goal> {
+    let (mut stated, mut wished) = (None, None);
+    for sentence in spoken(text) {
+        let Some(is_stated) = states(sentence) else { continue };
+        let goal = Goal { at: offset(text, sentence), bytes: sentence.len(), is_stated };
+        if is_stated { stated = Some(goal) } else { wished = wished.or(Some(goal)) }
+    }
+    stated.or(wished)
+}
+
+/// Whether a sentence states or wishes for a goal; `None` for neither.
+fn states(sentence: &str) -> Option<bool> {
+    let all: Vec<Word<'_>> = words(sentence).collect();
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    let found = (0..keys.len()).flat_map(|at| {
+        let of = move |(length, is_stated): (usize, &bool)| (at + length, *is_stated);
+        LEXICON.at(keys.get(at..).unwrap_or_default()).map(of)
+    });
+    let has_matter = |after: usize| {
+        let informative = |word: &&Word<'_>| word.form == Form::Figure || !is_common(word);
+        all.iter().skip(after).filter(informative).count() >= FEWEST
+    };
+    found.filter(|(after, _)| has_matter(*after)).map(|(_, is_stated)| is_stated).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<(&str, bool)>) {
+        let found = goal(text).map(|goal| (text.get(goal.at..goal.at + goal.bytes).unwrap(), goal.is_stated));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn a_goal_is_what_is_called_so_or_else_wished_for() {
+        check(
+            "Hi. I want to book a hotel in Rome. The goal is a quiet week with the children.",
+            Some(("The goal is a quiet week with the children.", true)),
+        );
+        check(
+            "Hi. I'd like to move the invoices to Postgres.",
+            Some(("I'd like to move the invoices to Postgres.", false)),
+        );
+        check(
+            "We’re trying to halve the latency of the search.",
+            Some(("We’re trying to halve the latency of the search.", true)),
+        );
+    }
+
+    #[test]
+    fn a_wish_without_a_matter_is_no_goal() {
+        check("Let's do that.", None);
+        check("Can you run the tests of the parser?", None);
+        check("The train leaves at 7:42.", None);
+        check("> I want to sell the old boat\nNo.", None);
+    }
+}

@@ -1,0 +1,52 @@
+//! The sentences that somebody says in a message, without code, tables and quotations.
+
+use crate::{
+    markup::{Line, classify},
+    sentences::sentences,
+};
+
+/// The sentences of running text, headings excluded, and of lists, as slices of `text`, in order.
+pub(crate) fn spoken<'a>(text: &'a str) -> impl Iterator<Item = &'a str> {
+    let mut fence = None;
+    let said = move |line: &'a str| {
+        match classify(line) {
+            Line::Fence(mark, count) => {
+                fence = match fence {
+                    None => Some((mark, count)),
+                    Some((open, least)) if open == mark && count >= least => None,
+                    still => still,
+                };
+            }
+            Line::Item(said) | Line::Text(said) if fence.is_none() && !line.trim_start().starts_with('>') => {
+                return Some(said);
+            }
+            _ => {}
+        }
+        None
+    };
+    text.lines().filter_map(said).flat_map(sentences)
+}
+
+/// The byte offset of `part`, which is a slice of `text`.
+pub(crate) fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr().addr() - text.as_ptr().addr()
+}
+
+/// Whether a sentence is a question.
+pub(crate) fn asks(sentence: &str) -> bool {
+    sentence.trim_end_matches(crate::sentences::closes).ends_with(['?', '？', '؟'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_tables_and_quotations_are_not_said() {
+        let text = "Look at this.\n```\nlet x = 1;\n```\n> You said so.\n| a | b |\n- First. Second!\n# Title\nWhy?";
+        let said: Vec<_> = spoken(text).collect();
+        assert_eq!(said, ["Look at this.", "First.", "Second!", "Why?"]);
+        assert!(said.iter().all(|sentence| text.get(offset(text, sentence)..).unwrap().starts_with(sentence)));
+        assert!(asks("Why (and how?)") && !asks("I asked \"why\"."));
+    }
+}

@@ -1,0 +1,270 @@
+//! What a conversation is about, and when: its words by how many messages have them.
+
+use std::sync::LazyLock;
+
+use memory_core::NodeId;
+
+use crate::{
+    phrases::word_keys,
+    spoken::spoken,
+    terms::is_common,
+    words::{Form, KeyMap, KeySet, Word, phrase_key, words},
+};
+
+/// Most words that are counted; beyond it those of one message are dropped.
+const MOST: usize = 1 << 16;
+/// Maximum bytes of a subject.
+const LONGEST: usize = 40;
+/// Messages after which the weight of a mention is halved.
+const HALF_LIFE: f64 = 400.0;
+/// The weight of a name relative to a word.
+const NAME: f64 = 1.6;
+/// The weight of a name of two words relative to its words, which are mentioned at least as often.
+const WHOLE_NAME: f64 = 1.3;
+
+/// Words that talk has and that it is not about: answers, verbs of deciding and saying, days and months.
+const NO_SUBJECTS: &str = "noted gladly fine decide decided agree agreed choose chose chosen settled perfect absolutely certainly \
+                           definitely correct understood exactly indeed alright sorry apology question answer mean meant wrong \
+                           right idea minute hour today tomorrow yesterday tonight week weekend month year monday tuesday wednesday \
+                           thursday friday saturday sunday january february march april june july august september october \
+                           november december please welcome course quite almost already another anything something everything \
+                           nothing somebody anybody everybody little better best found given taken made told asked goal name date \
+                           zero one two three four five six seven eight nine ten hundred thousand first second third";
+
+static OF_TALK: LazyLock<KeySet> = LazyLock::new(|| word_keys(NO_SUBJECTS));
+
+/// A subject of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Subject {
+    /// Its name, as it was written first.
+    pub name: String,
+    /// How many messages mention it.
+    pub messages: u64,
+    /// The first of them.
+    pub first: NodeId,
+    /// The last of them.
+    pub last: NodeId,
+    /// How much it weighs, from 0 on: the more the more messages mention it, and the later they do.
+    pub weight: f64,
+}
+
+/// The subjects of messages that are added in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Subjects {
+    tallies: KeyMap<Tally>,
+}
+
+#[derive(Clone, Debug)]
+struct Tally {
+    name: String,
+    form: Form,
+    /// The keys of its words.
+    keys: [u64; 2],
+    messages: u64,
+    /// How many of them have it as a name, in the middle of a sentence.
+    names: u64,
+    first: NodeId,
+    last: NodeId,
+    /// The number of messages, in which each counts half after [`HALF_LIFE`] more.
+    recent: f64,
+}
+
+/// A mention within a message.
+struct Mention<'a> {
+    key: u64,
+    keys: [u64; 2],
+    text: &'a str,
+    form: Form,
+    is_name: bool,
+}
+
+impl Subjects {
+    /// Adds a message with this text, and what its writer said that it is about.
+    pub fn add(&mut self, node: NodeId, text: &str, topics: &[String]) {
+        let mut mentions: KeyMap<Mention<'_>> = KeyMap::default();
+        let given = topics.iter().flat_map(|topic| given(topic));
+        for mention in spoken(text).flat_map(mentioned).chain(given) {
+            match mentions.get_mut(&mention.key) {
+                Some(known) => known.is_name |= mention.is_name,
+                None => drop(mentions.insert(mention.key, mention)),
+            }
+        }
+        mentions.into_values().for_each(|mention| self.count(node, &mention));
+        if self.tallies.len() > MOST {
+            self.tallies.retain(|_, tally| tally.messages > 1);
+        }
+    }
+
+    fn count(&mut self, node: NodeId, mention: &Mention<'_>) {
+        let tally = self.tallies.entry(mention.key).or_insert_with(|| Tally {
+            name: named(mention.text),
+            form: mention.form,
+            keys: mention.keys,
+            messages: 0,
+            names: 0,
+            first: node,
+            last: node,
+            recent: 0.0,
+        });
+        tally.recent = 1.0 + tally.recent_at(node);
+        tally.messages += 1;
+        tally.names += u64::from(mention.is_name);
+        tally.last = node;
+    }
+
+    /// The subjects of most weight when the conversation ends with `last`, the heaviest first, of which no two share a
+    /// word. Only those that at least `least` messages mention.
+    #[must_use]
+    pub fn top(&self, most: usize, least: u64, last: NodeId) -> Vec<Subject> {
+        let frequent = self.tallies.values().filter(|tally| tally.messages >= least);
+        let mut rated: Vec<_> = frequent.map(|tally| (tally.weight(last), tally)).collect();
+        rated.sort_by(|(a_weight, a), (b_weight, b)| {
+            b_weight.total_cmp(a_weight).then(a.first.cmp(&b.first)).then(a.name.cmp(&b.name))
+        });
+        let (mut best, mut known): (Vec<Subject>, Vec<u64>) = (Vec::new(), Vec::new());
+        for (weight, tally) in rated {
+            if best.len() == most {
+                break;
+            }
+            if tally.keys.iter().all(|key| !known.contains(key)) {
+                known.extend(tally.keys);
+                best.push(tally.subject(weight));
+            }
+        }
+        best
+    }
+}
+
+impl Tally {
+    fn recent_at(&self, node: NodeId) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "an age in messages is far below 2^52")]
+        let age = node.get().saturating_sub(self.last.get()) as f64;
+        self.recent * (-age / HALF_LIFE).exp2()
+    }
+
+    fn weight(&self, last: NodeId) -> f64 {
+        let is_phrase = self.keys[0] != self.keys[1];
+        let of_form = match self.form {
+            _ if is_phrase => NAME * WHOLE_NAME,
+            Form::Capital if self.names * 2 >= self.messages => NAME,
+            Form::Identifier => WHOLE_NAME,
+            Form::Unspaced => 0.6,
+            Form::Plain | Form::Capital | Form::Figure => 1.0,
+        };
+        self.recent_at(last) * of_form
+    }
+
+    fn subject(&self, weight: f64) -> Subject {
+        let (name, messages, first, last) = (self.name.clone(), self.messages, self.first, self.last);
+        Subject { name, messages, first, last, weight }
+    }
+}
+
+/// The possible subjects of a sentence: words, and names of two words.
+fn mentioned(sentence: &str) -> Vec<Mention<'_>> {
+    let all: Vec<Word<'_>> = words(sentence).collect();
+    let mut found = Vec::new();
+    for (index, word) in all.iter().enumerate() {
+        if !may_be_subject(word) {
+            continue;
+        }
+        let is_name = word.form == Form::Capital && index > 0;
+        found.push(Mention { key: word.key, keys: [word.key; 2], text: word.text, form: word.form, is_name });
+        let next = all.get(index + 1).filter(|next| word.form == Form::Capital && next.form == Form::Capital);
+        if let Some(next) = next.filter(|next| may_be_subject(next))
+            && sentence.get(word.at + word.text.len()..next.at) == Some(" ")
+            && let Some(text) = sentence.get(word.at..next.at + next.text.len()).filter(|text| text.len() <= LONGEST)
+        {
+            let (key, keys) = (phrase_key(word.key, next.key), [word.key, next.key]);
+            found.push(Mention { key, keys, text, form: Form::Capital, is_name: true });
+        }
+    }
+    found
+}
+
+/// The name on one line, without a possessive.
+fn named(text: &str) -> String {
+    let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A subject that was given by name.
+fn given(topic: &str) -> Option<Mention<'_>> {
+    let text = topic.trim();
+    let keys: Vec<u64> = words(text).map(|word| word.key).collect();
+    let (first, last) = (*keys.first()?, *keys.last()?);
+    let key = keys.into_iter().reduce(phrase_key)?;
+    (text.len() <= LONGEST).then_some(Mention { key, keys: [first, last], text, form: Form::Capital, is_name: true })
+}
+
+fn may_be_subject(word: &Word<'_>) -> bool {
+    let least = match word.form {
+        Form::Figure => return false,
+        Form::Unspaced => 2,
+        Form::Capital => 3,
+        Form::Plain | Form::Identifier => 4,
+    };
+    let says_nothing = is_common(word) || OF_TALK.contains(&word.key);
+    !says_nothing && word.text.len() <= LONGEST && word.text.chars().nth(least - 1).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subjects(texts: &[&str]) -> Subjects {
+        let mut subjects = Subjects::default();
+        for (index, text) in texts.iter().enumerate() {
+            subjects.add(NodeId::from_index(index), text, &[]);
+        }
+        subjects
+    }
+
+    fn names(subjects: &Subjects, least: u64, last: u64) -> Vec<String> {
+        subjects.top(3, least, NodeId::new(last).unwrap()).into_iter().map(|subject| subject.name).collect()
+    }
+
+    #[test]
+    fn frequent_subjects_weigh_more() {
+        let talk = subjects(&[
+            "We fly to Lisbon in May.",
+            "The hotel in Lisbon is quiet.",
+            "Is the hotel near the museum?",
+            "In Lisbon all museums close on Monday.",
+        ]);
+        assert_eq!(names(&talk, 2, 4), ["Lisbon", "museum", "hotel"]);
+        let lisbon = &talk.top(1, 1, NodeId::new(4).unwrap())[0];
+        assert_eq!((lisbon.messages, lisbon.first.get(), lisbon.last.get()), (3, 1, 4));
+    }
+
+    #[test]
+    fn what_was_spoken_of_lately_weighs_more_than_what_was_long_ago() {
+        let mut talk = Subjects::default();
+        for node in 1..=30u64 {
+            talk.add(NodeId::new(node).unwrap(), "The parser loops.", &[]);
+        }
+        for node in 2_000..=2_010u64 {
+            talk.add(NodeId::new(node).unwrap(), "The invoice waits.", &[]);
+        }
+        assert_eq!(names(&talk, 2, 2_010)[0], "invoice");
+    }
+
+    #[test]
+    fn a_name_of_two_words_stands_for_both() {
+        let talk = subjects(&["We met Maya Okafor's team.", "Then Maya Okafor called.", "Did Maya Okafor pay?"]);
+        assert_eq!(names(&talk, 2, 3), ["Maya Okafor"]);
+    }
+
+    #[test]
+    fn what_its_writer_says_it_is_about_counts() {
+        let mut talk = Subjects::default();
+        talk.add(NodeId::FIRST, "Fine.", &["tax return".to_owned()]);
+        assert_eq!(names(&talk, 1, 1), ["tax return"]);
+    }
+
+    #[test]
+    fn code_and_common_words_are_no_subjects() {
+        assert_eq!(names(&subjects(&["```\nlet widget = widget;\n```", "And then again, really."]), 1, 2), [""; 0]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Titles of conversations, from their first message.
+
+use std::sync::LazyLock;
+
+use memory_core::floor_char_boundary;
+
+use crate::{
+    markup::push_plain,
+    phrases::Phrases,
+    sentences::closes,
+    spoken::spoken,
+    terms::is_common,
+    words::{Form, Word, words},
+};
+
+/// Maximum bytes of a title.
+const LONGEST: usize = 60;
+/// Sentences that are tried: after some greetings the matter comes.
+const TRIED: usize = 6;
+
+/// Words with which people open a message, before its matter. After some of them somebody is addressed: "Hey Sam,".
+const GREETINGS: &str = "hi | hello | hey | hi there | hello there | hey there | good morning | good afternoon | good evening | dear | \
+                         greetings | thanks | thank you | hallo | guten tag | guten morgen | bonjour | hola";
+/// Words that make a question of what is asked for.
+const ASKS: &str = "can you | could you | would you | will you | can you please | could you please | would you please | \
+                    can you help me | could you help me | can you help me to | could you help me to | i wonder if | \
+                    i was wondering if | can you help me with | could you help me with | kannst du | können sie";
+const OPENERS: &str = "please | help me | help me to | please help me | please help me to | i want to | i'd like to | \
+                       i would like to | i need to | i need you to | i want you to | i'm trying to | i am trying to | i have to | \
+                       we want to | we'd like to | we need to | we're trying to | we have to | let's | let us | \
+                       i'd like you to | i need help with | i need some help with | help me with | so | ok | okay | \
+                       well | now | and | bitte | ich möchte | ich will";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opener {
+    Greets,
+    Asks,
+    Begins,
+}
+
+static OPENING: LazyLock<Phrases<Opener>> =
+    LazyLock::new(|| Phrases::listed(&[(Opener::Greets, GREETINGS), (Opener::Asks, ASKS), (Opener::Begins, OPENERS)]));
+
+/// A title for a conversation that begins with `text`: the first sentence with a matter, without greetings and polite
+/// openers, at most 60 bytes, one line. Of a message that is code or data alone, its first line; `None` without words.
+#[must_use]
+pub fn title(text: &str) -> Option<String> {
+    let of_matter = spoken(text).take(TRIED).find_map(matter);
+    of_matter.or_else(|| text.lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
+}
+
+/// The matter of a sentence; `None` for a greeting alone, and for words that say nothing by themselves.
+fn matter(sentence: &str) -> Option<String> {
+    let mut plain = String::new();
+    push_plain(sentence, &mut plain);
+    let all: Vec<Word<'_>> = words(&plain).collect();
+    let (first, asks) = after_openers(&plain, &all);
+    let rest = all.get(first..)?;
+    if rest.iter().all(|word| word.form != Form::Figure && is_common(word)) {
+        return None;
+    }
+    let said = plain.get(rest.first()?.at..)?;
+    // "Can you plan a trip?" without its opener asks nothing.
+    let said = if asks { said.trim_end_matches('?') } else { said };
+    Some(shortened(said))
+}
+
+/// The first word after greetings, who is greeted, and polite openers; and whether one of these makes a question.
+fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    let follows = |index: usize| {
+        let end = index.checked_sub(1).and_then(|last| all.get(last)).map_or(0, |word| word.at + word.text.len());
+        text.get(end..).unwrap_or_default()
+    };
+    let (mut first, mut asks) = (0, false);
+    while let Some((length, opener)) =
+        OPENING.at(keys.get(first..).unwrap_or_default()).max_by_key(|(length, _)| *length)
+    {
+        first += length;
+        asks |= *opener == Opener::Asks;
+        let is_name = all.get(first).is_some_and(|word| word.form == Form::Capital);
+        if *opener == Opener::Greets && is_name && follows(first + 1).starts_with([',', '!', '.', ':']) {
+            first += 1;
+        }
+    }
+    (first, asks)
+}
+
+/// One line with a capital, cut after a word.
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ':' | ';' | '!') || c.is_whitespace());
+    let mut title: String = line.chars().take(1).flat_map(char::to_uppercase).collect();
+    title.extend(line.chars().skip(1));
+    if title.len() > LONGEST {
+        let head = title.get(..floor_char_boundary(&title, LONGEST - '…'.len_utf8())).unwrap_or_default();
+        let whole = head.rfind(' ').filter(|at| *at > LONGEST / 2).and_then(|at| head.get(..at)).unwrap_or(head);
+        title = format!("{}…", whole.trim_end_matches(|c: char| !c.is_alphanumeric() && !closes(c)));
+    }
+    title
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(title(text).as_deref(), Some(expected), "{text}");
+    }
+
+    #[test]
+    fn greetings_and_polite_openers_are_no_matter() {
+        check("Hi! Can you help me plan a trip to Rome in May?", "Plan a trip to Rome in May");
+        check("Hey Claude, I'd like to compare two hotels.", "Compare two hotels");
+        check("Good morning. So, which train goes to Oslo?", "Which train goes to Oslo?");
+        check("Hello there!\n\nThanks. The build fails on Windows.", "The build fails on Windows");
+        check("Let’s fix the parser", "Fix the parser");
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut_after_a_word() {
+        let long = "The migration of the old invoices to the new ledger has stopped in the middle of the second night.";
+        check(long, "The migration of the old invoices to the new ledger has…");
+    }
+
+    #[test]
+    fn a_message_of_code_has_its_first_line() {
+        check("```\nfn main() {}\n```", "Fn main() {}");
+        assert_eq!(title(" \n "), None);
+        assert_eq!(title("!?"), None);
+    }
+
+    #[test]
+    fn words_that_say_nothing_are_passed_over() {
+        check("Hello. How are you? What does the contract with Meyer cost?", "What does the contract with Meyer cost?");
+    }
+
+    proptest! {
+        #[test]
+        fn a_title_is_one_short_line(text in "(\\PC|[.!?\n ,#>`*a-zA-Z]){0,300}") {
+            if let Some(title) = title(&text) {
+                prop_assert!(title.len() <= LONGEST + '…'.len_utf8() + 3, "{title:?}");
+                prop_assert!(!title.contains('\n') && !title.trim().is_empty(), "{title:?}");
+            }
+        }
+    }
+}
