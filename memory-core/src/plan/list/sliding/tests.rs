@@ -69,7 +69,7 @@ fn the_oldest_result_is_shortened_first_and_one_at_a_time() {
 
 #[test]
 fn results_are_not_shortened_without_a_cause() {
-    let list = vec![messages("u").remove(0), messages("A").remove(0), long_result('a', 900)];
+    let list = [messages("u").remove(0), messages("A").remove(0), long_result('a', 900)];
     let outline: Vec<_> = list.iter().map(Listed::item).collect();
     let plan = SlidingWindow::new(2).plan_reduce(&outline, true, None).unwrap();
     assert_eq!(plan.shorten, [0; 0]);
