@@ -382,12 +382,13 @@ fn mentioned() -> World {
 const MENTION: &str = "As we discussed in the Rome trip, which room in which hotel was it?";
 
 fn followed(notices: &[Notice]) -> Vec<&str> {
-    let followed = |notice: &Notice| matches!(notice, Notice::MentionFollowed { .. });
-    let name = |notice| match notice {
-        Notice::MentionFollowed { conversation, .. } => conversation.as_str(),
-        _ => "",
-    };
-    notices.iter().filter(|notice| followed(notice)).map(name).collect()
+    let mut names = Vec::new();
+    for notice in notices {
+        if let Notice::MentionFollowed { conversation, .. } = notice {
+            names.push(conversation.as_str());
+        }
+    }
+    names
 }
 
 #[test]
