@@ -17,7 +17,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
 }
 
-/// One figure: the median over interleaved rounds, and half the interquartile range.
+/// One figure: the median over interleaved rounds with half the interquartile range, or a single reading.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// The key of its bar in `figures.toml`.
@@ -26,8 +26,8 @@ pub struct Figure {
     pub value: f64,
     /// Its unit; `x` for a ratio of ours to the peer.
     pub unit: &'static str,
-    /// Half the interquartile range.
-    pub spread: f64,
+    /// Half the interquartile range; `None` for a single reading.
+    pub spread: Option<f64>,
     /// The measurement of ours, if the figure is a ratio.
     pub ours: Option<Measure>,
     /// The measurements of the peers in the same rounds.
@@ -58,21 +58,21 @@ impl Figure {
     /// A figure without a peer.
     #[must_use]
     pub(crate) fn absolute(key: &'static str, samples: &Samples, note: impl Into<String>) -> Self {
-        let Spread { median, half_range } = Spread::of(&samples.values);
+        let (value, spread) = middle(&samples.values);
         let (ours, peers) = (None, Vec::new());
-        Self { key, value: median, unit: samples.unit, spread: half_range, ours, peers, note: note.into() }
+        Self { key, value, unit: samples.unit, spread, ours, peers, note: note.into() }
     }
 
     /// Ours divided by the peer's, round by round.
     #[must_use]
     pub(crate) fn ratio(key: &'static str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
         let ratios: Vec<_> = ours.values.iter().zip(&peer.values).map(|(ours, peer)| ours / peer).collect();
-        let Spread { median, half_range } = Spread::of(&ratios);
+        let (value, spread) = middle(&ratios);
         Self {
             key,
-            value: median,
+            value,
             unit: "x",
-            spread: half_range,
+            spread,
             ours: Some(Measure::of(ours)),
             peers: vec![Measure::of(peer)],
             note: note.into(),
@@ -97,6 +97,12 @@ impl Figure {
     pub(crate) fn largest(figures: Vec<Self>) -> Option<Self> {
         figures.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
     }
+}
+
+/// The median, and the spread of several values.
+fn middle(values: &[f64]) -> (f64, Option<f64>) {
+    let Spread { median, half_range } = Spread::of(values);
+    (median, (values.len() > 1).then_some(half_range))
 }
 
 /// Chooses the worst size for groups of figures that were measured at several sizes: each group from the size at which
@@ -138,9 +144,14 @@ mod tests {
     #[test]
     fn a_ratio_pairs_the_rounds() {
         let figure = Figure::ratio("k", &samples("ours", &[1.0, 4.0, 9.0]), &samples("peer", &[2.0, 4.0, 3.0]), "");
-        assert_eq!((figure.value, figure.unit), (1.0, "x"));
+        assert_eq!((figure.value, figure.unit, figure.spread), (1.0, "x", Some(0.625)));
         assert_eq!(figure.ours.unwrap().value, 4.0);
         assert_eq!(figure.peers[0].value, 3.0);
+    }
+
+    #[test]
+    fn a_single_reading_has_no_spread() {
+        assert_eq!(Figure::absolute("k", &samples("ours", &[3.0]), "").spread, None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     time::Instant,
+    vec,
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -58,6 +59,8 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     figures.push(talk.token_cache()?);
     figures.push(cold::measure(&talk.store, &talk.id, &talk.questions)?);
     figures.extend(finding::measure(&*talk.late.store, &talk.id)?);
+    // The last, since it appends.
+    figures.push(talk.contexts()?);
     drop(talk);
     let across = Across::begin(scratch, data)?;
     for (key, name) in [("packed_tenth_locomo", "locomo"), ("packed_tenth_beam100k", "beam100k")] {
@@ -76,6 +79,8 @@ struct Talk {
     late: Parts,
     plain: Parts,
     questions: Vec<String>,
+    /// What is said between two questions, where something is: messages of the data that are not in the conversation yet.
+    further: RefCell<vec::IntoIter<NodeDraft>>,
 }
 
 impl Talk {
@@ -96,7 +101,7 @@ impl Talk {
             questions.extend(eval::question_texts(&directory)?);
         }
         ensure!(drafts.len() >= MESSAGES, "{} holds {} messages, {MESSAGES} are wanted", data.display(), drafts.len());
-        drafts.truncate(MESSAGES);
+        let further = drafts.split_off(MESSAGES).into_iter();
         for batch in drafts.chunks(BATCH) {
             block_on(late.store.append(&id, batch.to_vec()))?;
         }
@@ -108,7 +113,7 @@ impl Talk {
         let plain = memory::parts::open(&config)?;
         let step = questions.len().div_ceil(QUESTIONS).max(1);
         let questions = questions.into_iter().step_by(step).collect();
-        Ok(Self { store: store.to_owned(), id, late, plain, questions })
+        Ok(Self { store: store.to_owned(), id, late, plain, questions, further: RefCell::new(further) })
     }
 
     fn latencies(&self) -> Result<Vec<Figure>> {
@@ -121,36 +126,62 @@ impl Talk {
             steps.borrow_mut().add(name, &found.steps);
             Ok(())
         };
-        let conversation = self.late.memory.conversation(self.id.clone());
-        let context = |text: &str| -> Result<()> {
-            block_on(conversation.prompt(text, &PromptOptions::default()))?;
-            Ok(())
-        };
         let entrant = |name: &str, ask: &dyn Fn(&str) -> Result<()>| Ok([self.median(name, ask)?]);
         let (late, plain) = (&*self.late.retriever, &*self.plain.retriever);
-        let [[late], [plain], [no_model], [context]] = interleave([
+        let [[late], [plain], [no_model]] = interleave([
             Entrant::new("with tokens", ["ms"], || entrant("late", &|text| search("late", late, text))),
             Entrant::new("without tokens", ["ms"], || entrant("plain", &|text| search("plain", plain, text))),
             Entrant::new("by words", ["ms"], || entrant("words", &|text| search("words", &words, text))),
-            Entrant::new("context", ["ms"], || entrant("context", &context)),
         ])?;
-        let figure = |key, samples: &Samples, what: &str| {
-            Figure::absolute(key, samples, format!("{what}; {QUESTIONS} questions to {MESSAGES} messages of real text"))
-        };
+        let figure = |key, samples: &Samples, what: &str| Figure::absolute(key, samples, asked(what));
         let split = |name| steps.borrow().line(name);
         let of_late = format!("late interaction over 64 candidates and their neighbours ({})", split("late"));
         Ok(vec![
             figure("query_late_p50_ms", &late, &of_late),
             figure("query_plain_p50_ms", &plain, &format!("words and vectors ({})", split("plain"))),
             figure("query_no_model_p50_ms", &no_model, &format!("words alone ({})", split("words"))),
-            figure("context_p50_ms", &context, "view and recall, 4,000 tokens"),
         ])
+    }
+
+    /// Contexts of a conversation that goes on: each question is asked after a turn of two messages.
+    fn contexts(&self) -> Result<Figure> {
+        let conversation = self.late.memory.conversation(self.id.clone());
+        let context = |text: &str| -> Result<()> {
+            block_on(conversation.prompt(text, &PromptOptions::default()))?;
+            Ok(())
+        };
+        let [[contexts]] = interleave([Entrant::new("context", ["ms"], || {
+            let before = || self.go_on();
+            Ok([self.median_after("context", &before, &context)?])
+        })])?;
+        let what =
+            "view and recall, 4,000 tokens, each after a turn of two messages, what it embeds and compacts included";
+        Ok(Figure::absolute("context_p50_ms", &contexts, asked(what)))
+    }
+
+    /// Appends a turn of two messages.
+    fn go_on(&self) -> Result<()> {
+        let turn: Vec<_> = self.further.borrow_mut().by_ref().take(2).collect();
+        ensure!(!turn.is_empty(), "the data has too few messages for a turn before each question");
+        block_on(self.late.store.append(&self.id, turn))?;
+        Ok(())
     }
 
     /// The median time of all questions, in milliseconds.
     fn median(&self, name: &str, ask: &dyn Fn(&str) -> Result<()>) -> Result<f64> {
+        self.median_after(name, &|| Ok(()), ask)
+    }
+
+    /// The same, where something is done before each question, which is not timed.
+    fn median_after(
+        &self,
+        name: &str,
+        before: &dyn Fn() -> Result<()>,
+        ask: &dyn Fn(&str) -> Result<()>,
+    ) -> Result<f64> {
         let mut millis = Vec::with_capacity(self.questions.len());
         for question in &self.questions {
+            before()?;
             let start = Instant::now();
             ask(question).with_context(|| format!("asking {question:?} ({name})"))?;
             millis.push(start.elapsed().as_secs_f64() * 1_000.0);
@@ -170,6 +201,11 @@ impl Talk {
         let samples = Samples { name: "token cache".to_owned(), unit: "B", values };
         Ok(Figure::absolute("token_cache_bytes_per_message", &samples, "the file, divided by all messages"))
     }
+}
+
+/// The note of a figure.
+fn asked(what: &str) -> String {
+    format!("{what}; {QUESTIONS} questions to {MESSAGES} messages of real text")
 }
 
 /// The share of the evidence among messages packed into a tenth of each conversation.

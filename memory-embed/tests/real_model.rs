@@ -107,10 +107,10 @@ fn a_quantized_graph_that_says_something_else_is_refused() {
     assert!(matches!(error, ModelError::Gate { mean, .. } if mean < 0.99), "{error}");
 }
 
-/// `cargo xtask setup` does not fetch all-mpnet-base-v2: this runs where it was fetched, as `cargo xtask nightly` does,
-/// which demands it.
+/// `cargo xtask setup` does not fetch all-mpnet-base-v2, which takes 438 MB: this belongs to `cargo xtask nightly`, which
+/// fetches and demands it. Elsewhere, a run of CI included, it is skipped where the model is missing.
 #[test]
-fn both_graphs_of_mpnet_pass_and_say_what_texts_mean() {
+fn nightly_both_graphs_of_mpnet_pass_and_say_what_texts_mean() {
     let store = ModelStore::discover(None).unwrap();
     let name = ALL_MPNET_BASE_V2.name;
     let directory = store.directory_of(name);

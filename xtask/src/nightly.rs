@@ -57,7 +57,7 @@ fn mpnet(workspace: &Workspace) -> Result<()> {
     Invocation::program(workspace, "mpnet", memory).args(["model", "fetch", "all-mpnet-base-v2"]).run()?;
     Invocation::cargo(workspace, "mpnet")
         .env("MEMORY_DEMAND_MPNET", "1")
-        .args(["test", "--locked", "-p", "memory-embed", "--test", "real_model", "both_graphs_of_mpnet"])
+        .args(["test", "--locked", "-p", "memory-embed", "--test", "real_model", "nightly_both_graphs_of_mpnet"])
         .run()
 }
 

@@ -32,8 +32,9 @@ fn of_size(directory: &Path, bytes: usize) -> Result<Figure> {
     // Nothing here depends on time; only the salts are random.
     let samples = Samples { name: Ours::NAME.to_owned(), unit: "x", values: vec![ratio] };
     let note = format!(
-        "all files of a closed store of {RECORDS} records against the records as they are encoded, without the headers \
-         of records, frames and segments; the worse of two sizes, {bytes} B"
+        "all files of a closed store of {RECORDS} records, which is the log alone, as nothing was indexed, summarized or \
+         shown, against the records as they are encoded, without the headers of records, frames and segments; the worse \
+         of two sizes, {bytes} B"
     );
     Ok(Figure::absolute("disk_vs_payload", &samples, note))
 }

@@ -65,13 +65,24 @@ enum Place {
     Last,
 }
 
-/// Sentences that mention a fact's subject and do not answer its question: so many for each fact in ten thousand messages,
-/// fewer in fewer.
+/// Sentences that have the words of a question and do not answer it: so many for each fact in ten thousand messages, fewer in
+/// fewer.
 const BESIDE: usize = 8;
 
-/// What the facts are about.
-const SUBJECTS: [&str; DEPTHS] =
-    ["zeppelin", "marimba", "quasar", "gazebo", "tundra", "falcon", "orchid", "kayak", "bazaar", "igloo", "walnut"];
+/// What the facts are about: words that the talk around the facts is full of.
+const SUBJECTS: [&str; DEPTHS] = [
+    "violin",
+    "lantern",
+    "bicycle",
+    "battery",
+    "recipe",
+    "envelope",
+    "ladder",
+    "contract",
+    "dashboard",
+    "permit",
+    "window",
+];
 const OWNERS: [&str; DEPTHS] = [
     "Okonkwo",
     "Lindqvist",
@@ -155,7 +166,7 @@ struct Subject {
 }
 
 impl Needle {
-    /// The fact of a kind about a subject, in one of two wordings.
+    /// The fact of a kind about a subject, in one of two wordings, and a question in other words.
     fn new(kind: Kind, at: usize, Subject { name, owner, depth, number }: Subject) -> Self {
         let is_plain = depth.is_multiple_of(2);
         let (said, question, answer) = match kind {
@@ -165,7 +176,7 @@ impl Needle {
                 } else {
                     format!("Please write down {number}-XK, that is what customs calls the {name} shipment.")
                 },
-                format!("What is the customs reference of the {name} shipment?"),
+                format!("Under which number is the {name} shipment registered at customs?"),
                 format!("{number}-XK"),
             ),
             Kind::Name => (
@@ -174,7 +185,7 @@ impl Needle {
                 } else {
                     format!("By the way, the {name} workshop will be led by {owner}, so write there with questions.")
                 },
-                format!("Who will lead the {name} workshop?"),
+                format!("Who is in charge of the {name} workshop?"),
                 owner.to_owned(),
             ),
             Kind::Code => (
@@ -185,7 +196,7 @@ impl Needle {
                         "The {name} module is to be opened like this:\n```rust\n{name}_open({number}, Mode::Shared)?;\n```\n"
                     )
                 },
-                format!("How is the {name} module to be opened?"),
+                format!("Which line starts the {name} module?"),
                 format!("{name}_open({number}, Mode::Shared)"),
             ),
             Kind::Corrected => (
@@ -194,15 +205,15 @@ impl Needle {
                 } else {
                     format!("I was wrong about the {name} license, it costs {number} euros a year.")
                 },
-                format!("What does the {name} license cost a year?"),
+                format!("How much do we pay for the {name} license?"),
                 format!("{number} euros"),
             ),
         };
         let beside = match kind {
-            Kind::Number => format!("Customs has not called about the {name} shipment yet."),
-            Kind::Name => format!("I heard that the {name} workshop was full again."),
-            Kind::Code => format!("We should clean up the {name} module before it is opened to others."),
-            Kind::Corrected => format!("Does anybody use the {name} license this year?"),
+            Kind::Number => format!("Customs has not called about the {name} shipment yet, is it registered?"),
+            Kind::Name => format!("I heard that whoever is in charge of the {name} workshop was away."),
+            Kind::Code => format!("We should clean up the first line of the {name} module before anybody starts it."),
+            Kind::Corrected => format!("How much longer do we pay for a {name} license that nobody uses?"),
         };
         let place = match depth % 3 {
             0 => Place::First,

@@ -4,9 +4,19 @@ use std::{env, env::consts, path::PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The fixture's library, beside this binary or among its build outputs.
+/// The fixture's library.
 pub(super) fn fixture() -> Result<PathBuf> {
-    let file = format!("{}memory_plugin_fixture_misbehaves{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+    library("memory_plugin_fixture_misbehaves")
+}
+
+/// The library of an official plugin.
+pub(super) fn official() -> Result<PathBuf> {
+    library("memory_plugin_extractive")
+}
+
+/// The library of a crate, beside this binary or among its build outputs.
+fn library(crate_name: &str) -> Result<PathBuf> {
+    let file = format!("{}{crate_name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
     let binary = env::current_exe()?;
     let beside = binary.parent().context("a binary lies in a directory")?;
     let places = [beside.join("deps").join(&file), beside.join(&file)];

@@ -1,16 +1,11 @@
 //! The time in which a process loads its first plugin and creates its strategy.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Instant,
-};
+use std::{env, fs, path::Path, process::Command, time::Instant};
 
 use anyhow::{Context, Result, ensure};
 use memory_plugins::Registry;
 
-use super::library::fixture;
+use super::library::official;
 use crate::{
     figure::Figure,
     rounds::{Entrant, interleave},
@@ -20,22 +15,18 @@ use crate::{
 const PROCESSES: u32 = 8;
 
 pub(super) fn measure() -> Result<Figure> {
-    let library = library()?;
+    let library = official()?;
     let [[load]] = interleave([Entrant::new("memory-plugins", ["ms"], || {
         let times = (0..PROCESSES).map(|_| in_child(&library)).collect::<Result<Vec<_>>>()?;
         Ok([times.iter().sum::<f64>() / f64::from(PROCESSES)])
     })])?;
     let name = library.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let note =
-        format!("checks, digest, opening, comparing layouts and making the strategy, each in a new process; {name}");
+    let kilobytes = fs::metadata(&library)?.len() / 1_000;
+    let note = format!(
+        "checks, digest, opening, comparing layouts and making the strategy, each in a new process; an official plugin, \
+         {name}, {kilobytes} kB"
+    );
     Ok(Figure::absolute("load_ms", &load, note))
-}
-
-/// A library as `cargo xtask plugin build` makes it; if there is none, one of this build.
-fn library() -> Result<PathBuf> {
-    let golden = "memory-plugins/tests/golden/v1-summarizer-x86_64-linux.so";
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(golden);
-    if cfg!(all(target_os = "linux", target_arch = "x86_64")) && golden.is_file() { Ok(golden) } else { fixture() }
 }
 
 /// Milliseconds of a new process.

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use memory_core::{
     ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummaryJob, SummarySource, TokenCounter, WrittenSummary,
 };
+use memory_embed::TiktokenCounter;
 use memory_strategies::{Extractive, Rules, Spans};
 
 use crate::{
@@ -70,15 +71,11 @@ impl Texts {
 pub(super) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     let mut texts = vec![Texts::made_up()];
     texts.extend(data.map(Texts::real).transpose()?);
-    let (mut extractive, mut spans, mut rules) = (Vec::new(), Vec::new(), Vec::new());
+    let mut measured = [const { Vec::new() }; 4];
     for texts in &texts {
-        let [written, cut, scored] = read(texts)?;
-        extractive.push(written);
-        spans.push(cut);
-        rules.push(scored);
+        measured.iter_mut().zip(read(texts)?).for_each(|(all, figure)| all.push(figure));
     }
-    let worst = [extractive, spans, rules].map(Figure::smallest);
-    let mut figures: Vec<_> = worst.into_iter().flatten().collect();
+    let mut figures: Vec<_> = measured.into_iter().filter_map(Figure::smallest).collect();
     if let Some(data) = data {
         figures.extend(kept(data)?);
     } else {
@@ -87,36 +84,47 @@ pub(super) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 3]> {
+fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 4]> {
     let count = u32::try_from(sources.len())?;
     let bytes: usize = sources.iter().map(|source| source.text.len()).sum();
     let megabytes = f64::from(u32::try_from(bytes)?) / 1e6;
-    let [[written], [cut], [scored]] = interleave([
-        Entrant::new("extractive", ["MB/s"], || Ok([megabytes / write_all(sources, |job| Extractive.write(job))?])),
-        Entrant::new("spans", ["MB/s"], || Ok([megabytes / write_all(sources, |job| Spans.write(job))?])),
+    let exact = TiktokenCounter::cl100k();
+    let [[written], [cut], [counted], [scored]] = interleave([
+        Entrant::new("extractive", ["MB/s"], || {
+            Ok([megabytes / write_all(sources, &Quarters, |job| Extractive.write(job))?])
+        }),
+        Entrant::new("spans", ["MB/s"], || Ok([megabytes / write_all(sources, &Quarters, |job| Spans.write(job))?])),
+        Entrant::new("spans", ["MB/s"], || Ok([megabytes / write_all(sources, &exact, |job| Spans.write(job))?])),
         Entrant::new("rules", ["messages/s"], || Ok([f64::from(count) / score_all(sources)?])),
     ])?;
     let mean = bytes / sources.len().max(1);
     let note = |what: &str| format!("{what}, {count} messages of {mean} B on average, {from}, one thread");
     let summaries = "a SUMMARY of each, counting tokens not included";
+    let exactly = format!("a SUMMARY of each, its tokens counted exactly ({})", exact.name());
     Ok([
         Figure::absolute("extractive_mb_per_s", &written, note(summaries)),
         Figure::absolute("spans_mb_per_s", &cut, note(summaries)),
+        Figure::absolute("spans_counted_mb_per_s", &counted, note(&exactly)),
         Figure::absolute("rules_messages_per_s", &scored, note("in batches of 256")),
     ])
 }
 
 /// Seconds to summarize each.
-fn write_all(sources: &[SummarySource], write: impl Fn(&SummaryJob<'_>) -> WrittenSummary) -> Result<f64> {
-    let start = Instant::now();
+fn write_all(
+    sources: &[SummarySource],
+    counter: &dyn TokenCounter,
+    write: impl Fn(&SummaryJob<'_>) -> WrittenSummary,
+) -> Result<f64> {
+    let (start, mut all) = (Instant::now(), Vec::with_capacity(sources.len()));
     for source in sources {
         let sources = std::slice::from_ref(source);
         let max_tokens = (Quarters.count(&source.text) / 2).clamp(1, MOST_TOKENS);
-        let job = SummaryJob::new(Level::Summary, sources, max_tokens, &Quarters);
-        let written = black_box(write(black_box(&job)));
-        ensure!(Quarters.count(&written.text) <= max_tokens, "a summary is over its bound");
+        let job = SummaryJob::new(Level::Summary, sources, max_tokens, counter);
+        all.push((write(black_box(&job)).text, max_tokens));
     }
-    Ok(start.elapsed().as_secs_f64())
+    let took = start.elapsed();
+    ensure!(all.iter().all(|(text, most)| counter.count(text) <= *most), "a summary is over its bound");
+    Ok(took.as_secs_f64())
 }
 
 /// Seconds to score all.
@@ -132,6 +140,8 @@ fn score_all(sources: &[SummarySource]) -> Result<f64> {
 
 /// What the default summarizer keeps of the evidence compared with as many first words, and how faithful it is.
 fn kept(data: &Path) -> Result<Vec<Figure>> {
+    let sets = directories(data)?;
+    let names: Vec<_> = sets.iter().filter_map(|set| set.file_name()).map(|name| name.to_string_lossy()).collect();
     let SummaryFigures {
         messages,
         groups,
@@ -141,20 +151,20 @@ fn kept(data: &Path) -> Result<Vec<Figure>> {
         unmarked_splices_per_100,
         negations_flipped_percent,
         questions_kept_percent,
-    } = summary_figures(&directories(data)?)?;
+    } = summary_figures(&sets)?;
     let figure = |key, unit, value, note: &str| {
         let samples = Samples { name: "spans".to_owned(), unit, values: vec![value] };
         Figure::absolute(key, &samples, note)
     };
     let terms = "evidence terms kept at the same bound in tokens, names of speakers not counted";
-    let of_messages = format!("{messages} single messages");
+    let of_messages = format!("{messages} single messages of {}", names.join(", "));
     Ok(vec![
         figure("summary_terms_vs_first_words", "x", message_terms_vs_first_words, &format!("{terms}; {of_messages}")),
         figure(
             "meta_terms_vs_first_words",
             "x",
             group_terms_vs_first_words,
-            &format!("{terms}; {groups} groups of 30"),
+            &format!("{terms}; {groups} groups of 30 of {}", names.join(", ")),
         ),
         figure("summary_words_per_run", "words", words_per_run, &of_messages),
         figure("summary_unmarked_splices_per_100", "per 100 words", unmarked_splices_per_100, &of_messages),

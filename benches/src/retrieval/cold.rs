@@ -21,7 +21,8 @@ pub(super) fn measure(store: &Path, id: &ConversationId, questions: &[String]) -
         in_child(store, Some(id), asked.next().context("there is no question")?)
     })])?;
     let note = format!(
-        "the first search with a model, everything kept from before; opening store and model first takes {:.0} ms",
+        "the first search of a process with a model, everything kept from before, files in the page cache; opening store and \
+         model first takes {:.0} ms",
         Spread::of(&opening.values).median
     );
     Ok(Figure::absolute("cold_search_ms", &search, note))

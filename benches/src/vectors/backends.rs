@@ -76,7 +76,7 @@ impl Backend for Ours<'_> {
         let near = self.graph.search(&self.codes(), &codes, 2 * TOP, ef, |_| true);
         let kernels = Kernels::detected();
         let score = |row: u32| (row, kernels.dot_f32(query, self.data.row(row as usize)));
-        Ok(best(near.iter().map(|near| score(near.row)).collect(), TOP))
+        Ok(best(near.iter().map(|near| score(near.row)), TOP))
     }
 }
 

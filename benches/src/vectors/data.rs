@@ -14,7 +14,7 @@ use memory_core::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use memory_store::{Kernels, quantize};
 
-use super::{sizes::TOP, texts};
+use super::{backends::threads, sizes::TOP, texts};
 
 pub(super) const DIMENSIONS: usize = 384;
 /// The most queries.
@@ -121,8 +121,7 @@ impl Data {
     /// The [`TOP`] nearest rows of each of the first `queries`, by an exact search with `f32`.
     pub(super) fn truth(&self, queries: usize) -> Vec<Vec<u32>> {
         let queries: Vec<_> = self.queries().take(queries).collect();
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let share = queries.len().div_ceil(threads).max(1);
+        let share = queries.len().div_ceil(threads().get()).max(1);
         thread::scope(|scope| {
             let search = |queries: &[&[f32]]| queries.iter().map(|query| self.nearest(query)).collect::<Vec<_>>();
             let parts: Vec<_> = queries.chunks(share).map(|part| scope.spawn(move || search(part))).collect();
@@ -137,42 +136,59 @@ impl Data {
 
     /// The nearest among some rows.
     pub(super) fn nearest_of(&self, query: &[f32], passes: &[bool]) -> Vec<u32> {
-        let mut scored = self.scored(query, 0, passes.len());
-        scored.retain(|(row, _)| passes.get(*row as usize) == Some(&true));
-        best(scored, TOP)
+        let passing = |(row, _): &(u32, f32)| passes.get(*row as usize) == Some(&true);
+        best(self.scored(query, 0, passes.len()).filter(passing), TOP)
+    }
+
+    /// The nearest among the first `rows`, scanned by the calling thread.
+    pub(super) fn nearest_of_first(&self, query: &[f32], rows: usize) -> Vec<u32> {
+        best(self.scored(query, 0, rows), TOP)
     }
 
     /// The nearest among the first `rows`, each core scanning a part of them.
     pub(super) fn nearest_on_all_cores(&self, query: &[f32], rows: usize) -> Vec<u32> {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let share = rows.div_ceil(cores).max(1);
+        let share = rows.div_ceil(threads().get()).max(1);
         let firsts: Vec<usize> = (0..rows).step_by(share).collect();
-        let scored = thread::scope(|scope| {
-            let scan = |first: usize| move || self.scored(query, first, share.min(rows - first));
+        let scored: Vec<_> = thread::scope(|scope| {
+            let scan = |first: usize| move || best_scored(self.scored(query, first, share.min(rows - first)), TOP);
             let parts: Vec<_> = firsts.into_iter().map(|first| scope.spawn(scan(first))).collect();
             parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
         });
         best(scored, TOP)
     }
 
-    fn scored(&self, query: &[f32], first: usize, rows: usize) -> Vec<(u32, f32)> {
+    fn scored(&self, query: &[f32], first: usize, rows: usize) -> impl Iterator<Item = (u32, f32)> {
         let kernels = Kernels::detected();
         let last = first.saturating_add(rows).min(self.rows().len());
         let vectors = self.components.get(first * DIMENSIONS..last * DIMENSIONS).unwrap_or_default();
         let numbered = (0u32..).skip(first).zip(vectors.chunks_exact(DIMENSIONS));
-        numbered.map(|(row, vector)| (row, kernels.dot_f32(query, vector))).collect()
+        numbered.map(move |(row, vector)| (row, kernels.dot_f32(query, vector)))
     }
 }
 
 /// The `limit` rows of the highest scores, best first.
-pub(super) fn best(mut scored: Vec<(u32, f32)>, limit: usize) -> Vec<u32> {
+pub(super) fn best(scored: impl IntoIterator<Item = (u32, f32)>, limit: usize) -> Vec<u32> {
+    best_scored(scored, limit).into_iter().map(|(row, _)| row).collect()
+}
+
+/// The same with their scores. Few are kept at a time: one comparison skips what is worse than the worst of them.
+fn best_scored(scored: impl IntoIterator<Item = (u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
     let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    if limit < scored.len() {
-        scored.select_nth_unstable_by(limit, order);
-        scored.truncate(limit);
+    let (mut kept, mut floor) = (Vec::with_capacity(2 * limit), f32::NEG_INFINITY);
+    for row in scored.into_iter().filter(|(_, score)| score.is_finite()) {
+        if row.1 < floor {
+            continue;
+        }
+        kept.push(row);
+        if kept.len() >= 2 * limit {
+            kept.sort_unstable_by(order);
+            kept.truncate(limit);
+            floor = kept.last().map_or(floor, |(_, score)| *score);
+        }
     }
-    scored.sort_unstable_by(order);
-    scored.into_iter().map(|(row, _)| row).collect()
+    kept.sort_unstable_by(order);
+    kept.truncate(limit);
+    kept
 }
 
 fn unit(components: impl Iterator<Item = f32>) -> Vec<f32> {

@@ -9,7 +9,8 @@ pub(super) struct Figures(pub(super) Vec<Figure>);
 impl Figures {
     pub(super) fn push(&mut self, figure: Figure) {
         let Figure { key, value, spread, unit, note, .. } = &figure;
-        eprintln!("vectors: {key} {value:.3} ± {spread:.3} {unit} ({note})");
+        let spread = spread.map(|spread| format!("± {spread:.3} ")).unwrap_or_default();
+        eprintln!("vectors: {key} {value:.3} {spread}{unit} ({note})");
         self.0.push(figure);
     }
 }

@@ -85,6 +85,6 @@ impl Backend for Usearch<'_> {
         let found = self.index.search(query, 2 * TOP)?;
         let kernels = Kernels::detected();
         let score = |row: u32| (row, kernels.dot_f32(query, data.row(row as usize)));
-        Ok(best(found.keys.iter().filter_map(|key| u32::try_from(*key).ok()).map(score).collect(), TOP))
+        Ok(best(found.keys.iter().filter_map(|key| u32::try_from(*key).ok()).map(score), TOP))
     }
 }

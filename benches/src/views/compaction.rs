@@ -29,7 +29,7 @@ pub(super) fn rate(directory: &Path) -> Result<Figure> {
         Ok([FRESH as f64 / took.as_secs_f64()])
     };
     let [[rate]] = interleave([Entrant::new("memory-hooks", ["messages/s"], compact)])?;
-    let note = "extractive summaries and rules' scores of 2,000 messages, token counts and syncs included";
+    let note = "summaries and scores by the default strategies of 2,000 messages, token counts and syncs included";
     Ok(Figure::absolute("compaction_messages_per_s", &rate, note))
 }
 

@@ -5,12 +5,11 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use memory_cli::{Alternatives, Prices};
-use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, SummaryJob, SummarySource};
+use memory_core::{Level, NodeDraft, NodeId, NodeRange, Store, Summarizer, SummaryJob, SummarySource};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Prompt, PromptOptions, PromptTokens};
 use memory_plugins::Registry;
 use memory_store::LogStore;
-use memory_strategies::Extractive;
 
 use crate::{
     figure::Figure,
@@ -25,6 +24,14 @@ const BUDGET: u32 = 4_000;
 /// Tokens that a message costs beside its text.
 const PER_MESSAGE: u64 = 8;
 
+/// Tokens of a prompt, and whether anything is recalled.
+type Setting = (u32, bool);
+
+const DEFAULT: Setting = (BUDGET, true);
+/// Like the sliding window and the one summary: the same budget, and nothing is recalled.
+const VIEW: Setting = (BUDGET, false);
+const SETTINGS: [Setting; 6] = [(2_000, false), (2_000, true), VIEW, DEFAULT, (8_000, true), (8_000, false)];
+
 /// A way to show a conversation: its cost, and the share of the needles that are found at the end.
 struct Way {
     name: String,
@@ -37,45 +44,62 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     let counter = TiktokenCounter::cl100k();
     let (drafts, needles) = plant(MESSAGES, &counter)?;
     let mut ours = Vec::new();
-    for (budget, recalls) in
-        [(2_000, false), (2_000, true), (BUDGET, false), (BUDGET, true), (8_000, true), (8_000, false)]
-    {
+    for (budget, recalls) in SETTINGS {
         let recall = if recalls { ", with recall" } else { "" };
         eprintln!("views: what {} turns cost in {budget} tokens{recall}", MESSAGES / 2);
         ours.push(carry_on(directory, &drafts, &needles, recalls, budget)?);
     }
-    let prices = Prices::default();
     let mut figures = cached(&ours)?;
-    for (key, other) in others(&drafts, &needles)? {
-        let told = |way: &Way| {
-            let cost = prices.cost(way.prompts);
-            format!("{}: {cost:.2}, {:.1} % of needles", way.name, 100.0 * way.found)
-        };
-        let better = ours.iter().filter(|way| way.found >= other.found);
-        let cheapest = better.min_by(|a, b| prices.cost(a.prompts).total_cmp(&prices.cost(b.prompts)));
-        let all: Vec<_> = ours.iter().chain([&other]).map(told).collect();
-        let note = format!(
-            "what it costs at {} read, {} cached, {} written a million tokens\n{}",
-            prices.read,
-            prices.cached,
-            prices.written,
-            all.join("\n")
-        );
-        let ratio = cheapest.map_or(f64::INFINITY, |way| prices.cost(way.prompts) / prices.cost(other.prompts));
-        let of = cheapest.map_or("none of ours finds as many needles", |way| way.name.as_str());
-        figures.push(one(key, "x", ratio, format!("{of}; {note}")));
+    for (key, setting, other) in others(&drafts, &needles)? {
+        figures.push(compared(key, &ours, setting, &other)?);
     }
     Ok(figures)
 }
 
-/// The shares of the last way, and of all others.
+/// What ours costs in one setting, as a share of what the other way does.
+fn compared(key: &'static str, ours: &[Way], setting: Setting, other: &Way) -> Result<Figure> {
+    let prices = Prices::default();
+    let compared = in_setting(ours, setting)?;
+    let told = |way: &Way| {
+        let cost = prices.cost(way.prompts);
+        format!("{}: {cost:.2}, {:.1} % of needles", way.name, 100.0 * way.found)
+    };
+    let all: Vec<_> = ours.iter().chain([other]).map(told).collect();
+    let note = format!(
+        "{}; what it costs at {} read, {} cached, {} written a million tokens\n{}",
+        compared.name,
+        prices.read,
+        prices.cached,
+        prices.written,
+        all.join("\n")
+    );
+    Ok(one(key, "x", prices.cost(compared.prompts) / prices.cost(other.prompts), note))
+}
+
+fn in_setting(ours: &[Way], (budget, recalls): Setting) -> Result<&Way> {
+    let name = name(budget, recalls);
+    ours.iter().find(|way| way.name == name).with_context(|| format!("no {name} was tried"))
+}
+
+fn name(budget: u32, recalls: bool) -> String {
+    format!("{} in {budget} tokens", if recalls { "view and recall" } else { "view" })
+}
+
+/// The shares of a view in 8,000 tokens, after those of the default.
 fn cached(ours: &[Way]) -> Result<Vec<Figure>> {
-    let (last, others) = ours.split_last().context("no way was tried")?;
+    let (measured, default) = (in_setting(ours, (8_000, false))?, in_setting(ours, DEFAULT)?);
     let figure = |key, what, share: fn(&Way) -> f64| {
-        let told = |way: &Way| format!("{}: {:.3}", way.name, share(way));
-        let others: Vec<_> = others.iter().map(told).collect();
-        let note = format!("{what}; {}, {} turns of two messages\n{}", last.name, MESSAGES / 2, others.join("\n"));
-        one(key, "", share(last), note)
+        let told = |way: &&Way| format!("{}: {:.3}", way.name, share(way));
+        let others = ours.iter().filter(|way| ![measured, default].map(|known| &known.name).contains(&&way.name));
+        let others: Vec<_> = others.collect::<Vec<_>>().iter().map(told).collect();
+        let note = format!(
+            "{what}; {}, {} turns of two messages; at the default, {}\n{}",
+            measured.name,
+            MESSAGES / 2,
+            told(&default),
+            others.join("\n")
+        );
+        one(key, "", share(measured), note)
     };
     Ok(vec![
         figure("cached_history_share", "of the history's tokens", |way| way.history.cached_share()),
@@ -111,13 +135,14 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
             store.append(shown.id(), messages.to_vec()).await?;
         }
         let score = find(&seen, &recalled, needles, budget).await?;
-        let (by, found) = if recalls { ("view and recall", score.by_recall) } else { ("view", score.by_view) };
-        Ok(Way { name: format!("{by} in {budget} tokens"), prompts, history, found: score.share(found) })
+        let found = if recalls { score.by_recall } else { score.by_view };
+        Ok(Way { name: name(budget, recalls), prompts, history, found: score.share(found) })
     })
 }
 
-/// The same conversation shown in other ways, each with the key of our figure.
-fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str, Way)>> {
+/// The same conversation shown in other ways, each with the key of our figure and the setting that it is compared with.
+fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str, Setting, Way)>> {
+    let summarizer = Registry::with_builtins().summarizer(Registry::DEFAULT_SUMMARIZER)?;
     let mut shown = Alternatives::new(BUDGET);
     let mut summary = String::new();
     let mut old = 0;
@@ -127,8 +152,8 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
         if said % 2 == 1 {
             let recent = said - shown.prompt();
             if recent > old {
-                summary =
-                    summarized(&summary, drafts.get(old..recent).unwrap_or_default(), old, shown.summary_tokens())?;
+                let added = drafts.get(old..recent).unwrap_or_default();
+                summary = summarized(&*summarizer, &summary, added, old, shown.summary_tokens())?;
                 old = recent;
             }
         }
@@ -142,14 +167,16 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
         Way { name: name.to_owned(), prompts, history: prompts, found }
     };
     Ok(vec![
-        ("cost_vs_full_history", way("full history", shown.full_history(), &|_| true)),
+        ("cost_vs_full_history", DEFAULT, way("full history", shown.full_history(), &|_| true)),
         (
             "view_cost_vs_sliding_window",
+            VIEW,
             way("sliding window", shown.sliding_window(), &|needle| is_since(needle, window)),
         ),
         (
             "cost_vs_one_summary",
-            way("one big summary", shown.one_summary(), &|needle| {
+            VIEW,
+            way("one big summary", shown.one_free_summary(), &|needle| {
                 is_since(needle, old) || summary.contains(&needle.answer)
             }),
         ),
@@ -157,7 +184,13 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
 }
 
 /// A summary of the earlier summary and of the messages after it, the first of which has this index.
-fn summarized(before: &str, messages: &[NodeDraft], first: usize, max_tokens: u64) -> Result<String> {
+fn summarized(
+    summarizer: &dyn Summarizer,
+    before: &str,
+    messages: &[NodeDraft],
+    first: usize,
+    max_tokens: u64,
+) -> Result<String> {
     let counter = TiktokenCounter::cl100k();
     let source = |nodes, text: String| SummarySource::new(nodes, text);
     let old = NodeRange::first_n(first as u64).filter(|_| !before.is_empty());
@@ -167,5 +200,5 @@ fn summarized(before: &str, messages: &[NodeDraft], first: usize, max_tokens: u6
     let sources: Vec<_> = old.into_iter().chain(new).collect();
     let max_tokens = u32::try_from(max_tokens)?;
     let job = SummaryJob::new(Level::Meta, &sources, max_tokens, &counter);
-    Ok(Extractive.write(&job).text)
+    Ok(pollster::block_on(summarizer.summarize(job))?.text)
 }

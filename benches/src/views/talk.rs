@@ -6,15 +6,15 @@ use anyhow::Result;
 use memory_core::{ConversationId, Store, TokenCounter};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{CompactionReport, Conversation, ConversationStats, Memory, Prompt, PromptOptions};
+use memory_plugins::Registry;
 use memory_store::LogStore;
-use memory_strategies::{Extractive, Rules};
 
 use crate::corpus::Corpus;
 
 /// Messages appended at once.
 const BATCH: usize = 1_000;
 
-/// A conversation in a log on disk, with the built-in strategies and exact token counts; nothing is recalled.
+/// A conversation in a log on disk, with the default strategies and exact token counts; nothing is recalled.
 #[derive(Debug)]
 pub(super) struct Talk {
     pub(super) store: Arc<dyn Store>,
@@ -27,11 +27,12 @@ impl Talk {
     pub(super) fn begin(parent: &Path) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("talk").tempdir_in(parent)?.keep();
         let store: Arc<dyn Store> = Arc::new(LogStore::open(directory)?);
+        let strategies = Registry::with_builtins();
         let memory = Memory::builder()
             .store(Arc::clone(&store))
             .token_counter(Arc::new(TiktokenCounter::cl100k()))
-            .summarizer(Arc::new(Extractive))
-            .scorer(Arc::new(Rules))
+            .summarizer(strategies.summarizer(Registry::DEFAULT_SUMMARIZER)?)
+            .scorer(strategies.scorer(Registry::DEFAULT_SCORER)?)
             .build()?;
         let conversation = memory.conversation(ConversationId::new("talk")?);
         Ok(Self { store, conversation, corpus: RefCell::new(Corpus::new(11)) })
@@ -61,8 +62,9 @@ impl Talk {
         Ok(pollster::block_on(self.conversation.compact(&()))?)
     }
 
-    pub(super) fn context(&self, question: &str, budget: u32) -> Result<Prompt> {
-        Ok(pollster::block_on(self.conversation.prompt(question, &PromptOptions::new(budget)))?)
+    /// A context at the defaults.
+    pub(super) fn context(&self, question: &str) -> Result<Prompt> {
+        Ok(pollster::block_on(self.conversation.prompt(question, &PromptOptions::default()))?)
     }
 
     pub(super) fn stats(&self) -> Result<ConversationStats> {

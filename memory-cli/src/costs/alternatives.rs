@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use memory_core::{NodeOutline, Role};
 use memory_hooks::PromptTokens;
 
-/// The share of the oldest messages that is summarized at once, in tenths.
-const SUMMARIZED_TENTHS: usize = 3;
+/// The share of the oldest messages that is dropped from the window or summarized at once, in tenths: between two times, a
+/// prompt begins as the one before did.
+const LEAVING_TENTHS: usize = 3;
 /// The newest messages, which are not summarized.
 const PRESERVED: usize = 10;
 /// The summary gets the budget divided by this.
@@ -15,8 +16,8 @@ const SUMMARY_PART: u64 = 8;
 /// Computes what a conversation costs if it is shown in other ways. Call [`Self::say`] for every message and
 /// [`Self::prompt`] for every prompt, in order.
 ///
-/// All three ways are computed at their best: a prompt that only grew is cached up to where it grew, and the source of
-/// the one summary is cached too.
+/// All three ways are computed at their best: a prompt that only grew is cached up to where it grew, the window drops its
+/// oldest messages in batches, and the source of the one summary is cached too.
 #[derive(Clone, Debug, Default)]
 pub struct Alternatives {
     budget: u64,
@@ -27,7 +28,9 @@ pub struct Alternatives {
     summary: u64,
     full_history: PromptTokens,
     sliding_window: PromptTokens,
+    /// Prompts with the one summary, and the work of a model that writes it.
     one_summary: PromptTokens,
+    summarizing: PromptTokens,
 }
 
 /// Messages, the oldest of which may be dropped.
@@ -89,7 +92,9 @@ impl Alternatives {
         self.full_history.add(self.all.tokens, self.all.cached);
         self.all.cached = self.all.tokens;
         while self.window.tokens > self.budget && self.window.sizes.len() > 1 {
-            self.window.drop_oldest();
+            for _ in 0..leaving(self.window.sizes.len()) {
+                self.window.drop_oldest();
+            }
         }
         self.sliding_window.add(self.window.tokens, self.window.cached);
         self.window.cached = self.window.tokens;
@@ -106,12 +111,12 @@ impl Alternatives {
     /// others.
     fn summarize(&mut self) {
         let messages = self.recent.sizes.len();
-        let share = (messages * SUMMARIZED_TENTHS / 10).min(messages.saturating_sub(PRESERVED)).max(1);
+        let share = leaving(messages).min(messages.saturating_sub(PRESERVED)).max(1);
         let cached = self.recent.cached;
         let read = self.summary + (0..share).map(|_| self.recent.drop_oldest()).sum::<u64>();
-        self.one_summary.add(read, cached);
+        self.summarizing.add(read, cached);
         self.summary = self.summary_tokens();
-        self.one_summary.written += self.summary;
+        self.summarizing.written += self.summary;
     }
 
     /// Tokens of the one summary, once there is one.
@@ -132,17 +137,29 @@ impl Alternatives {
         self.full_history
     }
 
-    /// The newest messages that fit the budget.
+    /// The newest messages that fit the budget, less what was dropped with the last one that did not.
     #[must_use]
     pub fn sliding_window(&self) -> PromptTokens {
         self.sliding_window
     }
 
-    /// One summary of the old messages, an eighth of the budget, and the newest messages.
+    /// One summary of the old messages, an eighth of the budget, and the newest messages. A model writes the summary.
     #[must_use]
     pub fn one_summary(&self) -> PromptTokens {
+        let (prompts, work) = (self.one_summary, self.summarizing);
+        PromptTokens::new(prompts.tokens + work.tokens, prompts.cached + work.cached).written(work.written)
+    }
+
+    /// The same where what writes the summary costs nothing.
+    #[must_use]
+    pub fn one_free_summary(&self) -> PromptTokens {
         self.one_summary
     }
+}
+
+/// How many of some messages leave at once.
+fn leaving(messages: usize) -> usize {
+    (messages * LEAVING_TENTHS / 10).max(1)
 }
 
 #[cfg(test)]
@@ -184,10 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_slides_is_read_anew() {
-        let shown = told(300, &[100; 10]);
-        assert_eq!(shown.sliding_window(), PromptTokens::new(100 + 200 + 8 * 300, 100 + 200));
-        assert_eq!(shown.in_window(), 3);
+    fn a_window_drops_in_batches_and_is_cached_between_them() {
+        // The eleventh message and the fourteenth exceed the budget: of 11 messages, three are dropped.
+        let shown = told(1_000, &[100; 14]);
+        let grown: u64 = (1..=10).map(|messages| 100 * messages).sum();
+        let cached = grown - 1_000 + 800 + 900;
+        assert_eq!(shown.sliding_window(), PromptTokens::new(grown + 800 + 900 + 1_000 + 800, cached));
+        assert_eq!(shown.in_window(), 8);
     }
 
     #[test]
@@ -197,6 +217,7 @@ mod tests {
         let grown: u64 = (1..=20).map(|messages| 100 * messages).sum();
         let prompts = PromptTokens::new(grown + 600 + 1_750, grown - 2_000 + 600).written(250);
         assert_eq!(shown.one_summary(), prompts);
+        assert_eq!(shown.one_free_summary(), PromptTokens::new(grown + 1_750, grown - 2_000));
     }
 
     proptest! {

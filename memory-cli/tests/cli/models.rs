@@ -11,23 +11,30 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Store, failure, success};
 
-const TOKENIZER: &str = r#"{
-    "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
-    "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
-    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "--", "max_input_chars_per_word": 100,
-        "vocab": {"[UNK]": 0, "the": 1, "is": 2, "a": 3}}
-}"#;
-
 /// A static model of that name in the store's directory, whose table holds `values`; gives its path.
 pub(crate) fn model(store: &Store, name: &str, values: [f32; 8]) -> String {
+    let rows: Vec<_> = ["[UNK]", "the", "is", "a"].into_iter().zip(values.as_chunks::<2>().0.iter().copied()).collect();
+    table(store, name, &rows)
+}
+
+/// The same of these words, the first of which stands for all others, with the vector of each.
+fn table(store: &Store, name: &str, rows: &[(&str, [f32; 2])]) -> String {
     let directory = store.path(name);
     fs::create_dir(&directory).unwrap();
-    let header = r#"{"embeddings":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]}}"#;
-    let mut weights = (header.len() as u64).to_le_bytes().to_vec();
-    weights.extend_from_slice(header.as_bytes());
-    weights.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    let vocabulary: serde_json::Map<_, _> =
+        rows.iter().enumerate().map(|(number, (word, _))| ((*word).to_owned(), number.into())).collect();
+    let tokenizer = json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "--",
+                  "max_input_chars_per_word": 100, "vocab": vocabulary},
+    });
+    let values: Vec<u8> = rows.iter().flat_map(|(_, vector)| vector).flat_map(|value| value.to_le_bytes()).collect();
+    let embeddings = json!({"dtype": "F32", "shape": [rows.len(), 2], "data_offsets": [0, values.len()]});
+    let header = json!({"embeddings": embeddings}).to_string();
+    let weights = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &values].concat();
     fs::write(Path::new(&directory).join("model.safetensors"), weights).unwrap();
-    fs::write(Path::new(&directory).join("tokenizer.json"), TOKENIZER).unwrap();
+    fs::write(Path::new(&directory).join("tokenizer.json"), tokenizer.to_string()).unwrap();
     fs::write(Path::new(&directory).join("config.json"), r#"{"model_type": "model2vec"}"#).unwrap();
     directory
 }
@@ -142,13 +149,26 @@ fn a_model_that_was_put_there_by_hand_is_listed_and_used_by_its_name() {
     let store = Store::new();
     let models = store.path("models");
     fs::create_dir(&models).unwrap();
-    let path = first(&store);
-    fs::rename(path, Path::new(&models).join("mine")).unwrap();
+    // The words of the test, alike where it says so; and a table in which others have their vectors.
+    let [alike, unlike, neither] = [[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]];
+    let words = |release, tulips| {
+        let likes = ["deploy", "sister", "hospital", "dentist"].map(|word| (word, alike));
+        let others = ["compiler", "budget"].map(|word| (word, unlike));
+        let rest = ["[UNK]", "the", "is"].map(|word| (word, neither));
+        [&rest[..], &[("release", release), ("tulips", tulips)], &likes, &others].concat()
+    };
+    for (name, release, tulips) in [("mine", alike, unlike), ("mixed-up", unlike, alike)] {
+        fs::rename(table(&store, name, &words(release, tulips)), Path::new(&models).join(name)).unwrap();
+    }
     let list = success(store.hybrid(&["--json", "model", "list"]).env("MEMORY_MODELS", &models));
     assert!(list.contains("\"name\": \"mine\""), "{list}");
-    let tested = store.hybrid(&["--json", "model", "test", "mine"]).env("MEMORY_MODELS", &models).output().unwrap();
-    let said = String::from_utf8_lossy(&tested.stdout).into_owned();
-    assert!(said.contains("mine@") && said.contains("texts_per_s"), "{said}");
+    let said = success(store.hybrid(&["--json", "model", "test", "mine"]).env("MEMORY_MODELS", &models));
+    assert!(said.contains("mine@") && said.contains("texts_per_s") && said.contains("\"passed\": true"), "{said}");
+    let mixed_up =
+        store.hybrid(&["--json", "model", "test", "mixed-up"]).env("MEMORY_MODELS", &models).output().unwrap();
+    let [printed, refused] = [&mixed_up.stdout, &mixed_up.stderr].map(|said| String::from_utf8_lossy(said));
+    assert_eq!(mixed_up.status.code(), Some(1), "{refused}");
+    assert!(printed.contains("\"passed\": false") && refused.contains("its files do not belong together"), "{refused}");
     assert!(!Path::new(&store.path("store")).exists(), "only the model was looked at");
     let broken = Path::new(&models).join("broken");
     fs::create_dir(&broken).unwrap();

@@ -17,13 +17,13 @@ pub(super) struct Report {
     pub(super) figures: Vec<Figure>,
 }
 
-/// One figure: the median over interleaved rounds, and half the interquartile range.
+/// One figure: the median over interleaved rounds with half the interquartile range, or a single reading.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Figure {
     pub(super) key: String,
     pub(super) value: f64,
     pub(super) unit: String,
-    pub(super) spread: f64,
+    pub(super) spread: Option<f64>,
     pub(super) ours: Option<Measure>,
     #[serde(default)]
     pub(super) peers: Vec<Measure>,

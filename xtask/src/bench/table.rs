@@ -56,9 +56,10 @@ fn measure(measure: &Measure) -> String {
     format!("{} {} {}", measure.name, short(measure.value), measure.unit)
 }
 
-/// The median with its spread, and the note of the benchmark below it.
+/// The median with its spread or the single reading, and the note of the benchmark below it.
 fn measured(figure: &Figure) -> String {
-    let value = format!("{} ± {} {}", short(figure.value), short(figure.spread), figure.unit);
+    let spread = figure.spread.map(|spread| format!("± {} ", short(spread))).unwrap_or_default();
+    let value = format!("{} {spread}{}", short(figure.value), figure.unit);
     if figure.note.is_empty() { value } else { format!("{value}\n{}", figure.note) }
 }
 
@@ -85,6 +86,21 @@ mod tests {
     #[test]
     fn a_cell_of_markdown_is_one_line() {
         assert_eq!(in_cell("1 ± 2 x\nhow|why"), "1 ± 2 x<br>how\\|why");
+    }
+
+    #[test]
+    fn a_single_reading_has_no_spread() {
+        let figure = |spread| Figure {
+            key: String::new(),
+            value: 3.0,
+            unit: "MB".to_owned(),
+            spread,
+            ours: None,
+            peers: Vec::new(),
+            note: String::new(),
+        };
+        assert_eq!(measured(&figure(None)), "3.000 MB");
+        assert_eq!(measured(&figure(Some(0.5))), "3.000 ± 0.500 MB");
     }
 
     #[test]
