@@ -57,7 +57,7 @@ impl Bill {
 
 /// A way to prompt a running agent, and what it was measured to hold.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub(super) struct Way {
     name: &'static str,
     bill: Bill,
     /// For each question that was asked, the share of its evidence in view.
