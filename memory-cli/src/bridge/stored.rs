@@ -50,6 +50,8 @@ fn default_budget() -> u32 {
 const SHARE: u32 = 7;
 /// How often a smaller view is tried.
 const TRIES: usize = 6;
+/// Tokens that may be recalled for one message.
+const RECALLED: f32 = 512.0;
 /// What a view may cost beyond what its plan needs.
 const MARGIN: u32 = 64;
 
@@ -109,7 +111,7 @@ impl Stored {
         if self.name == "semantic" {
             self.enriched(before, last, said).await
         } else {
-            self.asked(before, last, said).await
+            self.asked(before, last, &said).await
         }
     }
 
@@ -128,22 +130,17 @@ impl Stored {
         self.answer(replaced_last(&messages)).await
     }
 
-    /// A view for the question: history, and what is recalled for it.
+    /// The next turn of a running agent: what its list showed, what came since, and what is recalled for the question.
     async fn asked(
         &mut self,
         before: &[StrandsMessage],
         last: &StrandsMessage,
-        said: Message,
+        said: &Message,
     ) -> Result<Value, BridgeError> {
-        let question = said.content.iter().filter_map(|block| match block {
-            memory_core::ContentBlock::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let question = question.collect::<Vec<_>>().join("\n");
-        let prompt = self.conversation.prompt_with(&question, &PromptOptions::new(self.budget)).await;
         self.append(std::slice::from_ref(last)).await?;
-        match prompt.map_err(BridgeError::from) {
-            Ok(prompt) => self.replaced(view::asked(&prompt, &question, &said)).await,
+        let options = PromptOptions::new(self.budget).turn_share(recall_share(self.budget));
+        match self.conversation.turn(&options).await.map_err(BridgeError::from) {
+            Ok(prompt) => self.replaced(view::turn(&prompt, said)).await,
             // A question that leaves no room for anything beside it goes out as it is.
             Err(error) if error.is_budget() => {
                 let messages: Vec<_> = before.iter().chain([last]).cloned().collect();
@@ -303,6 +300,12 @@ fn replaced_last(messages: &[StrandsMessage]) -> Value {
         *last = Value::Null;
     }
     answer
+}
+
+/// The share of a budget that is recalled for one message: room for some messages also where the budget is small.
+#[expect(clippy::cast_precision_loss, reason = "a share of a budget")]
+fn recall_share(budget: u32) -> f32 {
+    (RECALLED / budget.max(1) as f32).clamp(PromptOptions::default().turn_share, 0.25)
 }
 
 /// The tokens that a plan would have needed.

@@ -1,6 +1,6 @@
 //! What a prompt shows, as messages of Strands.
 
-use memory_core::{ContentBlock, Message, Role, message_to_strands};
+use memory_core::{ContentBlock, Message, message_to_strands};
 use memory_hooks::Prompt;
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ const NOW: &str = "[Now: ";
 pub(super) fn history(prompt: &Prompt) -> Vec<StrandsMessage> {
     let mut messages = prompt.messages().messages;
     if let Some(last) = messages.last_mut() {
-        cut_question(last, "");
+        cut_question(last);
         if last.content.is_empty() {
             messages.pop();
         }
@@ -23,31 +23,32 @@ pub(super) fn history(prompt: &Prompt) -> Vec<StrandsMessage> {
     messages.iter().map(marked).collect()
 }
 
-/// A prompt for a question, which stands at its end as it was said, with all its blocks.
-pub(super) fn asked(prompt: &Prompt, question: &str, said: &Message) -> Vec<StrandsMessage> {
+/// The prompt of a turn, whose last message is the one that was `said` last.
+pub(super) fn turn(prompt: &Prompt, said: &Message) -> Vec<StrandsMessage> {
     let mut messages = prompt.messages().messages;
-    match messages.last_mut().filter(|last| last.role == Role::User) {
-        Some(last) => {
-            cut_question(last, question);
-            last.content.extend(said.content.iter().cloned());
-            last.metadata.clone_from(&said.metadata);
-            // What only Strands knows of single blocks is of blocks at other places.
-            keep_members(last);
-        }
-        None => messages.push(said.clone()),
+    if let Some(last) = messages.last_mut() {
+        last.metadata.clone_from(&said.metadata);
+        // What only Strands knows of single blocks is of blocks at other places.
+        keep_members(last);
     }
     messages.iter().map(marked).collect()
 }
 
-/// Cuts the question, and for none the time of asking too, off the end of a message.
-fn cut_question(message: &mut Message, question: &str) {
+/// Drops from a message's metadata what is known of its single blocks.
+fn keep_members(message: &mut Message) {
+    let Some(json) = message.metadata.get_mut("strands") else { return };
+    let mut beside = json.to_value();
+    if let Some(members) = beside.as_object_mut() {
+        members.remove("blocks");
+    }
+    *json = memory_core::Json::from_value(&beside);
+}
+
+/// Cuts the question that was not asked, and the time of asking, off the end of a message.
+fn cut_question(message: &mut Message) {
     let Some(ContentBlock::Text(text)) = message.content.last_mut() else { return };
-    let Some(lead) = text.trim_end().strip_suffix(format!("{QUESTION}{question}").trim_end()) else { return };
-    let lead = if question.is_empty() {
-        without_now(lead.trim_end()).to_owned()
-    } else {
-        format!("{lead}{}", QUESTION.trim_end())
-    };
+    let Some(lead) = text.trim_end().strip_suffix(QUESTION.trim_end()) else { return };
+    let lead = without_now(lead.trim_end()).to_owned();
     if lead.is_empty() {
         message.content.pop();
     } else {
@@ -59,16 +60,6 @@ fn cut_question(message: &mut Message, question: &str) {
 fn without_now(text: &str) -> &str {
     let (before, line) = text.rsplit_once('\n').unwrap_or(("", text));
     if line.starts_with(NOW) { before.trim_end() } else { text }
-}
-
-/// Drops from a message's metadata what is known of its single blocks.
-fn keep_members(message: &mut Message) {
-    let Some(json) = message.metadata.get_mut("strands") else { return };
-    let mut beside = json.to_value();
-    if let Some(members) = beside.as_object_mut() {
-        members.remove("blocks");
-    }
-    *json = memory_core::Json::from_value(&beside);
 }
 
 /// A message for the list, marked as made from the log.
