@@ -46,23 +46,6 @@ fn doctor_calls_a_whole_store_whole() {
 }
 
 #[test]
-fn doctor_names_a_cache_directory_that_it_cannot_list() {
-    let store = store_of_two();
-    let packs = store.path("store/cache/tokens/packs");
-    fs::create_dir_all(store.path("store/cache/tokens")).unwrap();
-    // As in a directory without the right to list it, which a test of an administrator could not take from itself.
-    fs::write(&packs, "no directory").unwrap();
-    let shown = store.succeed(&["doctor"]);
-    let line = shown.lines().find(|line| line.starts_with("cache that cannot be listed: "));
-    assert!(line.is_some_and(|line| line.contains("tokens/packs: ") && line.ends_with("was not examined")), "{shown}");
-    assert!(shown.contains("whole: 60 of 60 nodes"), "{shown}");
-    let told = store.json(&["doctor"]);
-    let [unlisted] = told["unlisted_caches"].as_array().unwrap().as_slice() else { panic!("{told}") };
-    assert!(unlisted["path"].as_str().unwrap().ends_with("tokens/packs"), "{told}");
-    assert!(!unlisted["why"].as_str().unwrap().is_empty(), "{told}");
-}
-
-#[test]
 fn doctor_says_what_is_damaged_and_saves_the_rest() {
     let store = store_of_two();
     let late = root(&store, "store", "late");
