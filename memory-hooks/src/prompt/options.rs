@@ -24,7 +24,9 @@ pub struct PromptOptions {
     /// share is to 1. At 1, the default, every question gets all. The history never depends on the question.
     pub least_share: f32,
     /// Conversations to recall from beside this one; none by default. What they say stands under headings of their own. If
-    /// this one is an owner's, they must be the same owner's. The history does not depend on them.
+    /// this one is an owner's, they must be the same owner's. Where there are others, a quarter of the budget is kept for
+    /// recall; a conversation that fits only without it is not shown word for word as a whole. Otherwise the history does
+    /// not depend on them.
     pub scope: Conversations,
     /// Which messages may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
@@ -76,6 +78,11 @@ impl PromptOptions {
         !matches!(&self.scope, Conversations::Only(others) if others.is_empty())
     }
 
+    /// Tokens that are kept for what other conversations in the scope say, even where this one fits word for word.
+    pub(crate) fn elsewhere_tokens(&self) -> u32 {
+        if self.reaches_others() { share_of(self.budget, ELSEWHERE) } else { 0 }
+    }
+
     /// The same options for a text that leaves room for `tokens` beside it.
     pub(crate) fn without(&self, tokens: u32) -> Self {
         Self { budget: self.budget.saturating_sub(tokens), ..self.clone() }
@@ -112,6 +119,9 @@ impl PromptOptions {
 
 /// The share of the budget for what is older than the end of a conversation, where both exceed the history's own share.
 const OLDER: f32 = 0.15;
+
+/// The share of a budget that is left to recall by a conversation that fits word for word, where others are recalled from.
+const ELSEWHERE: f32 = 0.25;
 
 /// The largest share of a budget for standing lines.
 pub(super) const STANDING: f32 = 0.05;
