@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 pub(super) fn heading(node: &Node) -> String {
     let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
     let pinned = if node.pinned { ", pinned" } else { "" };
-    format!("{}: {}, {at}{pinned}", node.id, node.message.speaker_or_role())
+    format!("{}: {}, {at}{pinned}", node.id, node.message.voice())
 }
 
 pub(super) fn to_json(id: &ConversationId, node: &Node) -> Value {
