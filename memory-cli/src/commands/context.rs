@@ -190,10 +190,14 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     for of in std::iter::once(&id).chain(named) {
         let bar = globals.output.bar("indexing");
         match runtime.memory.conversation(of.clone()).index(&bar).await {
-            Ok(_) => {}
+            Ok(report) => {
+                let is_why = |notice: &Notice| matches!(notice, Notice::NotEmbedded { .. });
+                unindexed = unindexed.or(report.notices.into_iter().find(is_why));
+            }
             // A context needs the store alone: recall goes by words, or by the vectors that are there.
             Err(MemoryError::Retrieve(error)) if !matches!(error, RetrieveError::Store(_)) => {
-                unindexed.get_or_insert(error);
+                let why = failure::in_a_line(&error.into());
+                unindexed.get_or_insert(Notice::NotEmbedded { why });
             }
             Err(error) => return Err(error.into()),
         }
@@ -202,11 +206,10 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
     options.instructions.clone_from(&args.system);
     let mut context = conversation.prompt(question, &options).await?;
-    if let Some(error) = unindexed
+    if let Some(notice) = unindexed
         && !context.notices.iter().any(|notice| matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. }))
     {
-        let why = failure::in_a_line(&error.into());
-        context.notices.push(Notice::NotEmbedded { why });
+        context.notices.push(notice);
     }
     globals.keep_news(&mut context.notices);
     let output = globals.output;

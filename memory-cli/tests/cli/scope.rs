@@ -149,7 +149,7 @@ fn a_conversation_that_just_fits_leaves_room_for_the_answer_of_another() {
         "talk",
         "--no-record",
         "--budget",
-        &tokens.to_string(),
+        &(tokens + 64).to_string(),
         "Which quay has the ferry?",
     ]);
     assert_eq!(alone["text"], full["text"]);
