@@ -256,7 +256,10 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
     let code = failure::code(error);
     let text = failure::describe(error);
     if output.json {
-        let mut value = json!({"error": failure::exactly(error), "exit_code": code as u8});
+        let text = failure::exactly(error);
+        // The text of a usage error begins as a line on a terminal does.
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let mut value = json!({"error": text, "exit_code": code as u8});
         if let (Some(hint), Some(object)) = (hint, value.as_object_mut()) {
             object.insert("hint".to_owned(), hint.into());
         }

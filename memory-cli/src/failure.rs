@@ -1,12 +1,14 @@
 //! Errors for the shell: a line that states what to do, and an exit code that scripts can rely on.
 
-use std::error::Error;
+use std::{error::Error, io::ErrorKind};
 
 use memory::OpenError;
 use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 use memory_store::{ExchangeError, RescueError};
+
+use crate::import::ImportError;
 
 /// A usage error of a command.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +61,9 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     {
         return Some(Code::Usage);
     }
-    if cause.is::<NotFound>() {
+    let is_missing =
+        matches!(cause.downcast_ref(), Some(ImportError::Io { source, .. }) if source.kind() == ErrorKind::NotFound);
+    if cause.is::<NotFound>() || is_missing {
         return Some(Code::NotFound);
     }
     if cause.is::<Damage>() {
@@ -125,6 +129,12 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
         if cause.is::<Picture>() { text } else { one_line(&text).into_owned() }
     };
     causes(error).into_iter().map(line).collect::<Vec<_>>().join(BETWEEN_CAUSES)
+}
+
+/// The messages of the error and its causes as one line, for a notice.
+pub(crate) fn in_a_line(error: &anyhow::Error) -> String {
+    let texts: Vec<_> = causes(error).into_iter().map(|(_, text)| one_line(&text).into_owned()).collect();
+    texts.join(": ")
 }
 
 const BETWEEN_CAUSES: &str = "\n  caused by: ";

@@ -17,6 +17,7 @@ use crate::{
     Access, Config, Recall,
     cli::GLOBAL_OPTIONS,
     failure::{NotFound, Usage},
+    news::News,
     output::Output,
 };
 
@@ -177,6 +178,13 @@ impl Globals {
     pub(crate) fn keep_news(&self, notices: &mut Vec<Notice>) {
         if self.args.words_only {
             notices.retain(|notice| !matches!(notice, Notice::WordsOnly { .. }));
+        }
+    }
+
+    /// The same among the news of a command.
+    pub(crate) fn keep(&self, news: &mut Vec<News>) {
+        if self.args.words_only {
+            news.retain(|one| !matches!(one, News::Memory(Notice::WordsOnly { .. })));
         }
     }
 

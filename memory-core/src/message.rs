@@ -202,6 +202,21 @@ impl Message {
         self.speaker.as_deref().unwrap_or(self.role.as_str())
     }
 
+    /// Who speaks: the role, but a tool where a user's message holds nothing but results of tools, as in Anthropic's
+    /// Messages API. What is stored keeps its role.
+    #[must_use]
+    pub fn said_as(&self) -> Role {
+        let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
+        let is_tool = self.role == Role::User && !self.content.is_empty() && self.content.iter().all(is_result);
+        if is_tool { Role::Tool } else { self.role }
+    }
+
+    /// The speaker's name, or else [who speaks](Self::said_as), as people are shown it.
+    #[must_use]
+    pub fn voice(&self) -> &str {
+        self.speaker.as_deref().unwrap_or(self.said_as().as_str())
+    }
+
     /// The message as text: blocks one below the other, tool calls and results by their content, media as a line that
     /// names them.
     #[must_use]

@@ -51,18 +51,21 @@ pub type OtherMembers = Vec<(String, Box<RawValue>)>;
 pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
     let raw =
         to_raw_value(value).map_err(|error| InvalidMessage { at: "message".to_owned(), why: error.to_string() })?;
-    message(Raw { json: &raw, exact: false }, &[]).map(|(message, _)| message)
+    message(Raw { json: &raw, exact: false, foreign: false }, &[]).map(|(message, _)| message)
 }
 
 /// Reads the same from text, where JSON from outside (metadata, tool inputs, unknown blocks) is kept byte for byte: no
 /// number is rounded.
+///
+/// An `image_url` block of OpenAI's Chat Completions API becomes an image. A member of the message that it does not know is
+/// ignored if it is `null`, as `refusal` is there.
 ///
 /// The members named `beside` are the caller's: they are given back as they came, in their order.
 ///
 /// # Errors
 /// As [`message_from_json`]; also when a member of the message, its metadata or a block is given twice.
 pub fn message_with_members(text: &RawValue, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
-    message(Raw { json: text, exact: false }, beside)
+    message(Raw { json: text, exact: false, foreign: true }, beside)
 }
 
 /// Writes what [`message_from_json`] reads.
@@ -87,7 +90,7 @@ pub(crate) fn serialize_block<S: Serializer>(block: &ContentBlock, serializer: S
 #[cfg(feature = "serde")]
 pub(crate) fn block_from_json(value: &Value) -> Result<ContentBlock, InvalidMessage> {
     let raw = to_raw_value(value).map_err(|error| InvalidMessage { at: "block".to_owned(), why: error.to_string() })?;
-    read::block(Raw { json: &raw, exact: false }, "block", 0)
+    read::block(Raw { json: &raw, exact: false, foreign: false }, "block", 0)
 }
 
 /// Reads what [`message_to_raw_json`] writes: exactly the message that was written.
@@ -95,7 +98,7 @@ pub(crate) fn block_from_json(value: &Value) -> Result<ContentBlock, InvalidMess
 /// # Errors
 /// As [`message_from_json`].
 pub fn message_from_raw_json(raw: &RawValue) -> Result<Message, InvalidMessage> {
-    message(Raw { json: raw, exact: true }, &[]).map(|(message, _)| message)
+    message(Raw { json: raw, exact: true, foreign: false }, &[]).map(|(message, _)| message)
 }
 
 /// Writes a message on one line. `docs/format.md`, section "Export", specifies when JSON from outside is quoted.
@@ -112,7 +115,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::messages;
+    use crate::{ContentBlock, Json, Media, Role, testing::messages};
 
     #[test]
     fn a_block_with_members_we_do_not_know_is_kept_whole() {
@@ -137,6 +140,41 @@ mod tests {
         check(json!({"role": "user", "content": "x", "key": ""}), "key");
         check(json!({"role": "assistant", "content": null, "tool_calls": []}), "tool_calls");
         check(json!({"role": "user", "content": "x", "keep_out_of_summarys": true}), "keep_out_of_summarys");
+    }
+
+    fn imported(json: &str) -> Result<Message, InvalidMessage> {
+        message_with_members(serde_json::from_str(json).unwrap(), &[]).map(|(message, _)| message)
+    }
+
+    #[test]
+    fn a_picture_in_the_shape_of_openai_is_a_picture() {
+        let check = |image: &str, expected: Option<Media>| {
+            let block = format!(r#"{{"type":"image_url","image_url":{image}}}"#);
+            let read = imported(&format!(r#"{{"role":"user","content":[{block}]}}"#)).unwrap();
+            let unknown = || ContentBlock::Unknown(Json::new(&block).unwrap());
+            assert_eq!(read.content, [expected.map_or_else(unknown, ContentBlock::Image)], "{image}");
+            // What was kept as it came stays so.
+            let kept = Message::new(Role::User, vec![unknown()]);
+            assert_eq!(message_from_raw_json(&message_to_raw_json(&kept).unwrap()), Ok(kept.clone()));
+            assert_eq!(message_from_json(&message_to_json(&kept)), Ok(kept));
+        };
+        let png = || Some(Media::Bytes { media_type: "image/png".to_owned(), data: [1, 2, 3].as_slice().into() });
+        check(r#"{"url":"data:image/png;base64,AQID"}"#, png());
+        check(r#"{"url":"data:image/png;base64,AQID","detail":"auto"}"#, png());
+        check(r#"{"url":"https://example.com/a.png"}"#, Some(Media::Url("https://example.com/a.png".to_owned())));
+        check(r#"{"url":"data:image/png;base64,AQID","detail":"low"}"#, None);
+        check(r#"{"url":"data:image/png;base64,?"}"#, None);
+        check(r#"{"url":"data:,hi"}"#, None);
+        check(r#""https://example.com/a.png""#, None);
+    }
+
+    #[test]
+    fn a_member_that_is_null_says_nothing_and_any_other_is_refused() {
+        let read = imported(r#"{"role":"assistant","content":"hi","refusal":null,"audio":null}"#).unwrap();
+        assert_eq!(read, Message::assistant("hi"));
+        assert_eq!(imported(r#"{"role":"assistant","content":"hi","refusal":"no"}"#).unwrap_err().at, "refusal");
+        let half = imported(r#"{"role":"user","content":"\ud800"}"#).unwrap_err();
+        assert!(half.why.contains("surrogate"), "{half}");
     }
 
     proptest! {

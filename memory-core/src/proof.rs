@@ -1,6 +1,7 @@
 //! Self-contained proofs about conversations.
 
 mod json;
+mod once;
 #[cfg(test)]
 mod tests;
 

@@ -206,7 +206,12 @@ impl Part {
 
     fn speaker(&self) -> Option<String> {
         match &self.body {
-            Body::Message(node) | Body::Excerpt { node, .. } => Some(v2::label(&node.message)),
+            // The label of the text, which a layout fixes, is that of the role.
+            Body::Message(node) | Body::Excerpt { node, .. } => {
+                let message = &node.message;
+                let is_tool = message.speaker.is_none() && message.said_as() != message.role;
+                Some(if is_tool { message.said_as().as_str().to_owned() } else { v2::label(message) })
+            }
             Body::Summary { .. } | Body::Lost | Body::Omitted => None,
         }
     }

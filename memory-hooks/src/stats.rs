@@ -28,7 +28,7 @@ pub struct ConversationStats {
     pub shown_tokens: u64,
     /// Tokens of the coarsest view that covers them all.
     pub view_tokens: u64,
-    /// Days between the first and the last message.
+    /// Days between the first and the last message; 0 where a time is unknown.
     pub days: f64,
 }
 
@@ -36,7 +36,9 @@ impl ConversationStats {
     pub(crate) fn of(state: &ConversationState, tree: &Tree) -> Self {
         let user_nodes = tree.nodes().filter(|node| NodeKind::of(node.role) == NodeKind::User).count() as u64;
         let span = match (state.first_at, state.last_at) {
-            (Some(first), Some(last)) => last.as_millis().saturating_sub(first.as_millis()),
+            (Some(first), Some(last)) if first.is_known() && last.is_known() => {
+                last.as_millis().saturating_sub(first.as_millis())
+            }
             _ => 0,
         };
         #[expect(clippy::cast_precision_loss, reason = "days are shown with one decimal")]

@@ -90,7 +90,8 @@ impl SemanticError {
         }
     }
 
-    /// The notice for an explicit request to index everything: only a missing model or index is one.
+    /// The notice for an explicit request to index everything: only a missing model or index is one, and a remote model
+    /// that does not answer.
     ///
     /// # Errors
     /// All other variants.
@@ -98,6 +99,7 @@ impl SemanticError {
         match self {
             Self::Index(failed) => Err(failed.into()),
             Self::Model(failed) if !is_absent(&failed) => Err(failed.into()),
+            Self::Model(EmbedError::Unreachable { .. }) => Ok(Notice::NotEmbedded { why: self.reason() }),
             other => other.notice(),
         }
     }

@@ -5,8 +5,12 @@ use std::io::{self, IsTerminal, Read};
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{Appended, ConversationId, Json, Message, MessageKey, Timestamp, message_from_json, utc_offset};
-use serde_json::{Map, Value, json};
+use memory_core::{Appended, ConversationId, Json, Message, MessageKey, Timestamp, message_with_members, utc_offset};
+use serde::Serialize;
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
 
 use super::{filter::RoleName, resolve};
 use crate::{
@@ -49,7 +53,7 @@ pub(crate) struct Args {
     key: Option<MessageKey>,
     /// What else is known of it: a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
-    metadata: Option<Map<String, Value>>,
+    metadata: Option<Box<RawValue>>,
     /// Keep its words out of all summaries
     #[arg(long)]
     keep_out_of_summaries: bool,
@@ -109,19 +113,17 @@ impl Args {
         if text.is_empty() {
             return Err(Usage("the message is empty".to_owned()).into());
         }
-        let mut value = json!({
-            "role": self.role.role().as_str(),
-            "content": text,
-            "keep_out_of_summaries": self.keep_out_of_summaries,
-        });
-        if let Some(members) = value.as_object_mut() {
-            let speaker = self.speaker.as_ref().map(|speaker| ("speaker", Value::from(speaker.as_str())));
-            let key = self.key.as_ref().map(|key| ("key", Value::from(key.as_str())));
-            let metadata = self.metadata.clone().map(|metadata| ("metadata", Value::Object(metadata)));
-            let given = speaker.into_iter().chain(key).chain(metadata);
-            members.extend(given.map(|(name, value)| (name.to_owned(), value)));
-        }
-        let mut message = message_from_json(&value).map_err(|error| Usage(error.to_string()))?;
+        let given = Given {
+            role: self.role.role().as_str(),
+            content: &text,
+            speaker: self.speaker.as_deref(),
+            key: self.key.as_ref().map(MessageKey::as_str),
+            keep_out_of_summaries: self.keep_out_of_summaries,
+            metadata: self.metadata.as_deref(),
+        };
+        // The same reader as an import's: every digit stays, and no member is given twice.
+        let given = to_raw_value(&given)?;
+        let (mut message, _) = message_with_members(&given, &[]).map_err(|error| Usage(error.to_string()))?;
         if let Some(model) = &self.model {
             message = message.spoken_by(model);
         }
@@ -132,6 +134,20 @@ impl Args {
         }
         Ok(message)
     }
+}
+
+/// The members of a message.
+#[derive(Serialize)]
+struct Given<'a> {
+    role: &'a str,
+    content: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    keep_out_of_summaries: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a RawValue>,
 }
 
 /// Reads a message to its end.
@@ -160,11 +176,11 @@ fn time(text: &str) -> Result<(Timestamp, Option<i32>), String> {
     Ok((at, utc_offset(text)))
 }
 
-fn object(text: &str) -> Result<Map<String, Value>, String> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err("expected a JSON object, as in {\"channel\": \"mail\"}".to_owned()),
-        Err(error) => Err(format!("not JSON: {error}")),
+fn object(text: &str) -> Result<Box<RawValue>, String> {
+    let raw: Box<RawValue> = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    match raw.get().starts_with('{') {
+        true => Ok(raw),
+        false => Err("expected a JSON object, as in {\"channel\": \"mail\"}".to_owned()),
     }
 }
 

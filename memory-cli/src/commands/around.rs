@@ -17,10 +17,10 @@ pub(super) fn run(node: NodeId, count: u64) -> NodeRange {
 
 pub(super) fn to_json(node: &Node) -> Value {
     let message = &node.message;
-    json!({"node": node.id.get(), "speaker": message.speaker_or_role(), "at": known(node.at), "text": message.text()})
+    json!({"node": node.id.get(), "speaker": message.voice(), "at": known(node.at), "text": message.text()})
 }
 
 /// The beginning of what was said, with who said it.
 pub(super) fn beginning(node: &Node) -> String {
-    format!("{}: {}", node.message.speaker_or_role(), shorten(&node.message.text(), MOST_CHARS))
+    format!("{}: {}", node.message.voice(), shorten(&node.message.text(), MOST_CHARS))
 }

@@ -160,7 +160,7 @@ async fn messages(
         nodes: NodeRange::single(node.id),
         lines: u64::from(node.line_count),
         tokens: node.tokens,
-        text: format!("{}: {}", node.message.speaker_or_role(), node.message.text()),
+        text: format!("{}: {}", node.message.voice(), node.message.text()),
         written_by: None,
     };
     let lost = |nodes: NodeRange| Entry {

@@ -4,14 +4,17 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ChatRequest, ConversationId, Conversations, NodeId, Notice, Timestamp, ViewId};
+use memory_core::{ChatRequest, ConversationId, Conversations, NodeId, Notice, RetrieveError, Timestamp, ViewId};
 use memory_hooks::{AsOf, MemoryError, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
-use super::{filter::FilterArgs, resolve, used};
+use super::{
+    filter::{FilterArgs, until},
+    resolve, used,
+};
 use crate::{
     Access, Config, compared,
-    failure::{NotFound, Usage},
+    failure::{self, NotFound, Usage},
     globals::Globals,
     news::{self, News},
     open,
@@ -69,8 +72,8 @@ pub(crate) struct Args {
     /// Do not record what is shown; without this flag, --as-of can show it again later
     #[arg(long)]
     no_record: bool,
-    /// Print what was shown last before the conversation went on after a node, or until a time, byte for byte; vN is
-    /// view N of `memory replay`. Where nothing was shown by then, and for a question, it prints what would have been
+    /// Print what was shown last before the conversation went on after a node, or until a time (of a date, the end of
+    /// the day), byte for byte; vN is view N of `memory replay`. Where nothing was shown by then, and for a question, it prints what would have been
     /// shown, and says so
     #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["no_record", "scope"])]
     as_of: Option<AsOf>,
@@ -149,7 +152,7 @@ pub(super) fn print_past(
     }
     print(output, context, news, form.raw)?;
     if let Some(view) = context.view {
-        output.note(&format!("view v{view}, shown after {} messages", grouped(context.nodes)));
+        output.note(&format!("view {view}, shown after {} messages", grouped(context.nodes)));
     }
     if form.explain {
         explain(output, context)?;
@@ -200,9 +203,21 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         Conversations::Only(ids) => ids.as_slice(),
         Conversations::All => &[],
     };
+    let mut unindexed = None;
     for of in std::iter::once(&id).chain(named) {
         let bar = globals.output.bar("indexing");
-        runtime.memory.conversation(of.clone()).index(&bar).await?;
+        match runtime.memory.conversation(of.clone()).index(&bar).await {
+            Ok(report) => {
+                let is_why = |notice: &Notice| matches!(notice, Notice::NotEmbedded { .. });
+                unindexed = unindexed.or(report.notices.into_iter().find(is_why));
+            }
+            // A context needs the store alone: recall goes by words, or by the vectors that are there.
+            Err(MemoryError::Retrieve(error)) if !matches!(error, RetrieveError::Store(_)) => {
+                let why = failure::in_a_line(&error.into());
+                unindexed.get_or_insert(Notice::NotEmbedded { why });
+            }
+            Err(error) => return Err(error.into()),
+        }
         bar.finish();
     }
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
@@ -213,6 +228,11 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         (true, question) => conversation.aside(question, &options).await?,
         (false, question) => conversation.prompt(question, &options).await?,
     };
+    if let Some(notice) = unindexed
+        && !context.notices.iter().any(|notice| matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. }))
+    {
+        context.notices.push(notice);
+    }
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if args.messages {
@@ -240,7 +260,11 @@ fn as_of(text: &str) -> Result<AsOf, String> {
     }
     match text.parse::<u64>() {
         Ok(number) => NodeId::new(number).map(AsOf::Node).ok_or_else(|| "nodes are numbered from 1".to_owned()),
-        Err(_) => text.parse::<Timestamp>().map(AsOf::Time).map_err(|error| format!("{error}, a node, or vN")),
+        Err(_) => match until(text) {
+            // That is the first instant after it.
+            Ok(end) => Ok(AsOf::Time(Timestamp::from_millis(end.as_millis() - 1))),
+            Err(error) => Err(format!("{error}, a node, or vN")),
+        },
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) fn heading(node: &Node) -> String {
     let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
     let pinned = if node.pinned { ", pinned" } else { "" };
     let model = node.message.model().map(|model| format!(" ({model})")).unwrap_or_default();
-    format!("{}: {}{model}, {at}{pinned}", node.id, node.message.speaker_or_role())
+    format!("{}: {}{model}, {at}{pinned}", node.id, node.message.voice())
 }
 
 pub(super) fn to_json(id: &ConversationId, details: &NodeDetails) -> Value {
@@ -32,7 +32,7 @@ pub(super) fn to_json(id: &ConversationId, details: &NodeDetails) -> Value {
         "topics": node.topics,
         "relates_to": relates_to.map(|to| json!({"node": to.to.get(), "kind": show::relation(to.kind)})),
         "pinned": node.pinned,
-        "speaker": node.message.speaker_or_role(),
+        "speaker": node.message.voice(),
         "model": node.message.model(),
         "components": components(details),
         "attachments": attachments,

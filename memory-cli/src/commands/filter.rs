@@ -77,7 +77,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
 }
 
 /// The first instant after a time, or after a day.
-fn until(text: &str) -> Result<Timestamp, String> {
+pub(super) fn until(text: &str) -> Result<Timestamp, String> {
     let at: Timestamp = since(text)?;
     let is_day = !text.contains(['T', 't', ' ', ':']);
     Ok(Timestamp::from_millis(at.as_millis().saturating_add(if is_day { DAY } else { 1 })))

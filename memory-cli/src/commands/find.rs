@@ -14,7 +14,7 @@ use crate::{
     globals::Globals,
     news::{self, News},
     open,
-    output::{Line, Output},
+    output::{Line, Output, grouped},
 };
 
 /// Finds text by a regular expression.
@@ -96,12 +96,22 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             if matches.peek().is_none() {
                 output.line(&format!("{}{}- {}", prefix(conversation, "-"), node.id, around::beginning(node)))?;
             }
-            matches.try_for_each(|one| print(output, &prefix(conversation, ":"), one))?;
+            let said = |one: &Match| {
+                format!("{}{}:{}: {}: ", prefix(conversation, ":"), one.node, one.line, node.message.voice())
+            };
+            matches.try_for_each(|one| mark(output, &said(one), one))?;
         }
     }
     news::print(output, &news);
+    let count = found.matches.len();
+    let matches = if count == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(count as u64)) };
+    let searched = match found.scanned {
+        0 if found.more => String::new(),
+        1 => "; 1 message was searched to its end".to_owned(),
+        scanned => format!("; {} messages were searched to their end", grouped(scanned)),
+    };
     let more = if found.more { "; there are more: raise --limit" } else { "" };
-    output.note(&format!("{} matches in {} messages{more}", found.matches.len(), found.scanned));
+    output.note(&format!("{matches}{searched}{more}"));
     Ok(())
 }
 
@@ -140,7 +150,12 @@ async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<
 }
 
 fn print(output: Output, prefix: &str, one: &Match) -> std::io::Result<()> {
-    let line = Line::default().plain(&format!("{prefix}{}:{}: {}", one.node, one.line, one.before));
+    mark(output, &format!("{prefix}{}:{}: ", one.node, one.line), one)
+}
+
+/// Prints the line of a match after these words.
+fn mark(output: Output, before: &str, one: &Match) -> std::io::Result<()> {
+    let line = Line::default().plain(&format!("{before}{}", one.before));
     output.marked(&line.highlighted(&one.matched).plain(&one.after))
 }
 

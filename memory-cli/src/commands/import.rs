@@ -41,7 +41,7 @@ const BATCH_BYTES: usize = 4 << 20;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The format of the files: `memory` as `memory export` writes it, which is recognized without this flag; `jsonl` a
-    /// message a line; `eval` a conversation a line
+    /// message a line, its time as RFC 3339 or in milliseconds since 1970; `eval` a conversation a line
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// The files, or - for standard input; with `eval` also directories that hold a conversations.jsonl
@@ -177,7 +177,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     runtime.log.check_place()?;
-    print(globals.output, &all, &restored)
+    let news = all.iter_mut().map(|one| &mut one.news).chain(restored.iter_mut().map(|one| &mut one.news));
+    news.for_each(|news| globals.keep(news));
+    print(globals.output, &all, &restored, embed)
 }
 
 /// Refuses a name that no new conversation may have before anything is appended to the others.
@@ -332,7 +334,7 @@ impl Times {
     }
 }
 
-fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Result<()> {
+fn print(output: Output, all: &[Imported], restored: &[Restored], embed: bool) -> anyhow::Result<()> {
     let mut news: Vec<_> = all.iter().flat_map(|imported| imported.news.clone()).collect();
     news.extend(restored.iter().flat_map(|restored| restored.news.clone()));
     news.dedup();
@@ -384,11 +386,7 @@ fn print(output: Output, all: &[Imported], restored: &[Restored]) -> anyhow::Res
         let rate = (read as f64 / time.as_secs_f64().max(1e-9)) as u64;
         grouped(rate)
     };
-    output.note(&format!(
-        "{} messages read, {}/s without embedding, {}/s with it",
-        grouped(read as u64),
-        rate(without),
-        rate(with)
-    ));
+    let with = if embed { format!(", {}/s with it", rate(with)) } else { String::new() };
+    output.note(&format!("{} messages read, {}/s without embedding{with}", grouped(read as u64), rate(without)));
     Ok(())
 }

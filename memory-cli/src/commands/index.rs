@@ -1,6 +1,7 @@
 //! `memory index`: brings the caches of recall up to the last message.
 
 use clap::Args as ClapArgs;
+use memory_core::Notice;
 use serde_json::json;
 
 use super::resolve;
@@ -26,15 +27,26 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         bar.finish();
         all.push((id, report));
     }
+    let refused = all.iter().flat_map(|(_, report)| &report.notices).find_map(|notice| match notice {
+        Notice::NotEmbedded { why } => Some(why.clone()),
+        _ => None,
+    });
     let mut news = news::of(all.iter().flat_map(|(_, report)| report.notices.clone()));
     news.dedup();
+    globals.keep(&mut news);
     if output.json {
         let rows: Vec<_> =
             all.iter().map(|(id, report)| json!({"conversation": id.as_str(), "embedded": report.embedded})).collect();
         let (notices, codes) = (news::sentences(&news), news::codes(&news));
-        return Ok(output.value(&json!({"conversations": rows, "notices": notices, "notice_codes": codes}))?);
+        output.value(&json!({"conversations": rows, "notices": notices, "notice_codes": codes}))?;
+    } else {
+        news::print(output, &news);
+        let rows = all.iter().map(|(id, report)| [id.to_string(), grouped(report.embedded)]);
+        output.table(["conversation", "messages embedded"], rows)?;
     }
-    news::print(output, &news);
-    let rows = all.iter().map(|(id, report)| [id.to_string(), grouped(report.embedded)]);
-    Ok(output.table(["conversation", "messages embedded"], rows)?)
+    match refused {
+        // A script must not take it for done.
+        Some(why) => Err(anyhow::anyhow!("not all messages were embedded: {why}")),
+        None => Ok(()),
+    }
 }

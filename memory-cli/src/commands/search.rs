@@ -1,6 +1,6 @@
 //! `memory search`: finds the messages that answer a question best.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use clap::Args as ClapArgs;
 use memory_core::{
@@ -31,9 +31,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     conversations: resolve::SeveralOrAll,
     /// The most hits
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    limit: usize,
-    /// The least probability that a hit bears on the question, from 0 to 1
+    #[arg(long, value_name = "N", default_value = "10")]
+    limit: NonZeroUsize,
+    /// The least relevance of a hit, from 0 to 1: near the probability that it bears on the question in conversations of
+    /// hundreds of messages, too high in those of a few
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     min_relevance: f32,
     /// Messages shown before and after each hit, at most 20
@@ -52,7 +53,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let scope = Scope::only(args.conversations.ids(&runtime).await?);
     let query = Query::new(&args.question, scope)
         .filter(args.filter.filter()?)
-        .limit(args.limit)
+        .limit(args.limit.get())
         .min_relevance(args.min_relevance);
     let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);
@@ -171,7 +172,7 @@ fn shown(line: Line, node: &Node, question: &str) -> Line {
     let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
     let part = |part| text.get(part).unwrap_or_default();
     let dots = |is_cut| if is_cut { "…" } else { "" };
-    let mut line = line.plain(&format!("{}: {}", node.message.speaker_or_role(), dots(range.start > 0)));
+    let mut line = line.plain(&format!("{}: {}", node.message.voice(), dots(range.start > 0)));
     let mut from = range.start;
     for word in highlights {
         line = line.plain(&single_spaced(part(from..word.start))).highlighted(part(word.clone()));
@@ -198,7 +199,7 @@ fn to_json(WithNeighbours { hit, before, after }: &WithNeighbours, question: &st
         "relevance": hit.relevance.map(decimal),
         "scale": hit.score.scale.as_str(),
         "signals": signals,
-        "speaker": node.message.speaker_or_role(),
+        "speaker": node.message.voice(),
         "at": known(node.at),
         "text": text,
         "excerpt": {"start": range.start, "end": range.end, "text": shown},

@@ -15,6 +15,9 @@ use super::{
 /// Members of a line that are not the message's own.
 const BESIDE: [&str; 5] = ["id", "at", "timestamp", "session", "name"];
 
+/// Numbers that are taken for seconds: those of 1973 to 2286, which as milliseconds are days of early 1970.
+const SECONDS: std::ops::Range<i64> = 100_000_000..10_000_000_000;
+
 /// A message of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadMessage {
@@ -165,6 +168,9 @@ fn time(at: &str, message: &mut Message) -> Result<Timestamp, String> {
         return Err("at: expected a time as text or milliseconds since 1970".to_owned());
     }
     let millis = at.parse().map_err(|_| "at: expected whole milliseconds since 1970")?;
+    if SECONDS.contains(&millis) {
+        return Err(format!("at: {millis} milliseconds are a day of early 1970; of seconds, write {millis}000"));
+    }
     Ok(Timestamp::from_millis(millis))
 }
 

@@ -119,3 +119,52 @@ fn a_context_of_one_owner_shows_nothing_of_another() {
         assert!(refused.contains("no conversation `his`") && !refused.contains("ben"), "{refused}");
     }
 }
+
+#[test]
+fn a_conversation_that_just_fits_leaves_room_for_the_answer_of_another() {
+    let store = three(None);
+    let full = store.json(&["context", "-c", "talk", "--no-record", "--budget", "100000", "Which quay has the ferry?"]);
+    let tokens = full["tokens"].as_u64().unwrap();
+    for beside in [0, 1, 20, 60, 200] {
+        let budget = (tokens + beside).to_string();
+        let args = [
+            "context",
+            "-c",
+            "talk",
+            "--no-record",
+            "--scope",
+            "all",
+            "--budget",
+            &budget,
+            "Which quay has the ferry?",
+        ];
+        let shown = store.json(&args);
+        assert!(shown["text"].as_str().unwrap().contains("The ferry leaves from quay 31."), "{budget}: {shown}");
+        assert!(shown["tokens"].as_u64().unwrap() <= tokens + beside);
+    }
+    // Alone it is still shown word for word.
+    let alone = store.json(&[
+        "context",
+        "-c",
+        "talk",
+        "--no-record",
+        "--budget",
+        &(tokens + 64).to_string(),
+        "Which quay has the ferry?",
+    ]);
+    assert_eq!(alone["text"], full["text"]);
+}
+
+#[test]
+fn what_another_conversation_says_and_has_no_room_is_told() {
+    let store = three(None);
+    let long = said(1, &format!("The ferry leaves from quay 31. {}", "It is a long way to the quay. ".repeat(200)));
+    let file = store.file("long.jsonl", &long);
+    let ends = store.file("talk.jsonl", &support::messages(12));
+    store.succeed(&["import", "--format", "jsonl", &file]);
+    store.succeed(&["import", "--format", "jsonl", "-c", "mine", &ends]);
+    let args =
+        ["context", "-c", "mine", "--no-record", "--scope", "long", "--budget", "700", "Which quay has the ferry?"];
+    let shown = store.json(&args);
+    assert!(shown["notice_codes"].as_array().unwrap().contains(&"best-hit-over-tokens".into()), "{shown}");
+}

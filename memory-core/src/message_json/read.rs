@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
+use base64::{Engine, prelude::BASE64_STANDARD};
+
 use super::{
     InvalidMessage, OtherMembers,
     value::{Members, Raw},
@@ -28,14 +30,16 @@ fn not_an_object(json: Raw<'_>, at: &str) -> InvalidMessage {
 /// A message, and its members that are named `beside`.
 pub(super) fn message(json: Raw<'_>, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
     let members = json.members().ok_or_else(|| not_an_object(json, "message"))?;
-    let (others, members) = members.into_iter().partition(|(name, _)| beside.contains(&name.as_ref()));
+    let says_nothing = |name: &str, value: &Raw<'_>| json.foreign && value.is_null() && !MEMBERS.contains(&name);
+    let (others, members): (Vec<_>, Vec<_>) =
+        members.into_iter().partition(|(name, _)| beside.contains(&name.as_ref()));
+    let members = members.into_iter().filter(|(name, value)| !says_nothing(name, value)).collect();
     let members = Object { members, exact: json.exact };
     if let Some(unknown) = members.beyond(&MEMBERS) {
         let known: Vec<_> = MEMBERS.iter().chain(beside).copied().collect();
         let why = format!("a message has no such member, only {}", known.join(", "));
         return Err(invalid(unknown, why));
     }
-    let others: Vec<(Cow<'_, str>, Raw<'_>)> = others;
     let others = others.into_iter().map(|(name, value)| (name.into_owned(), value.json.to_owned())).collect();
     Ok((members.message()?, others))
 }
@@ -54,6 +58,12 @@ fn blocks(content: Raw<'_>, at: &str, depth: usize) -> Result<Vec<ContentBlock>,
     }
     if !content.exact && content.is_null() {
         return Ok(Vec::new());
+    }
+    if content.is_text() {
+        return Err(invalid(
+            at,
+            "half of a surrogate pair, which is no character: write the character, or leave it out",
+        ));
     }
     let items = content.items().ok_or_else(|| invalid(at, "expected a text or a list of blocks"))?;
     items.into_iter().enumerate().map(|(i, item)| block(item, &format!("{at}[{i}]"), depth)).collect()
@@ -77,11 +87,20 @@ pub(super) fn block(json: Raw<'_>, at: &str, depth: usize) -> Result<ContentBloc
         Some("thinking") => members.thinking(),
         Some("image") => members.only(&["type", "source"]).and_then(|()| members.media()).map(ContentBlock::Image),
         Some("document") => members.document(),
+        Some("image_url") if json.foreign => members.image_url(),
         Some(_) => None,
         None if json.exact => None,
         None => return Err(invalid(format!("{at}.type"), "missing")),
     };
     known.map_or_else(as_it_came, Ok)
+}
+
+/// The picture at an address, or in it; `None` where it is in it and cannot be read.
+fn of_url(url: String) -> Option<Media> {
+    let Some(data) = url.strip_prefix("data:") else { return Some(Media::Url(url)) };
+    let (media_type, data) = data.split_once(";base64,")?;
+    let data = BASE64_STANDARD.decode(data).ok()?.into();
+    (!media_type.is_empty()).then(|| Media::Bytes { media_type: media_type.to_owned(), data })
 }
 
 /// An object. A method returns `None`, which means that it is not a block of the kind, where a member is missing or
@@ -194,6 +213,18 @@ impl<'a> Object<'a> {
         self.only(&["type", "thinking", "signature"])?;
         let signature = self.optional("signature")?;
         Some(ContentBlock::Reasoning { text: self.string("thinking")?, signature })
+    }
+
+    /// A picture of OpenAI's Chat Completions API. How closely it is to be looked at has no place in an image, so that it
+    /// stays as it came where that is stated.
+    fn image_url(&self) -> Option<ContentBlock> {
+        self.only(&["type", "image_url"])?;
+        let image = self.get("image_url")?;
+        let image = Object { members: image.members()?, exact: image.exact };
+        image.only(&["url", "detail"])?;
+        let is_usual = image.given("detail").is_none_or(|detail| detail.text().as_deref() == Some("auto"));
+        let url = image.string("url").filter(|_| is_usual)?;
+        Some(ContentBlock::Image(of_url(url)?))
     }
 
     fn document(&self) -> Option<ContentBlock> {

@@ -20,12 +20,19 @@ pub(super) struct Raw<'a> {
     pub(super) json: &'a RawValue,
     /// Whether reading must restore exactly what [`message_to_raw_json`](super::message_to_raw_json) wrote.
     pub(super) exact: bool,
+    /// Whether blocks in the shapes of other interfaces are read as ours.
+    pub(super) foreign: bool,
 }
 
 impl<'a> Raw<'a> {
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         self.begins_with('"')?;
         self.read().map(|Text(text)| text)
+    }
+
+    /// Whether it is a text, though perhaps none that can be read.
+    pub(super) fn is_text(self) -> bool {
+        self.begins_with('"').is_some()
     }
 
     pub(super) fn flag(self) -> Option<bool> {

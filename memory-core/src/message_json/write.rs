@@ -124,7 +124,9 @@ impl Serialize for Block<'_> {
             ContentBlock::Unknown(json) if spelling == Spelling::Exact => {
                 let is_read_as_it_is = || {
                     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
-                    read::block(Raw { json: raw, exact: true }, "content", 0).ok().filter(|read| read == block)
+                    read::block(Raw { json: raw, exact: true, foreign: false }, "content", 0)
+                        .ok()
+                        .filter(|read| read == block)
                 };
                 if breaks_line(json) || is_read_as_it_is().is_none() {
                     return write_quoted(json, serializer);

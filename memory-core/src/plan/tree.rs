@@ -33,6 +33,8 @@ pub struct Tree {
     leaves: Chunks<Option<SummaryId>>,
     /// The summaries in order of their numbers.
     places: Chunks<Place>,
+    /// How many numbers are taken, those of summaries that cannot be read included.
+    numbered: usize,
     /// Summaries without a parent, by the first node they cover.
     roots: BTreeMap<NodeId, SummaryId>,
     /// Nodes that no summary covers.
@@ -145,10 +147,15 @@ impl Tree {
     }
 
     /// The index of the number that the next summary gets. Numbering continues after the last, even if earlier ones
-    /// were lost.
+    /// were lost, or the last.
     #[must_use]
     pub fn next_summary(&self) -> usize {
-        self.places.last().map_or(0, |last| last.summary.id.index() + 1)
+        self.places.last().map_or(0, |last| last.summary.id.index() + 1).max(self.numbered)
+    }
+
+    /// Takes note that summaries up to this number were recorded, though the last of them may not be readable.
+    pub fn reserve_numbers(&mut self, last: u64) {
+        self.numbered = self.numbered.max(usize::try_from(last).unwrap_or(usize::MAX));
     }
 
     /// A summary. If it was superseded, its tokens are those of the words shown in its place.

@@ -41,6 +41,8 @@ pub struct Changes {
     /// The summaries that were recorded and can be read, in order of their numbers. They cover no node that is neither
     /// known nor among `nodes`.
     pub summaries: Vec<SummaryOutline>,
+    /// The number of the last recorded summary, whether it can be read or not; 0 while there is none.
+    pub last_summary: u64,
     /// Where to continue.
     pub revision: Revision,
 }
@@ -49,7 +51,14 @@ impl Changes {
     /// No changes up to `revision`.
     #[must_use]
     pub fn new(revision: Revision) -> Self {
-        Self { is_whole: false, nodes: Vec::new(), revised: Vec::new(), summaries: Vec::new(), revision }
+        Self {
+            is_whole: false,
+            nodes: Vec::new(),
+            revised: Vec::new(),
+            summaries: Vec::new(),
+            last_summary: 0,
+            revision,
+        }
     }
 
     /// All of a conversation as it is now, without a place to continue from.
@@ -69,5 +78,6 @@ impl Changes {
         nodes: Vec<NodeOutline>,
         revised: Vec<(NodeId, NodeOutline)>,
         summaries: Vec<SummaryOutline>,
+        const last_summary: u64,
     }
 }

@@ -119,6 +119,9 @@ pub struct ViewRequest<'a> {
     pub recalls: bool,
     /// Tokens that the question adds, at most.
     pub question_tokens: u32,
+    /// Tokens to leave for what is recalled from other conversations, also by a history that fits word for word. What
+    /// does not fit beside them is shown in the history's share.
+    pub elsewhere_tokens: u32,
     /// The most tokens of a tool result; a longer one is shown by its head and tail.
     pub longest_result: Option<u32>,
     /// Whether what is due is done first. `false` where a worker in the background does it.
@@ -142,6 +145,7 @@ impl<'a> ViewRequest<'a> {
             history_share: 1.0,
             recalls: false,
             question_tokens: 0,
+            elsewhere_tokens: 0,
             longest_result: None,
             manages: true,
             tokens_of,
@@ -153,6 +157,7 @@ impl<'a> ViewRequest<'a> {
         const history_share: f32,
         const recalls: bool,
         const question_tokens: u32,
+        const elsewhere_tokens: u32,
         const longest_result: Option<u32>,
         const manages: bool,
     }

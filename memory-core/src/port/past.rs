@@ -43,7 +43,8 @@ impl PastStore {
         let summaries = past.summaries(id).await?.last().map_or(0, |summary| summary.id.get());
         let views = past.views(id, ViewId::FIRST, views).await?.last().map_or(0, |view| view.id.get());
         let tokens = outline.iter().map(|node| u64::from(node.tokens)).sum();
-        let last_at = outline.last().map(|node| node.at);
+        let mut times = outline.iter().rev().map(|node| node.at);
+        let last_at = times.clone().find(|at| at.is_known()).or_else(|| times.next());
         past.state = past.state.summaries(summaries).views(views).last_at(last_at).tokens(tokens);
         Ok(past)
     }

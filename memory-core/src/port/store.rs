@@ -101,7 +101,7 @@ pub struct ConversationState {
     pub views: u64,
     /// When the first message was said; `None` while it is empty.
     pub first_at: Option<Timestamp>,
-    /// When the last message was said.
+    /// When the last message was said, or the last before it whose time is known.
     pub last_at: Option<Timestamp>,
     /// Sum of the messages' tokens.
     pub tokens: u64,

@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
-use super::{HistoryProof, MessageProof, Proof, TreeHead};
+use super::{HistoryProof, MessageProof, Proof, TreeHead, once::Once};
 use crate::{
     ConversationId, Hash, Message, NodeId, Salt, Timestamp, canonical_bytes, message_from_canonical, message_from_json,
     message_to_json,
@@ -59,6 +59,11 @@ impl Proof {
         if bytes.len() > Self::MAX_BYTES {
             return Err(InvalidProof::TooLong { bytes: bytes.len() });
         }
+        // A reader that takes the first of two members would see another proof than this one.
+        serde_json::from_slice::<Once>(bytes).map_err(|error| match error.is_data() {
+            true => InvalidProof::Member { at: "proof".to_owned(), why: short(&error.to_string()) },
+            false => InvalidProof::NotJson(error),
+        })?;
         let value: Value = serde_json::from_slice(bytes).map_err(InvalidProof::NotJson)?;
         let members = Members::of(None, &value)?;
         match members.number("format")? {

@@ -141,6 +141,21 @@ fn no_proof_is_made_of_what_is_not_there_or_was_changed() {
 }
 
 #[test]
+fn a_member_given_twice_is_refused_at_any_depth() {
+    let whole = Proof::from(proof_of(Message::user("hi"), Timestamp::default(), 3, 6)).to_json().to_string();
+    assert!(Proof::parse(whole.as_bytes()).is_ok());
+    let check = |from: &str, to: &str, name: &str| {
+        assert!(whole.contains(from), "{whole}");
+        let error = Proof::parse(whole.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{name}` is given twice")), "{error}");
+    };
+    check("\"format\":1", "\"format\":1,\"format\":1", "format");
+    check("\"content\":", "\"content\":\"last\",\"content\":", "content");
+    check("\"content\":", "\"content\":\"last\",\"\\u0063ontent\":", "content");
+    check("\"message\":", "\"message\":{},\"message\":", "message");
+}
+
+#[test]
 fn errors_name_the_member() {
     let whole = Proof::from(proof_of(Message::user("hi"), Timestamp::default(), 1, 3)).to_json();
     let grown = Proof::from(history(3, 7)).to_json();

@@ -60,7 +60,7 @@ impl Conversation {
             summaries: self.summaries.len() as u64,
             views: self.views.last().map_or(0, |last| last.id.get()),
             first_at: self.nodes.first().map(|node| node.at),
-            last_at: self.nodes.last().map(|node| node.at),
+            last_at: self.last_time(),
             tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
             title: self.title.clone(),
             tags: self.tags.clone(),
@@ -110,6 +110,11 @@ impl Conversation {
         self.nodes.iter().map(outline).collect()
     }
 
+    fn last_time(&self) -> Option<Timestamp> {
+        let mut times = self.nodes.iter().rev().map(|node| node.at);
+        times.clone().find(|at| at.is_known()).or_else(|| times.next())
+    }
+
     fn changes(&self, since: Revision) -> Changes {
         let is_whole = since.epoch != self.epoch;
         let since = if is_whole { Revision::default() } else { since };
@@ -123,6 +128,7 @@ impl Conversation {
             nodes: new.to_vec(),
             revised: revised.iter().filter_map(|node| Some((*node, *known.get(node.index())?))).collect(),
             summaries: summaries.map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect(),
+            last_summary: self.last_summary() as u64,
             revision: Revision {
                 epoch: self.epoch,
                 nodes: outlines.len() as u64,

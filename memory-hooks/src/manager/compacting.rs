@@ -15,6 +15,15 @@ use crate::{Compacted, CompactionFailed, CompactionStarted, MemoryError, ports::
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
 
+/// What a compaction did.
+pub(crate) struct Outcome {
+    pub(crate) report: CompactionReport,
+    /// The conversation with the summaries, the unrecorded ones included.
+    pub(crate) snapshot: Snapshot,
+    /// Why the store did not take them, unless it is for reading alone or damaged.
+    pub(crate) refused: Option<StoreError>,
+}
+
 /// Performs the compaction that is due. Returns the conversation as it is then.
 ///
 /// Summaries that would not lower the token count are not recorded: they are left until more messages have come.
@@ -24,7 +33,7 @@ pub(crate) async fn compact(
     ports: &Ports,
     conversation: &ConversationId,
     progress: &dyn Progress,
-) -> Result<(CompactionReport, Snapshot), MemoryError> {
+) -> Result<Outcome, MemoryError> {
     let mut manager = Compacting::begin(ports, conversation).await?;
     let next = |tree: &Tree| {
         let mut plan = ports.strategy.due(tree);
@@ -68,7 +77,7 @@ pub(crate) async fn shrink(
     conversation: &ConversationId,
     budget: u32,
     scope: ShrinkScope,
-) -> Result<(CompactionReport, Snapshot), MemoryError> {
+) -> Result<Outcome, MemoryError> {
     // A view that does not fit cannot wait for a running compaction. That one then finds its work done.
     let _turn = ports.compacting.take(conversation);
     let mut manager = Compacting::begin(ports, conversation).await?;
@@ -91,6 +100,7 @@ struct Compacting<'a> {
     report: CompactionReport,
     /// Whether the hooks know of it.
     is_started: bool,
+    refused: Option<StoreError>,
 }
 
 impl<'a> Compacting<'a> {
@@ -109,6 +119,7 @@ impl<'a> Compacting<'a> {
             scorer: Patience::default(),
             report,
             is_started: false,
+            refused: None,
         })
     }
 
@@ -214,15 +225,10 @@ impl<'a> Compacting<'a> {
         for events in std::mem::take(&mut self.pending) {
             let expected = events.iter().filter(|event| matches!(event, Event::Summary(_))).count();
             let expected = (self.recorded..self.recorded + expected).map(SummaryId::from_index);
-            let recorded = match self.ports.store.record(self.conversation, events.clone()).await {
-                // A read-only store cannot keep the summaries, so they are used this once. The same holds for a
-                // conversation that may have lost its end.
-                Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => {
-                    self.ahead.unrecorded.extend(numbered(self.recorded, &events));
-                    self.recorded += expected.count();
-                    continue;
-                }
-                recorded => recorded?,
+            let Some(recorded) = self.offer(&events).await else {
+                self.ahead.unrecorded.extend(numbered(self.recorded, &events));
+                self.recorded += expected.count();
+                continue;
             };
             let numbers = recorded.iter().filter_map(|recorded| match recorded {
                 Recorded::Summary(id) => Some(*id),
@@ -248,7 +254,27 @@ impl<'a> Compacting<'a> {
         Ok(())
     }
 
-    async fn finish(mut self) -> Result<(CompactionReport, Snapshot), MemoryError> {
+    /// What the store recorded of these events; `None` if it took none, so that the summaries are used this once: they
+    /// are made for a view, and a view that is not kept is better than none. After one refusal nothing more is offered,
+    /// since it may refer to what was refused.
+    async fn offer(&mut self, events: &[Event]) -> Option<Vec<Recorded>> {
+        if !self.ahead.unrecorded.is_empty() {
+            return None;
+        }
+        match self.ports.store.record(self.conversation, events.to_vec()).await {
+            Ok(recorded) => Some(recorded),
+            // What it is for reading alone is known, and damage is told of what is read.
+            Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => None,
+            Err(error) => {
+                let error = MemoryError::from(error);
+                self.announce_failure(&error).await;
+                self.refused = if let MemoryError::Store(error) = error { Some(error) } else { None };
+                None
+            }
+        }
+    }
+
+    async fn finish(mut self) -> Result<Outcome, MemoryError> {
         if !self.pending.is_empty() {
             let after = self.ports.strategy.smallest(&self.ahead.tree);
             self.announce_failure(&MemoryError::NoProgress { before: self.report.tokens_after, after }).await;
@@ -257,7 +283,7 @@ impl<'a> Compacting<'a> {
             }
         }
         self.announce().await;
-        Ok((self.report, self.ahead))
+        Ok(Outcome { report: self.report, snapshot: self.ahead, refused: self.refused })
     }
 
     /// Reports to the hooks what was recorded, if anything.

@@ -1,14 +1,14 @@
 //! A view of the summary tree: a cut through it that fits its share of a budget.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, error::Error};
 
 use memory_core::{
-    Losses, ManagedView, Node, NodeId, NodeRange, Notice, PlanRequest, Query, Scope, ShrinkScope, Summary, SummaryId,
-    ViewBody, ViewPiece, ViewRequest,
+    Losses, ManagedView, Node, NodeId, NodeRange, Notice, PlanRequest, Query, Scope, ShrinkScope, StoreError, Summary,
+    SummaryId, ViewBody, ViewPiece, ViewRequest,
     plan::{Cut, CutPiece, PlanError},
 };
 
-use super::compacting;
+use super::compacting::{self, Outcome};
 use crate::{
     MemoryError, PromptOptions,
     ports::Ports,
@@ -105,7 +105,8 @@ impl History<'_> {
     /// The same beside a question of so many tokens.
     async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
         let options = PromptOptions::new(self.request.budget).history_share(self.request.history_share);
-        if let Some(whole) = self.everything(self.request.budget.saturating_sub(question)).await? {
+        let beside = question.saturating_add(self.request.elsewhere_tokens);
+        if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
             return Ok(whole);
         }
         let stands = !standing::lines(self.ports, self.request.conversation, &self.snapshot).await?.is_empty();
@@ -166,7 +167,10 @@ impl History<'_> {
             let before = self.snapshot.tree.summaries();
             let target = target.saturating_add(self.hidden);
             match compacting::shrink(self.ports, self.request.conversation, target, scope).await {
-                Ok((_, snapshot)) => self.snapshot = snapshot,
+                Ok(Outcome { snapshot, refused, .. }) => {
+                    self.snapshot = snapshot;
+                    self.note(refused);
+                }
                 Err(error) => {
                     self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
                     self.shorten_last_turn();
@@ -177,6 +181,12 @@ impl History<'_> {
             may_shrink = self.snapshot.tree.summaries() > before;
             self.shorten_last_turn();
         }
+    }
+
+    /// Notes once why summaries were not recorded.
+    fn note(&mut self, refused: Option<StoreError>) {
+        let notice = refused.map(|error| failed(&error));
+        self.notices.extend(notice.filter(|notice| !self.notices.contains(notice)));
     }
 
     /// Whether the last turn is shown word for word.
@@ -350,7 +360,7 @@ fn piece(part: Part) -> Option<ViewPiece> {
     Some(ViewPiece::new(body, part.reason))
 }
 
-pub(super) fn failed(error: &MemoryError) -> Notice {
+pub(super) fn failed(error: &dyn Error) -> Notice {
     Notice::CompactionFailed { why: error.to_string() }
 }
 

@@ -7,7 +7,10 @@ use memory_core::{
     Notice, Progress, ReduceCause, ShrinkScope, ViewRequest, WrittenBy,
 };
 
-use super::{compacting, history};
+use super::{
+    compacting::{self, Outcome},
+    history,
+};
 use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
 /// The manager whose decisions are those of the memory's [`ContextStrategy`](memory_core::ContextStrategy).
@@ -32,8 +35,9 @@ impl TreeManager {
         }
         // Compaction by the thresholds is best effort: without it the prompt is coarser or a later step fails.
         let (snapshot, notices) = match compacting::compact(ports, request.conversation, &()).await {
-            Ok((report, snapshot)) => {
-                (snapshot, report.is_left_to_another.then_some(Notice::CompactionElsewhere).into_iter().collect())
+            Ok(Outcome { report, snapshot, refused }) => {
+                let elsewhere = report.is_left_to_another.then_some(Notice::CompactionElsewhere);
+                (snapshot, elsewhere.into_iter().chain(refused.map(|error| history::failed(&error))).collect())
             }
             Err(error) => (Snapshot::read(ports, request.conversation).await?, vec![history::failed(&error)]),
         };
@@ -57,7 +61,8 @@ impl ConversationManager for TreeManager {
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
         Box::pin(async move {
             let compacted = compacting::compact(&self.ports, conversation, progress).await;
-            Ok(compacted.map_err(|error| self.error(error))?.0)
+            let Outcome { report, refused, .. } = compacted.map_err(|error| self.error(error))?;
+            refused.map_or(Ok(report), |error| Err(error.into()))
         })
     }
 
@@ -74,7 +79,7 @@ impl ConversationManager for TreeManager {
         Box::pin(async move {
             let shrunk = compacting::shrink(&self.ports, conversation, tokens, ShrinkScope::All).await;
             let report = match shrunk {
-                Ok((report, _)) => report,
+                Ok(Outcome { report, .. }) => report,
                 // The failure was announced to the hooks.
                 Err(error) if cause.is_none() => {
                     tracing::debug!(%conversation, %error, "not reduced");

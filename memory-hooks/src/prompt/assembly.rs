@@ -65,6 +65,7 @@ pub(crate) async fn assemble(
         .history_share(options.history_share)
         .recalls(parts.retriever.is_some())
         .question_tokens(question_tokens(&tail, &[]))
+        .elsewhere_tokens(parts.retriever.as_ref().map_or(0, |_| options.elsewhere_tokens()))
         .longest_result(longest_result)
         .manages(manages);
     let view = parts.manager.view(&asked).await?;

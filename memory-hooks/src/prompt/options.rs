@@ -24,7 +24,9 @@ pub struct PromptOptions {
     /// share is to 1. At 1, the default, every question gets all. The history never depends on the question.
     pub least_share: f32,
     /// Conversations to recall from beside this one; none by default. What they say stands under headings of their own. If
-    /// this one is an owner's, they must be the same owner's. The history does not depend on them.
+    /// this one is an owner's, they must be the same owner's. Where there are others, a quarter of the budget is kept for
+    /// recall; a conversation that fits only without it is not shown word for word as a whole. Otherwise the history does
+    /// not depend on them.
     pub scope: Conversations,
     /// Whether recall also looks in earlier conversations that the question mentions by their title or time, at most
     /// three, with a [`Notice::MentionFollowed`](memory_core::Notice::MentionFollowed) for each. Off by default, since
@@ -107,6 +109,11 @@ impl PromptOptions {
         Self { scope, ..self.clone() }
     }
 
+    /// Tokens that are kept for what other conversations in the scope say, even where this one fits word for word.
+    pub(crate) fn elsewhere_tokens(&self) -> u32 {
+        if self.reaches_others() { share_of(self.budget, ELSEWHERE) } else { 0 }
+    }
+
     /// The same options for a text that leaves room for `tokens` beside it.
     pub(crate) fn without(&self, tokens: u32) -> Self {
         Self { budget: self.budget.saturating_sub(tokens), ..self.clone() }
@@ -145,6 +152,8 @@ const OLDER: f32 = 0.15;
 
 /// The share of a budget that standing lines take from the history's; a larger share of theirs is recall's.
 const STANDING: f32 = 0.05;
+/// The share of a budget that is left to recall by a conversation that fits word for word, where others are recalled from.
+const ELSEWHERE: f32 = 0.25;
 
 /// A share of a budget.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]

@@ -88,7 +88,8 @@ pub struct Piece {
     pub summary: Option<SummaryId>,
     /// For a standing line, the bytes of the message's text that it shows.
     pub excerpt: Option<Range<usize>>,
-    /// The name or role of who speaks, as it is shown; `None` for summaries, which name their speakers in their text, for
+    /// The name or role of who speaks, as it is shown, but `tool` where a user's message holds only results of tools; `None`
+    /// for summaries, which name their speakers in their text, for
     /// the question and for lost messages.
     pub speaker: Option<String>,
     /// When the first and the last of its messages were said; `None` where that is unknown, and for the question.

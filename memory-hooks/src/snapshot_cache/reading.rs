@@ -26,6 +26,7 @@ impl Snapshot {
         changes.revised.into_iter().for_each(|(node, outline)| snapshot.tree.revise(node, outline));
         changes.nodes.into_iter().for_each(|node| snapshot.tree.append(node));
         changes.summaries.into_iter().for_each(|summary| snapshot.tree.add(summary));
+        snapshot.tree.reserve_numbers(changes.last_summary);
         if snapshot.tree.kept_out_count() != kept_out {
             let kept_out = snapshot.tree.kept_out();
             snapshot.redactor = Arc::new(redactor(ports, conversation, kept_out, Secrets::All).await?);

@@ -25,9 +25,9 @@ pub(crate) struct Traits {
     pub(crate) session: u32,
     /// Its speaker, as a number of [`NodeTable::speakers`]; 0 if unnamed.
     pub(crate) speaker: u32,
-    /// Its role; `None` if the message could not be read.
+    /// Who speaks, by [`Message::said_as`]; `None` if the message could not be read.
     pub(crate) role: Option<Role>,
-    /// Whether its role is the user's.
+    /// Whether that is the user.
     pub(crate) by_user: bool,
     /// Whether it ends with a question mark.
     pub(crate) is_question: bool,
@@ -151,13 +151,14 @@ impl NodeTable {
             self.add_session(named.map(Into::into));
         }
         let speaker = self.speaker(&node.message);
-        let by_user = node.message.role == Role::User;
+        let role = node.message.said_as();
+        let by_user = role == Role::User;
         let wishes = if by_user { Wishes::of(&text) } else { Wishes::default() };
         self.traits.push(Traits {
             at: node.at,
             session: u32::try_from(self.sessions.len().saturating_sub(1)).unwrap_or(u32::MAX),
             speaker,
-            role: Some(node.message.role),
+            role: Some(role),
             by_user,
             is_question: text.trim_end().ends_with(['?', '？']),
             tells_time: terms.counts.iter().any(|(term, _)| is_of_time(term)),

@@ -14,7 +14,7 @@ use super::{
 
 /// The version of the bytes, of the analyzer and of the node table. It is raised whenever one of them changes, so that
 /// older blocks are rebuilt.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// Bytes of the three counts at the beginning: runs, nodes, terms.
 const COUNTS: usize = 12;

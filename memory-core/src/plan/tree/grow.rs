@@ -15,6 +15,7 @@ impl Tree {
         let mut tree = Self::new(ViewPolicy::default());
         all.nodes.into_iter().for_each(|node| tree.append(node));
         all.summaries.into_iter().for_each(|summary| tree.add(summary));
+        tree.reserve_numbers(all.last_summary);
         tree
     }
 

@@ -107,7 +107,9 @@ impl Assembly<'_> {
     ) -> Result<Recall, MemoryError> {
         let all = NodeRange::first_n(self.nodes);
         let has_more = shown != all.as_slice() || self.scope.is_some();
-        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| room > 0 && has_more) else {
+        // Where others are recalled from, the answer says what of them has no room.
+        let is_asked = has_more && (room > 0 || self.scope.is_some());
+        let Some(retriever) = self.parts.retriever.as_ref().filter(|_| is_asked) else {
             return Ok(Recall::default());
         };
         let mut request = RecallRequest::new(question, self.conversation, room)

@@ -16,6 +16,10 @@ const CLAUSES: &str = "can could would will do does did is are what how why whic
                        any what's how's let";
 /// Words that begin one only if a subject or a question follows.
 const JOINS: &str = "and so then";
+/// Words between two subjects of one clause.
+const PAIRS: &str = "and or nor plus und oder et ou y o";
+/// Most words of a subject that another is joined to: `Samantha and`, `my wife and`.
+const PAIRED: usize = 4;
 /// Words at the beginning of a question.
 const ASKS: &str = "can could would will do does did is are should what how why which where when who what's how's any";
 /// Words at the beginning of a condition, without which the rest would be too general.
@@ -26,11 +30,12 @@ struct ClauseLexicon {
     joins: KeySet,
     asks: KeySet,
     conditions: KeySet,
+    pairs: KeySet,
 }
 
 static LEXICON: LazyLock<ClauseLexicon> = LazyLock::new(|| {
-    let [clauses, joins, asks, conditions] = [CLAUSES, JOINS, ASKS, CONDITIONS].map(word_keys);
-    ClauseLexicon { clauses, joins, asks, conditions }
+    let [clauses, joins, asks, conditions, pairs] = [CLAUSES, JOINS, ASKS, CONDITIONS, PAIRS].map(word_keys);
+    ClauseLexicon { clauses, joins, asks, conditions, pairs }
 });
 
 /// The byte range of the part around the phrase that begins at the word `at`; `None` in a question.
@@ -52,13 +57,23 @@ pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Rang
     (end > start).then_some(start..end)
 }
 
-/// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's.
+/// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's, or
+/// that of a subject that is joined to it.
 fn begin(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     let is_condition = words.first().is_some_and(|word| LEXICON.conditions.contains(&word.key));
     let separated =
         |word: &Word<'_>| sentence.get(word.at + word.text.len()..).is_some_and(|rest| rest.starts_with([',', ';']));
     let is_separated = words.iter().take(at).any(separated);
-    if at <= LEAD_WORDS && !is_separated || is_condition { 0 } else { at }
+    if at <= LEAD_WORDS && !is_separated || is_condition {
+        return 0;
+    }
+    let is_paired =
+        at.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|word| LEXICON.pairs.contains(&word.key));
+    if !is_paired {
+        return at;
+    }
+    let first = words.iter().take(at).rposition(separated).map_or(0, |last| last + 1);
+    if (2..=PAIRED).contains(&(at - first)) { first } else { at }
 }
 
 /// The end of the part: that of the clause, or of the sentence with its mark.

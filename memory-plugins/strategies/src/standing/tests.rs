@@ -42,6 +42,20 @@ fn a_condition_stays_with_what_depends_on_it() {
 }
 
 #[test]
+fn a_subject_that_is_joined_to_the_phrase_is_not_cut_off() {
+    check(
+        "I actually have something new, Samantha and I have decided to move in together!",
+        StandingKind::Decision,
+        "Samantha and I have decided to move in together!",
+    );
+    check(
+        "Well, it took us weeks, but my wife and I have decided to sell the house.",
+        StandingKind::Decision,
+        "but my wife and I have decided to sell the house.",
+    );
+}
+
+#[test]
 fn a_wish_is_cut_out_of_the_question_that_follows() {
     check(
         "I'm redoing the page and I prefer short lists over long paragraphs, can you help me write one?",

@@ -172,7 +172,7 @@ fn a_model_that_refuses_everything_is_given_up_and_keeps_what_it_has() {
 fn a_model_that_cannot_be_asked_is_asked_once() {
     let setup = Setup::new(unreachable, &["BAD"; 64]);
     let (report, calls) = setup.calls(|setup| setup.catch_up().unwrap());
-    assert_eq!(sentences(&report.notices), ["recall is by words only: hash/64 cannot be asked: no network"]);
+    assert_eq!(sentences(&report.notices), ["new messages are not embedded: hash/64 cannot be asked: no network"]);
     assert_eq!((calls, setup.vectors()), (1, (0, 0)));
 }
 

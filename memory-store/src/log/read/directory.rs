@@ -70,7 +70,7 @@ impl Directory {
     /// Opens a store for reading alone.
     pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
         check(media, path)?;
-        let id = read_format(media, path)?.ok_or_else(|| not_a_store(path, "it holds no file FORMAT"))?;
+        let id = read_format(media, path)?.ok_or_else(|| lacks_format(media, path, "it holds no file FORMAT"))?;
         Ok(Self { path: path.to_owned(), id })
     }
 }
@@ -110,6 +110,15 @@ pub(crate) fn not_a_store(path: &Path, why: &str) -> StoreError {
     StoreError::NotAStore { place: path.into(), why: why.to_owned() }
 }
 
+/// The error for a directory without a `FORMAT` of ours: a store that lost it has segments still.
+fn lacks_format(media: &dyn Media, path: &Path, why: &str) -> StoreError {
+    let is_segment = |name: &String| name.ends_with(".seg");
+    if !media.list(&path.join(LOG)).is_ok_and(|names| names.iter().any(is_segment)) {
+        return not_a_store(path, why);
+    }
+    StoreError::Damaged { place: path.into(), why: format!("{why}, beside a log with segments: run `memory doctor`") }
+}
+
 /// The store's name from `FORMAT`; `None` when there is no such file.
 pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<StoreId>, StoreError> {
     let file = path.join(FORMAT_FILE);
@@ -123,7 +132,7 @@ pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Store
     let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.lines();
     if lines.next() != Some(MAGIC) {
-        return Err(not_a_store(path, "its file FORMAT is that of something else"));
+        return Err(lacks_format(media, path, "its file FORMAT is that of something else"));
     }
     let damaged = |why: &str| StoreError::Damaged { place: Place::from(&file).offset(0), why: why.to_owned() };
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());

@@ -16,6 +16,9 @@ use super::{
 };
 use crate::log::format::{codec::Past, location::Location};
 
+/// Most messages of unknown time that are skipped in the search for the last one with a time.
+const UNTIMED: usize = 1_000;
+
 /// One change that a frame made to its conversation.
 #[derive(Debug)]
 pub(crate) enum Change {
@@ -163,6 +166,13 @@ impl Conversation {
         self.nodes.all_wanted(range)
     }
 
+    /// The time of the last message, or of the last before it whose time is known.
+    fn last_time(&self) -> Option<Timestamp> {
+        let at = |node: u64| Some(self.nodes.outline(NodeId::new(node)?)?.at);
+        let last = at(self.nodes());
+        (1..=self.nodes()).rev().take(UNTIMED).filter_map(at).find(|at| at.is_known()).or(last)
+    }
+
     /// Its overview; `forked_from` is where it was forked from.
     pub(crate) fn state(&self, forked_from: Option<ForkedFrom>) -> ConversationState {
         let at = |node: NodeId| self.nodes.outline(node).map(|outline| outline.at);
@@ -171,7 +181,7 @@ impl Conversation {
             .summaries(self.summaries.len())
             .views(self.views.last().map_or(0, ViewId::get))
             .first_at(at(NodeId::FIRST))
-            .last_at(NodeId::new(self.nodes()).and_then(at))
+            .last_at(self.last_time())
             .tokens(self.nodes.tokens())
             .title(self.title.clone())
             .tags(self.tags.clone())
@@ -195,6 +205,7 @@ impl Conversation {
             .collect();
         let nodes = self.nodes.outlines_behind(since.nodes);
         let changes = Changes::new(revision).is_whole(is_whole).nodes(nodes).revised(revised);
+        let changes = changes.last_summary(self.summaries.last().map_or(0, SummaryId::get));
         (changes, self.summaries.locations(usize::try_from(since.summaries).unwrap_or(usize::MAX)))
     }
 
