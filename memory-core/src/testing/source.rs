@@ -33,7 +33,8 @@ async fn one_conversation(source: &dyn Source, name: &ConversationId, nodes: &[N
     let count = nodes.len() as u64;
     assert_eq!(state.nodes, count, "{name}");
     assert_eq!(state.tokens, nodes.iter().map(|node| u64::from(node.tokens)).sum::<u64>(), "{name}");
-    let ends = (nodes.first().map(|node| node.at), nodes.last().map(|node| node.at));
+    let known = nodes.iter().rfind(|node| node.at.is_known()).or(nodes.last());
+    let ends = (nodes.first().map(|node| node.at), known.map(|node| node.at));
     assert_eq!((state.first_at, state.last_at), ends, "{name}");
     assert!(nodes.iter().enumerate().all(|(index, node)| node.id == NodeId::from_index(index)), "numbered from 1");
     for (first, last) in [(1, count), (1, 1), (2, count + 9), (count, count), (count + 1, count + 2)] {
