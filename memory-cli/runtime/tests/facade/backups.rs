@@ -1,4 +1,5 @@
 //! Backups that are made while a memory is open, also by a process that is killed.
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::{
     env,

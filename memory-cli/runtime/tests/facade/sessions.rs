@@ -1,4 +1,5 @@
 //! Conversations that a program comes back to.
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{
     ListOptions, Mark, MemoryError, Message, NodeRange, Period, PromptOptions,
