@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_new_store_takes_what_can_be_used() {
-        assert_eq!(FIRST, "all-MiniLM-L12-v2", "the documented default");
+        assert!(FIRST.ends_with("all-MiniLM-L12-v2"), "the documented default");
         let full = format!("{FIRST}/fp32");
         let cases: [(&[&str], &[&str], &str); 4] = [
             (&[FIRST], &[], FIRST),

@@ -67,17 +67,17 @@ fn find_shows_the_messages_around_each_match_once() {
     let lines: Vec<_> = text.lines().map(|line| line.get(..16).unwrap_or(line)).collect();
     let expected = [
         "boat-1- Maya: We",
-        "boat:2:1: Which ",
+        "boat:2:1: Maya: ",
         "boat-3- Maya: Pl",
         "--",
         "trip-4- assistan",
-        "trip:5:1: Remark",
+        "trip:5:1: user: ",
         "trip-6- assistan",
-        "trip:7:1: The tr",
+        "trip:7:1: user: ",
         "trip-8- assistan",
         "--",
         "trip-11- user: R",
-        "trip:12:1: Remar",
+        "trip:12:1: assis",
     ];
     assert_eq!(lines, expected);
     store.fail(&["find", "--context", "21", pattern], 2);

@@ -157,7 +157,8 @@ const CASES: &[Case] = &[
     }),
     ("title", |store| {
         succeed(store, &["title", HIDDEN_NAME, H], false);
-        refused(store, &["title", H]);
+        // It names the conversation from now on.
+        succeed(store, &["title", H], false);
     }),
     ("export", |store| {
         succeed(store, &["export", "--force", "--all", "--output", &store.path(&format!("{H}all"))], false);

@@ -6,12 +6,11 @@ use crate::support::{self, Store};
 fn talk(count: usize) -> Store {
     let store = Store::new();
     let file = store.file("talk.jsonl", &support::messages(count));
-    store.succeed(&["import", "--words-only", "--format", "jsonl", &file]);
+    store.succeed(&["import", "--format", "jsonl", &file]);
     store
 }
 
-const CONTEXT: [&str; 8] =
-    ["context", "--words-only", "-c", "talk", "--budget", "900", "--no-record", "What was said?"];
+const CONTEXT: [&str; 8] = ["context", "-c", "talk", "--budget", "900", "--no-record", "What was said?"];
 
 #[test]
 fn a_manager_is_chosen_by_name_and_its_settings_are_checked() {
@@ -35,12 +34,12 @@ fn a_manager_is_chosen_by_name_and_its_settings_are_checked() {
 #[test]
 fn a_turn_begins_with_all_of_the_turn_before_also_in_another_process() {
     let store = talk(40);
-    let turn = || store.succeed(&["context", "--words-only", "-c", "talk", "--budget", "4000", "--turn", "--raw"]);
+    let turn = || store.succeed(&["context", "-c", "talk", "--budget", "4000", "--turn", "--raw"]);
     let before = turn();
-    store.succeed(&["append", "--words-only", "-c", "talk", "Which message was the first?"]);
+    store.succeed(&["append", "-c", "talk", "Which message was the first?"]);
     let after = turn();
     assert!(after.starts_with(before.trim_end()) && after.contains("Which message was the first?"), "{after}");
-    let aside = ["context", "--words-only", "-c", "talk", "--turn", "--raw", "What was message 3?"];
+    let aside = ["context", "-c", "talk", "--turn", "--raw", "What was message 3?"];
     assert!(store.succeed(&aside).ends_with("Current question: What was message 3?"));
     assert_eq!(turn(), after, "what is asked aside changes no turn");
     store.fail(&["context", "-c", "talk", "--turn", "--scope", "all"], 2);

@@ -13,7 +13,7 @@ use memory_hooks::{
 use pollster::block_on;
 use proptest::prelude::*;
 
-use crate::support::{DearCounter, World, calls, chat, conversations, covered, history_text, id, results};
+use crate::support::{DearCounter, World, calls, chat, conversations, covered, history_text, id, nodes_of, results};
 
 fn other(name: &str) -> ConversationId {
     ConversationId::new(name).unwrap()
@@ -345,7 +345,11 @@ proptest! {
         prop_assert!(every.tokens <= budget);
         prop_assert_eq!(every.tokens, world.memory.token_counter().count(every.text()));
         prop_assert_eq!(covered(&every), covered(&alone));
-        prop_assert_eq!(history_text(&every), history_text(&alone));
+        // What just fits word for word leaves others a quarter of the budget.
+        let is_whole = alone.full_tokens > 0 && nodes_of(&alone, PieceKind::Message).len() as u64 == alone.nodes;
+        if !is_whole {
+            prop_assert_eq!(history_text(&every), history_text(&alone));
+        }
         let mut shown = nodes_elsewhere(&every);
         let count = shown.len();
         shown.sort();
