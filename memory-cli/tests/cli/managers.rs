@@ -10,7 +10,7 @@ fn talk(count: usize) -> Store {
     store
 }
 
-const CONTEXT: [&str; 8] = ["context", "-c", "talk", "--budget", "900", "--no-record", "What was said?"];
+const CONTEXT: [&str; 7] = ["context", "-c", "talk", "--budget", "4000", "--no-record", "What was said?"];
 
 #[test]
 fn a_manager_is_chosen_by_name_and_its_settings_are_checked() {
