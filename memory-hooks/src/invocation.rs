@@ -1,13 +1,6 @@
 //! One invocation of an agent: what its loop reports, and what the memory does at that.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
-
-use memory_core::{
-    CompactionReport, ContentBlock, ConversationId, Json, ManagerError, Message, plan::list::ProactiveCompression,
-};
+use memory_core::{CompactionReport, ContentBlock, Json, ManagerError, Message, plan::list::ProactiveCompression};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -26,20 +19,6 @@ const WINDOW: u64 = 200_000;
 pub struct Invocation {
     conversation: Conversation,
     model_calls: u64,
-}
-
-/// Calls of models, by conversation.
-#[derive(Debug, Default)]
-pub(crate) struct Calls(Mutex<HashMap<ConversationId, u64>>);
-
-impl Calls {
-    /// The number of the next call, from 1.
-    fn next(&self, conversation: &ConversationId) -> u64 {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = calls.entry(conversation.clone()).or_default();
-        *number += 1;
-        *number
-    }
 }
 
 impl Conversation {

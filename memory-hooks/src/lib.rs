@@ -45,6 +45,7 @@
 //! store, embed or search: those are ports. It does not call a model provider.
 
 mod as_of;
+mod calls;
 mod candidate;
 mod clock;
 mod compaction_queue;
@@ -77,6 +78,7 @@ mod stats;
 mod title;
 mod uses;
 mod view_error;
+mod windows;
 #[cfg(feature = "serde")]
 mod wire;
 

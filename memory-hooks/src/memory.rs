@@ -14,14 +14,15 @@ use memory_strategies::Spans;
 
 use crate::{
     BuildError, Conversation, MemoryError, SystemClock,
+    calls::Calls,
     compaction_queue::worker,
     counts::Counts,
-    invocation::Calls,
     manager::{failing::Said, tree::TreeManager, turns::Turns},
     parts::Parts,
     ports::Ports,
     snapshot_cache::SnapshotCache,
     uses::Uses,
+    windows::Windows,
 };
 
 /// All conversations of an agent. Cheap to clone; clones share everything.
@@ -270,7 +271,7 @@ impl MemoryBuilder {
             said: Said::default(),
         });
         let manager = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
-        let parts = Parts { ports, manager, queue: Arc::default() };
+        let parts = Parts { ports, manager, queue: Arc::default(), windows: Windows::default() };
         Ok(Memory { parts: Arc::new(parts) })
     }
 }

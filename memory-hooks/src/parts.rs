@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc};
 
 use memory_core::{ConversationManager, Notice, Query, Retrieved};
 
-use crate::{MemoryError, compaction_queue::CompactionQueue, ports::Ports};
+use crate::{MemoryError, compaction_queue::CompactionQueue, ports::Ports, windows::Windows};
 
 /// The shared state of a memory.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Parts {
     pub(crate) ports: Arc<Ports>,
     pub(crate) manager: Arc<dyn ConversationManager>,
     pub(crate) queue: Arc<CompactionQueue>,
+    /// What running agents were shown last.
+    pub(crate) windows: Windows,
 }
 
 impl Deref for Parts {

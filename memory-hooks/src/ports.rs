@@ -13,8 +13,8 @@ use memory_core::{
 
 use crate::{
     HookFailed,
+    calls::Calls,
     counts::Counts,
-    invocation::Calls,
     manager::{failing::Said, turns::Turns},
     snapshot_cache::SnapshotCache,
     uses::Uses,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Notice, Timestamp, ViewId};
 
-pub(crate) use assembly::{Request, Window, aside, assemble, turn};
+pub(crate) use assembly::{Request, aside, assemble, turn};
 pub use options::PromptOptions;
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;

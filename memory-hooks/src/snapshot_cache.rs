@@ -13,7 +13,7 @@ use memory_core::{
 };
 use memory_strategies::StandingLines;
 
-use crate::{kept_out::Redactor, prompt::Window};
+use crate::kept_out::Redactor;
 
 /// Limit of the nodes of the cached conversations, unless one alone has more. Those that were not used for the longest time
 /// are read again when they are used next.
@@ -52,8 +52,6 @@ struct Entry {
     shown: Vec<(u32, Arc<Cut>)>,
     /// The last recorded view.
     recorded: Option<Arc<View>>,
-    /// What a running agent was shown last.
-    window: Option<Arc<Window>>,
     used: u64,
 }
 
@@ -78,9 +76,8 @@ impl SnapshotCache {
         let before = inner.conversations.remove(conversation);
         inner.nodes -= before.as_ref().map_or(0, |entry| entry.snapshot.tree.total());
         inner.nodes += snapshot.tree.total();
-        let (shown, recorded, window) =
-            before.map(|entry| (entry.shown, entry.recorded, entry.window)).unwrap_or_default();
-        let entry = Entry { snapshot: snapshot.clone(), revision, shown, recorded, window, used: now };
+        let (shown, recorded) = before.map(|entry| (entry.shown, entry.recorded)).unwrap_or_default();
+        let entry = Entry { snapshot: snapshot.clone(), revision, shown, recorded, used: now };
         inner.conversations.insert(conversation.clone(), entry);
         while inner.nodes > MOST_NODES && inner.conversations.len() > 1 {
             let oldest = inner.conversations.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
@@ -105,18 +102,6 @@ impl SnapshotCache {
     pub(crate) fn note_recorded(&self, conversation: &ConversationId, view: Arc<View>) {
         if let Some(entry) = self.lock().conversations.get_mut(conversation) {
             entry.recorded = Some(view);
-        }
-    }
-
-    /// What a running agent was shown last of a conversation.
-    pub(crate) fn window(&self, conversation: &ConversationId) -> Option<Arc<Window>> {
-        self.lock().conversations.get(conversation)?.window.clone()
-    }
-
-    /// Stores what a running agent is shown.
-    pub(crate) fn keep_window(&self, conversation: &ConversationId, window: Arc<Window>) {
-        if let Some(entry) = self.lock().conversations.get_mut(conversation) {
-            entry.window = Some(window);
         }
     }
 

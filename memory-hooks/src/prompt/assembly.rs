@@ -11,7 +11,7 @@ use memory_core::{
 };
 use memory_strategies::StandingLines;
 
-pub(crate) use self::running::{Window, aside, turn};
+pub(crate) use self::running::{aside, turn, window_of};
 use super::{PieceKind, Prompt, PromptOptions, mention, standing};
 use crate::{
     MemoryError, RecallUsed,

@@ -1,12 +1,10 @@
 //! A smaller prompt, after the window of a model overflowed.
 
-use std::sync::Arc;
-
 use memory_core::{ConversationId, ManagerError, NodeId, ReduceCause, plan::PlanError};
 
 use super::{
     Prompt, PromptOptions, Reduction,
-    assembly::{Request, Window, aside, assemble, turn},
+    assembly::{Request, aside, assemble, turn, window_of},
 };
 use crate::{
     MemoryError,
@@ -86,7 +84,7 @@ async fn moved(parts: &Parts, conversation: &ConversationId, request: &Request<'
 /// What a running agent was shown last is from now on what did fit.
 fn keep(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) {
     if prompt.layout.is_running() && prompt.question().is_empty() {
-        parts.snapshots.keep_window(conversation, Arc::new(Window::of(prompt)));
+        parts.windows.keep(conversation, window_of(prompt));
     }
 }
 

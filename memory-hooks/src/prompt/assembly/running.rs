@@ -1,6 +1,6 @@
 //! The prompt of an agent that runs turn by turn: it keeps what it showed, so that a provider's cache can be read.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use memory_core::{
     ConversationId, Losses, ManagedView, ManagerError, Node, NodeId, NodeRange, Notice, View, ViewId, ViewPiece,
@@ -15,6 +15,7 @@ use crate::{
     render::{self, Body, Layout, Part, Tail},
     shorten,
     snapshot_cache::Snapshot,
+    windows::Window,
 };
 
 /// The share of the budget that a question asked aside finds free; otherwise the window moves for it.
@@ -22,25 +23,10 @@ const ASIDE: f32 = 0.25;
 /// How many of the last recorded views are looked at for the last window of an earlier process.
 const LOOKED_AT: u64 = 8;
 
-/// What a running agent was shown last.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Window {
-    /// The history, with what was recalled for a message of the user before that message.
-    shown: Vec<Part>,
-    /// How many messages it represents.
-    nodes: u64,
-    /// The last message of the user that was recalled for.
-    asked: Option<NodeId>,
-    /// The most tokens of a text or a tool result; longer ones are shown by head and tail.
-    longest_result: Option<u32>,
-}
-
-impl Window {
-    /// The window of a prompt that [`turn`] gave.
-    pub(crate) fn of(prompt: &Prompt) -> Self {
-        let asked = last_asking(&prompt.parts).map(|(_, node)| node.id);
-        Self { shown: prompt.parts.clone(), nodes: prompt.nodes, asked, longest_result: prompt.longest_result }
-    }
+/// The window of a prompt that [`turn`] gave.
+pub(crate) fn window_of(prompt: &Prompt) -> Window {
+    let asked = last_asking(&prompt.parts).map(|(_, node)| node.id);
+    Window { shown: prompt.parts.clone(), nodes: prompt.nodes, asked, longest_result: prompt.longest_result }
 }
 
 /// The prompt for the next call of the model.
@@ -56,7 +42,7 @@ pub(crate) async fn turn(
     let mut running = Running::begin(parts, conversation, options, "").await?;
     let window = running.next().await?;
     let prompt = running.prompt(&window, Vec::new());
-    parts.snapshots.keep_window(conversation, Arc::new(window));
+    parts.windows.keep(conversation, window);
     Ok(running.finish(prompt).await)
 }
 
@@ -158,7 +144,7 @@ impl<'a> Running<'a> {
     /// The last window of this process, or else of an earlier one, if the conversation still has its messages.
     async fn kept(&self) -> Result<Option<Window>, MemoryError> {
         let Assembly { parts, conversation, nodes, .. } = &self.assembly;
-        let window = match parts.snapshots.window(conversation) {
+        let window = match parts.windows.get(conversation) {
             Some(window) => Some(Window::clone(&window)),
             None => self.recorded().await?,
         };
@@ -178,7 +164,7 @@ impl<'a> Running<'a> {
         };
         let Some(view) = views.into_iter().rfind(is_turn) else { return Ok(None) };
         match rebuild(parts, conversation, view).await {
-            Ok(prompt) => Ok(Some(Window::of(&prompt))),
+            Ok(prompt) => Ok(Some(window_of(&prompt))),
             // Something of it is gone: a new window begins.
             Err(MemoryError::View(_)) => Ok(None),
             Err(error) => Err(error),
