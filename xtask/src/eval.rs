@@ -80,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = ["one", "all"])]
     scope: Vec<String>,
     /// Write what is printed into a document, in place of what the previous run wrote: the table of both scopes into
-    /// `README.md`, the tables of `--summaries` and `--needles` into `docs/benchmarks.md`.
+    /// `README.md`, the tables of `--summaries`, `--needles` and `--running` into `docs/benchmarks.md`.
     #[arg(long, conflicts_with_all = ["compare", "fit", "contexts", "judge", "question_mode"])]
     document: bool,
 }
@@ -147,12 +147,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         eval = eval.args(["--budget", budget]);
     }
     if args.document {
-        let marks = [(args.summaries, "eval summaries"), (args.needles, "eval needles")];
+        let marks =
+            [(args.summaries, "eval summaries"), (args.needles, "eval needles"), (args.running, "eval running")];
         let mark = marks.into_iter().find_map(|(is_set, mark)| is_set.then_some(mark));
         let both = args.scope.iter().collect::<BTreeSet<_>>().len() == 2 && args.budget.is_some();
         ensure!(
             mark.is_some() || both,
-            "--document wants `--scope one --scope all --budget …`, --summaries or --needles"
+            "--document wants `--scope one --scope all --budget …`, --summaries, --needles or --running"
         );
         let printed = eval.capture()?;
         print!("{printed}");

@@ -1,18 +1,21 @@
 //! Conversations played turn by turn, as an agent runs: what its prompts cost and hold, beside other ways to prompt.
 
-mod ways;
+mod fresh;
 
 use std::{fmt, path::Path};
 
 use anyhow::{Context, Result};
-use memory_cli::import::{
-    ImportedConversation,
-    eval::{Question, questions},
+use memory_cli::{
+    Alternatives, Prices,
+    import::{
+        ImportedConversation,
+        eval::{Question, questions},
+    },
 };
 use memory_core::{Message, Node, NodeId, RecallRequest, Role, Timestamp};
-use memory_hooks::{PieceKind, Prompt, PromptOptions};
+use memory_hooks::{PieceKind, Prompt, PromptOptions, PromptTokens};
 
-use self::ways::{FreshRecall, FullHistory, OneSummary, SlidingWindow};
+use self::fresh::FreshRecall;
 use super::{
     Bars, EvalParts,
     contexts::{data_name, pack},
@@ -25,43 +28,28 @@ use super::{
 const BUDGET: u32 = 16_000;
 /// The budget of the best hits alone, with which the evidence is compared.
 const HITS: u32 = 4_000;
+/// Tokens that a message costs beside its text.
+const PER_MESSAGE: u64 = 8;
 /// The calls of the model before which questions are asked aside.
 const ASKED_AT: [usize; 4] = [50, 100, 150, 200];
-/// A token that is read from a provider's cache, in tokens that are not; one that a model writes.
-const CACHED: f64 = 0.1;
-const WRITTEN: f64 = 5.0;
-
-/// Prompts of one way to prompt.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Bill {
-    /// Tokens of the prompts.
-    pub(super) tokens: f64,
-    /// Those that the prompt before began with.
-    pub(super) cached: f64,
-    /// Tokens that a model wrote beside its replies.
-    pub(super) written: f64,
-}
-
-impl Bill {
-    fn add(&mut self, other: Self) {
-        self.tokens += other.tokens;
-        self.cached += other.cached;
-        self.written += other.written;
-    }
-
-    /// In tokens that are read and not cached.
-    fn cost(&self) -> f64 {
-        self.tokens - self.cached + CACHED * self.cached + WRITTEN * self.written
-    }
-}
-
 /// A way to prompt a running agent, and what it was measured to hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Way {
     name: &'static str,
-    bill: Bill,
+    tokens: PromptTokens,
     /// For each question that was asked, the share of its evidence in view.
     evidence: Vec<f64>,
+}
+
+impl Way {
+    fn of(name: &'static str, tokens: PromptTokens, evidence: Vec<f64>) -> Self {
+        Self { name, tokens, evidence }
+    }
+
+    /// At the usual ratios of prices.
+    fn cost(&self) -> f64 {
+        Prices::default().cost(self.tokens)
+    }
 }
 
 /// What conversations of one data set cost and hold, turn by turn.
@@ -83,12 +71,12 @@ impl Running {
     /// The way that drops the oldest messages in batches and recalls nothing.
     pub const SLIDING_WINDOW: &str = "sliding window";
     /// The way that puts the same recall before each message of the user and keeps none.
-    pub const FRESH_RECALL: &str = "the same recall anew each turn";
+    pub const FRESH_RECALL: &str = "the same recall anew, at the end";
 
     /// The share of the tokens of our prompts that the prompt before began with.
     #[must_use]
     pub fn cached_share(&self) -> f64 {
-        self.ways.first().map_or(0.0, |ours| ours.bill.cached / ours.bill.tokens.max(1.0))
+        self.ways.first().map_or(0.0, |ours| ours.tokens.cached_share())
     }
 
     /// Our evidence in view, divided by that among the best hits alone.
@@ -102,7 +90,7 @@ impl Running {
     #[must_use]
     pub fn cost_vs(&self, name: &str) -> Option<f64> {
         let other = self.ways.iter().find(|way| way.name == name)?;
-        Some(self.ways.first()?.bill.cost() / other.bill.cost()).filter(|ratio| ratio.is_finite())
+        Some(self.ways.first()?.cost() / other.cost()).filter(|ratio| ratio.is_finite())
     }
 }
 
@@ -120,17 +108,16 @@ impl fmt::Display for Running {
         )?;
         writeln!(f, "| way | tokens a prompt | cached | written | cost, of ours | evidence in view |")?;
         writeln!(f, "|---|---:|---:|---:|---:|---:|")?;
-        #[expect(clippy::cast_precision_loss, reason = "a number of prompts")]
-        let prompts = self.prompts.max(1) as f64;
-        let ours = self.ways.first().map_or(1.0, |ours| ours.bill.cost());
-        for Way { name, bill, evidence } in &self.ways {
+        let ours = self.ways.first().map_or(1.0, Way::cost);
+        for way in &self.ways {
+            let Way { name, tokens, evidence } = way;
             writeln!(
                 f,
-                "| {name} | {:.0} | {:.1} % | {:.0} | {:.2} | {:.3} |",
-                bill.tokens / prompts,
-                100.0 * bill.cached / bill.tokens.max(1.0),
-                bill.written,
-                bill.cost() / ours,
+                "| {name} | {} | {:.1} % | {} | {:.2} | {:.3} |",
+                tokens.tokens / self.prompts.max(1) as u64,
+                100.0 * tokens.cached_share(),
+                tokens.written,
+                way.cost() / ours,
                 mean(evidence)
             )?;
         }
@@ -163,7 +150,8 @@ impl Running {
         for way in other.ways {
             match self.ways.iter_mut().find(|known| known.name == way.name) {
                 Some(known) => {
-                    known.bill.add(way.bill);
+                    known.tokens.add(way.tokens.tokens, way.tokens.cached);
+                    known.tokens.written += way.tokens.written;
                     known.evidence.extend(way.evidence);
                 }
                 None => self.ways.push(way),
@@ -177,11 +165,11 @@ struct Play<'a> {
     parts: &'a EvalParts,
     questions: Vec<&'a Question>,
     options: PromptOptions,
-    ours: Way,
-    full: FullHistory,
-    window: SlidingWindow,
-    summary: OneSummary,
+    ours: PromptTokens,
+    others: Alternatives,
     fresh: FreshRecall,
+    /// Of ours, the full history, the sliding window and the one summary, the shares of the evidence in view.
+    evidence: [Vec<f64>; 4],
     before: Option<Prompt>,
     prompts: usize,
     moves: usize,
@@ -190,16 +178,14 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     fn new(parts: &'a EvalParts, questions: Vec<&'a Question>) -> Self {
-        let options = PromptOptions::new(BUDGET).record(false);
         Self {
             parts,
             questions,
-            ours: Way { name: "ours, running", ..Way::default() },
-            full: FullHistory::default(),
-            window: SlidingWindow::new(BUDGET, options.window_floor),
-            summary: OneSummary::new(BUDGET),
+            options: PromptOptions::new(BUDGET).record(false),
+            ours: PromptTokens::default(),
+            others: Alternatives::new(BUDGET),
             fresh: FreshRecall::default(),
-            options,
+            evidence: Default::default(),
             before: None,
             prompts: 0,
             moves: 0,
@@ -221,8 +207,17 @@ impl<'a> Play<'a> {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let Self { ours, full, window, summary, fresh, prompts, moves, hits, .. } = self;
-        let ways = vec![ours, full.way, window.way, summary.way, fresh.way];
+        let Self { ours, others, fresh, evidence, prompts, moves, hits, .. } = self;
+        let [of_ours, of_all, of_window, of_summary] = evidence;
+        let ways = vec![
+            Way::of("ours, running", ours, of_ours.clone()),
+            Way::of("full history", others.full_history(), of_all),
+            Way::of(Running::SLIDING_WINDOW, others.sliding_window(), of_window),
+            Way::of("one running summary", others.one_summary(), of_summary),
+            // Asked aside, these recall as ours does.
+            Way::of(Running::FRESH_RECALL, fresh.at_the_end, of_ours.clone()),
+            Way::of("the same recall anew, at the head", fresh.at_the_head, of_ours),
+        ];
         Ok(Running { data: String::new(), prompts, moves, ways, hits })
     }
 
@@ -230,12 +225,8 @@ impl<'a> Play<'a> {
         let from = subject.outline.len();
         subject.say(self.parts, messages).await?;
         self.parts.retriever.catch_up(&subject.id, &()).await?;
-        let per_message = 8;
         for node in subject.outline.get(from..).unwrap_or_default() {
-            let tokens = f64::from(node.tokens + per_message);
-            self.full.say(tokens);
-            self.window.say(tokens);
-            self.summary.say(tokens);
+            self.others.say(u64::from(node.tokens) + PER_MESSAGE);
         }
         Ok(())
     }
@@ -247,10 +238,8 @@ impl<'a> Play<'a> {
         let shared = self.before.as_ref().map_or(0, |before| shared(before.text(), prompt.text()));
         let cached = self.parts.counter.count(prompt.text().get(..shared).unwrap_or_default());
         self.moves += usize::from(self.before.as_ref().is_some_and(|before| shared + 1 < before.text().len()));
-        self.ours.bill.add(Bill { tokens: f64::from(prompt.tokens), cached: f64::from(cached), written: 0.0 });
-        self.full.prompt();
-        self.window.prompt();
-        self.summary.prompt();
+        self.ours.add(prompt.tokens.into(), cached.into());
+        self.others.prompt();
         let recalled = self.recalled_anew(subject, &prompt).await?;
         self.fresh.prompt(&prompt, recalled);
         if ASKED_AT.contains(&self.prompts) {
@@ -261,8 +250,8 @@ impl<'a> Play<'a> {
     }
 
     /// Tokens of what is recalled for the last message of the user beside the history alone.
-    async fn recalled_anew(&self, subject: &Subject, prompt: &Prompt) -> Result<f64> {
-        let Some(asking) = prompt.pieces.iter().rfind(|piece| asks(piece, &subject.outline)) else { return Ok(0.0) };
+    async fn recalled_anew(&self, subject: &Subject, prompt: &Prompt) -> Result<u64> {
+        let Some(asking) = prompt.pieces.iter().rfind(|piece| asks(piece, &subject.outline)) else { return Ok(0) };
         let nodes = self.parts.store.nodes(&subject.id, asking.nodes.context("a message has a number")?).await?;
         let question = nodes.first().map(|node| node.message.text()).unwrap_or_default();
         let shown = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Message);
@@ -271,9 +260,9 @@ impl<'a> Play<'a> {
         let room = (BUDGET as f32 * self.options.turn_share) as u32;
         let request = RecallRequest::new(&question, &subject.id, room).per_message(8).shown(shown);
         let recall = self.parts.retriever.recall(&request).await?;
-        let tokens = |node: NodeId| subject.outline.get(node.index()).map_or(0, |node| node.tokens + 8);
+        let of = |node: NodeId| subject.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens) + PER_MESSAGE);
         let nodes = recall.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter());
-        Ok(nodes.map(|node| f64::from(tokens(node))).sum())
+        Ok(nodes.map(of).sum())
     }
 
     /// Asks the questions whose evidence has been said.
@@ -288,16 +277,19 @@ impl<'a> Play<'a> {
             let prompt = conversation.aside(&question.text, &self.options).await?;
             let shown = Shown::of(&prompt, &nodes, &*self.parts.counter)?;
             let among = |ids: Vec<NodeId>| subject.evidence_among(question, ids.into_iter());
-            self.ours.evidence.extend(among(shown.whole.iter().copied().collect()));
             let room = HITS.saturating_sub(self.parts.counter.count(&question.text));
             let hits = pack(self.parts, question, subject, &nodes, room, shown.per_message).await?;
             self.hits.extend(among(hits));
-            self.full.way.evidence.extend(among(all().collect()));
             let newest = |count: usize| all().skip(nodes.len().saturating_sub(count)).collect();
-            self.window.way.evidence.extend(among(newest(self.window.shown())));
-            self.summary.way.evidence.extend(among(newest(self.summary.shown())));
-            let history: Vec<_> = shown.whole.iter().copied().collect();
-            self.fresh.way.evidence.extend(among(history));
+            let in_view = [
+                shown.whole.iter().copied().collect(),
+                all().collect(),
+                newest(self.others.in_window()),
+                newest(self.others.beside_summary()),
+            ];
+            for (shares, ids) in self.evidence.iter_mut().zip(in_view) {
+                shares.extend(among(ids));
+            }
         }
         Ok(())
     }

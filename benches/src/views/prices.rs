@@ -150,7 +150,8 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
         shown.say(u64::from(draft.tokens) + PER_MESSAGE);
         // Odd messages are the model's replies.
         if said % 2 == 1 {
-            let recent = said - shown.prompt();
+            shown.prompt();
+            let recent = said - shown.beside_summary();
             if recent > old {
                 let added = drafts.get(old..recent).unwrap_or_default();
                 summary = summarized(&*summarizer, &summary, added, old, shown.summary_tokens())?;

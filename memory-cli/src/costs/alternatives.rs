@@ -5,9 +5,11 @@ use std::collections::VecDeque;
 use memory_core::{NodeOutline, Role};
 use memory_hooks::PromptTokens;
 
-/// The share of the oldest messages that is dropped from the window or summarized at once, in tenths: between two times, a
-/// prompt begins as the one before did.
-const LEAVING_TENTHS: usize = 3;
+/// The share of the oldest messages that is summarized at once, in tenths: between two times, a prompt begins as the one
+/// before did.
+const SUMMARIZED_TENTHS: usize = 3;
+/// The window drops messages until the budget divided by this is left, so that a provider's cache is lost seldom.
+const FLOOR_PART: u64 = 2;
 /// The newest messages, which are not summarized.
 const PRESERVED: usize = 10;
 /// The summary gets the budget divided by this.
@@ -86,13 +88,12 @@ impl Alternatives {
         self.all.tokens += tokens;
     }
 
-    /// Adds a prompt that shows the messages so far. Returns how many of the newest messages the one summary leaves
-    /// word for word.
-    pub fn prompt(&mut self) -> usize {
+    /// Adds a prompt that shows the messages so far.
+    pub fn prompt(&mut self) {
         self.full_history.add(self.all.tokens, self.all.cached);
         self.all.cached = self.all.tokens;
-        while self.window.tokens > self.budget && self.window.sizes.len() > 1 {
-            for _ in 0..leaving(self.window.sizes.len()) {
+        if self.window.tokens > self.budget {
+            while self.window.tokens > self.budget / FLOOR_PART && self.window.sizes.len() > 1 {
                 self.window.drop_oldest();
             }
         }
@@ -104,14 +105,13 @@ impl Alternatives {
         let shown = self.summary + self.recent.tokens;
         self.one_summary.add(shown, self.recent.cached);
         self.recent.cached = shown;
-        self.recent.sizes.len()
     }
 
     /// Moves the oldest messages into the summary: three tenths of them, and none of the newest unless there are no
     /// others.
     fn summarize(&mut self) {
         let messages = self.recent.sizes.len();
-        let share = leaving(messages).min(messages.saturating_sub(PRESERVED)).max(1);
+        let share = (messages * SUMMARIZED_TENTHS / 10).min(messages.saturating_sub(PRESERVED)).max(1);
         let cached = self.recent.cached;
         let read = self.summary + (0..share).map(|_| self.recent.drop_oldest()).sum::<u64>();
         self.summarizing.add(read, cached);
@@ -131,13 +131,19 @@ impl Alternatives {
         self.window.sizes.len()
     }
 
+    /// How many of the newest messages the one summary leaves word for word.
+    #[must_use]
+    pub fn beside_summary(&self) -> usize {
+        self.recent.sizes.len()
+    }
+
     /// Every message, in every prompt.
     #[must_use]
     pub fn full_history(&self) -> PromptTokens {
         self.full_history
     }
 
-    /// The newest messages that fit the budget, less what was dropped with the last one that did not.
+    /// The newest messages that fit the budget, less what was dropped with the last one that did not: all but half.
     #[must_use]
     pub fn sliding_window(&self) -> PromptTokens {
         self.sliding_window
@@ -155,11 +161,6 @@ impl Alternatives {
     pub fn one_free_summary(&self) -> PromptTokens {
         self.one_summary
     }
-}
-
-/// How many of some messages leave at once.
-fn leaving(messages: usize) -> usize {
-    (messages * LEAVING_TENTHS / 10).max(1)
 }
 
 #[cfg(test)]
@@ -202,12 +203,12 @@ mod tests {
 
     #[test]
     fn a_window_drops_in_batches_and_is_cached_between_them() {
-        // The eleventh message and the fourteenth exceed the budget: of 11 messages, three are dropped.
-        let shown = told(1_000, &[100; 14]);
+        // The eleventh message exceeds the budget: five are left, and the seventeenth exceeds it again.
+        let shown = told(1_000, &[100; 17]);
         let grown: u64 = (1..=10).map(|messages| 100 * messages).sum();
-        let cached = grown - 1_000 + 800 + 900;
-        assert_eq!(shown.sliding_window(), PromptTokens::new(grown + 800 + 900 + 1_000 + 800, cached));
-        assert_eq!(shown.in_window(), 8);
+        let again: u64 = (5..=10).map(|messages| 100 * messages).sum();
+        assert_eq!(shown.sliding_window(), PromptTokens::new(grown + again + 500, grown - 1_000 + again - 1_000));
+        assert_eq!(shown.in_window(), 5);
     }
 
     #[test]
@@ -227,9 +228,9 @@ mod tests {
             for (said, size) in (1..).zip(&sizes) {
                 let before = shown.sliding_window().tokens;
                 shown.say(*size);
-                let recent = shown.prompt();
+                shown.prompt();
                 prop_assert!(shown.sliding_window().tokens - before <= 1_000);
-                prop_assert!(recent >= 1 && recent <= said);
+                prop_assert!((1..=said).contains(&shown.beside_summary()));
                 prop_assert!(shown.summary + shown.recent.tokens <= 1_000);
             }
             let all: u64 = (1..=sizes.len()).map(|said| sizes[..said].iter().sum::<u64>()).sum();
