@@ -38,7 +38,8 @@ pub struct PromptOptions {
     /// The time of the question, which the model sees; by default the time of the last message.
     pub now: Option<Timestamp>,
     /// Of a running agent ([`Conversation::turn`](crate::Conversation::turn)): the largest share of the budget that is
-    /// recalled for one message of the user, 0..=1.
+    /// recalled for one message of the user, 0..=1. What is recalled stays, so that a larger share fills the window
+    /// sooner, and it moves more often.
     pub turn_share: f32,
     /// Of a running agent: the share of the budget, 0..=1, that the history keeps when it does not fit any more. The
     /// smaller it is, the more seldom the window moves and a provider's cache is lost, and the less the history holds
@@ -62,7 +63,7 @@ impl Default for PromptOptions {
             follow_mentions: false,
             filter: Filter::default(),
             now: None,
-            turn_share: 0.06,
+            turn_share: 0.05,
             window_floor: 0.5,
             record: true,
         }
