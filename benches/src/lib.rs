@@ -5,7 +5,7 @@
 //! - `figures` measures one [`Group`] of figures with [`Group::report`], which takes its [`Inputs`] and returns a
 //!   [`Report`]. Each [`Figure`] has a bar in `figures.toml` and the [`Measure`] of each peer, such as another store.
 //!   `cargo xtask bench` runs it. Some figures need a process of their own: [`serve_appends`] for an [`Appender`],
-//!   [`print_resident`], [`print_cold_search`], [`serve_searches`] and [`print_load`].
+//!   [`print_resident`], [`print_cold_search`], [`measure_by_words`], [`serve_searches`] and [`print_load`].
 //! - `eval` imports evaluation data into the [`EvalParts`] of a memory and asks its questions. [`evaluate`] writes a run
 //!   file as [`EvalOptions`] state, with messages packed into a [`Budget`]. [`fit()`] fits the ranker's weights to a
 //!   [`Fit`], which [`weights_file`] prints. [`summaries()`] measures what summaries keep. [`question_mode()`] measures
@@ -66,5 +66,5 @@ pub use group::{Group, Inputs};
 pub use log::{Appender, serve_appends};
 pub use needles::{NeedleScore, SIZES as NEEDLE_SIZES, score as score_needles, summarizers};
 pub use plugins::print_load;
-pub use retrieval::{print_cold_search, serve_searches};
+pub use retrieval::{measure_by_words, print_cold_search, serve_searches};
 pub use sweep::{Sweep, sweep};

@@ -24,7 +24,7 @@ use memory_search::HybridRetriever;
 use pollster::block_on;
 
 pub use cold::print_cold_search;
-pub use many::serve_searches;
+pub use many::{measure_by_words, serve_searches};
 
 use self::{
     across::Across,

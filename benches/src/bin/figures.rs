@@ -47,6 +47,17 @@ enum Command {
         question: String,
         /// The conversation; all by default.
         conversation: Option<String>,
+        /// By words, without a model.
+        #[arg(long)]
+        by_words: bool,
+    },
+    /// Prints what searches by words take over so many made-up conversations of 100 messages: 10000 are a million.
+    Many {
+        /// Conversations.
+        conversations: u32,
+        /// Where to keep their store for the next run.
+        #[arg(long, default_value = "target/bench-stores")]
+        kept: PathBuf,
     },
     /// Searches all conversations for each line that is read; the group `retrieval` runs it.
     #[command(hide = true)]
@@ -105,8 +116,13 @@ fn main() -> Result<()> {
         Command::Vectors(measured) => measure(Group::Vectors, &measured)?,
         Command::Embed(measured) => measure(Group::Embed, &measured)?,
         Command::Retrieval(measured) => measure(Group::Retrieval, &measured)?,
-        Command::ColdSearch { store, question, conversation } => {
-            memory_benches::print_cold_search(&store, &question, conversation.as_deref())?;
+        Command::ColdSearch { store, question, conversation, by_words } => {
+            memory_benches::print_cold_search(&store, &question, conversation.as_deref(), by_words)?;
+        }
+        Command::Many { conversations, kept } => {
+            for figure in memory_benches::measure_by_words(&kept, conversations)? {
+                println!("{}: {:.1} {} ({})", figure.key, figure.value, figure.unit, figure.note);
+            }
         }
         Command::ServeSearches { store, by_words } => memory_benches::serve_searches(&store, by_words)?,
         Command::Resident => memory_benches::print_resident()?,

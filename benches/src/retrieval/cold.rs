@@ -18,7 +18,7 @@ use crate::{
 pub(super) fn measure(store: &Path, id: &ConversationId, questions: &[String]) -> Result<Figure> {
     let mut asked = questions.iter().cycle();
     let [[opening, search, _]] = interleave([Entrant::new("a new process", ["ms", "ms", "ms"], || {
-        in_child(store, Some(id), asked.next().context("there is no question")?)
+        in_child(store, Some(id), false, asked.next().context("there is no question")?)
     })])?;
     let note = format!(
         "the first search of a process with a model, everything kept from before, files in the page cache; opening store and \
@@ -29,9 +29,14 @@ pub(super) fn measure(store: &Path, id: &ConversationId, questions: &[String]) -
 }
 
 /// Of all conversations: the whole process.
-pub(super) fn measure_all(key: &'static str, store: &Path, mut next: impl FnMut() -> String) -> Result<Figure> {
+pub(super) fn measure_all(
+    key: &'static str,
+    store: &Path,
+    by_words: bool,
+    mut next: impl FnMut() -> String,
+) -> Result<Figure> {
     let [[opening, search, whole]] =
-        interleave([Entrant::new("a new process", ["ms", "ms", "ms"], || in_child(store, None, &next()))])?;
+        interleave([Entrant::new("a new process", ["ms", "ms", "ms"], || in_child(store, None, by_words, &next()))])?;
     let [opening, search] = [opening, search].map(|samples| Spread::of(&samples.values).median);
     let note = format!(
         "from the start of a process to its end, everything kept from before, files in the page cache; opening store and \
@@ -41,9 +46,10 @@ pub(super) fn measure_all(key: &'static str, store: &Path, mut next: impl FnMut(
 }
 
 /// Milliseconds in which a new process opens the store, answers, and does both from start to end.
-fn in_child(store: &Path, id: Option<&ConversationId>, question: &str) -> Result<[f64; 3]> {
+fn in_child(store: &Path, id: Option<&ConversationId>, by_words: bool, question: &str) -> Result<[f64; 3]> {
     let mut child = Command::new(env::current_exe()?);
-    child.arg("cold-search").arg(store).arg(question).args(id.map(ConversationId::as_str));
+    child.arg("cold-search").args(by_words.then_some("--by-words"));
+    child.arg(store).arg(question).args(id.map(ConversationId::as_str));
     let start = Instant::now();
     let child = child.output()?;
     let whole = start.elapsed().as_secs_f64() * 1e3;
@@ -56,10 +62,11 @@ fn in_child(store: &Path, id: Option<&ConversationId>, question: &str) -> Result
 /// Opens the store, asks a conversation or all of them one question and prints the milliseconds of each.
 ///
 /// # Errors
-/// When that fails, or a part is missing for an answer by words and by meaning.
-pub fn print_cold_search(store: &Path, question: &str, conversation: Option<&str>) -> Result<()> {
+/// When that fails, or a part is missing for an answer by words and, unless it is `by_words` alone, by meaning.
+pub fn print_cold_search(store: &Path, question: &str, conversation: Option<&str>, by_words: bool) -> Result<()> {
     let start = Instant::now();
-    let runtime = memory::parts::open(&Config::new(store, Access::Existing))?;
+    let config = Config::new(store, Access::Existing);
+    let runtime = memory::parts::open(&if by_words { config.without_model() } else { config })?;
     let opened = start.elapsed();
     let scope = match conversation {
         Some(name) => Scope::one(&ConversationId::new(name)?),
@@ -67,8 +74,12 @@ pub fn print_cold_search(store: &Path, question: &str, conversation: Option<&str
     };
     let found = block_on(runtime.retriever.search(&Query::new(question, scope).limit(HITS)))?;
     let took = start.elapsed() - opened;
-    let is_likely = |notice: &Notice| matches!(notice, Notice::NothingLikely { .. });
-    ensure!(!found.hits.is_empty() && found.notices.iter().all(is_likely), "not all was kept: {:?}", found.notices);
+    let is_due = |notice: &Notice| match notice {
+        Notice::NothingLikely { .. } => true,
+        Notice::WordsOnly { .. } => by_words,
+        _ => false,
+    };
+    ensure!(!found.hits.is_empty() && found.notices.iter().all(is_due), "not all was kept: {:?}", found.notices);
     println!("{} {}", opened.as_secs_f64() * 1e3, took.as_secs_f64() * 1e3);
     Ok(())
 }

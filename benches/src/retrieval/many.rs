@@ -20,14 +20,14 @@ use crate::{
     talks::{Asked, KINDS, Talk},
 };
 
-/// Between the talks of two questions; shares no factor with the number of conversations.
+/// Between the talks of two questions; a prime, so that it shares no factor with the number of conversations.
 const STEP: u32 = 617;
 
 /// Measures the figures over a store under `kept`, which is made there once.
 pub(super) fn measure(kept: &Path) -> Result<Vec<Figure>> {
-    let store = kept::store(kept)?;
-    let words = Asking::begin(&store, true)?;
-    let model = Asking::begin(&store, false)?;
+    let store = kept::store(kept, CONVERSATIONS, false)?;
+    let words = Asking::begin(&store, CONVERSATIONS, true)?;
+    let model = Asking::begin(&store, CONVERSATIONS, false)?;
     let [[by_words], [by_model]] = interleave([
         Entrant::new("by words", ["ms"], || Ok([words.round()?])),
         Entrant::new("with a model", ["ms"], || Ok([model.round()?])),
@@ -51,28 +51,53 @@ pub(super) fn measure(kept: &Path) -> Result<Vec<Figure>> {
     // Nothing else may hold the store in a measurement of new processes.
     drop((words, model));
     let next = Cell::new(0);
-    figures.push(cold::measure_all("all_2000_conversations_cold_ms", &store, || nth_question(&next).1.text)?);
+    let question = || nth_question(&next, CONVERSATIONS).1.text;
+    figures.push(cold::measure_all("all_2000_conversations_cold_ms", &store, false, question)?);
+    Ok(figures)
+}
+
+/// Measures searches by words over a store of so many conversations under `kept`, which is made there once.
+///
+/// # Errors
+/// When the store cannot be made, a process fails, or finds nothing.
+pub fn measure_by_words(kept: &Path, conversations: u32) -> Result<Vec<Figure>> {
+    let store = kept::store(kept, conversations, true)?;
+    let words = Asking::begin(&store, conversations, true)?;
+    let [[running]] = interleave([Entrant::new("by words", ["ms"], || Ok([words.round()?]))])?;
+    let resident = vec![words.searcher.resident_mb()?];
+    let resident = Samples { name: "process".to_owned(), unit: "MB", values: resident };
+    let how = format!("{} made-up messages in {conversations} conversations", MESSAGES_OF_EACH * conversations as usize);
+    let mut figures = vec![
+        Figure::absolute("many_words_p50_ms", &running, format!("a running process, {how}; {}", words.found())),
+        Figure::absolute("many_rss_mb", &resident, "RssAnon after the last question"),
+    ];
+    drop(words);
+    let next = Cell::new(0);
+    let question = || nth_question(&next, conversations).1.text;
+    figures.push(cold::measure_all("many_words_cold_ms", &store, true, question)?);
     Ok(figures)
 }
 
 /// A process, and which questions it was asked.
 struct Asking {
     searcher: Searcher,
+    conversations: u32,
     next: Cell<usize>,
     /// Questions that one message answers, and how many had it among their hits.
     answered: Cell<[usize; 2]>,
 }
 
 impl Asking {
-    fn begin(store: &Path, by_words: bool) -> Result<Self> {
-        Ok(Self { searcher: Searcher::start(store, by_words)?, next: Cell::new(0), answered: Cell::default() })
+    fn begin(store: &Path, conversations: u32, by_words: bool) -> Result<Self> {
+        let searcher = Searcher::start(store, by_words)?;
+        Ok(Self { searcher, conversations, next: Cell::new(0), answered: Cell::default() })
     }
 
     /// The median time of one question of each kind, in milliseconds.
     fn round(&self) -> Result<f64> {
         let mut times = Vec::with_capacity(KINDS);
         for _ in 0..KINDS {
-            let (talk, Asked { text, answer }) = nth_question(&self.next);
+            let (talk, Asked { text, answer }) = nth_question(&self.next, self.conversations);
             let start = Instant::now();
             let hits = self.searcher.ask(&text)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
@@ -94,9 +119,9 @@ impl Asking {
 }
 
 /// The next question: of each kind in turn, about another talk each time.
-fn nth_question(next: &Cell<usize>) -> (Talk, Asked) {
+fn nth_question(next: &Cell<usize>, conversations: u32) -> (Talk, Asked) {
     let number = next.replace(next.get() + 1);
-    let talk = Talk::of(u32::try_from(number).unwrap_or_default().wrapping_mul(STEP) % CONVERSATIONS);
+    let talk = Talk::of(u32::try_from(number).unwrap_or_default().wrapping_mul(STEP) % conversations);
     let asked = talk.question(number % KINDS);
     (talk, asked)
 }
