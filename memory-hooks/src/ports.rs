@@ -45,6 +45,11 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
+    /// Who writes the summaries of one compaction.
+    pub(crate) fn author(&self) -> Arc<dyn Summarizer> {
+        self.summarizer.for_compaction().unwrap_or_else(|| Arc::clone(&self.summarizer))
+    }
+
     /// Tells hooks what happened. A hook that fails is reported and stops nothing.
     pub(crate) async fn report<E: HookEvent>(&self, mut event: E) -> E {
         for HookError { hook, source } in self.hooks.report(&mut event).await {

@@ -1,9 +1,9 @@
 //! Opening a memory in another way than by default.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
+    ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
     TokenCounter,
     plan::{
         Thresholds,
@@ -15,6 +15,7 @@ use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions};
 use crate::{
     Access, Config, Memory, OpenError, Recall,
     background::{BackupPlan, Failures},
+    chat::{ModelSummaries, TIMEOUT},
     embedding,
     memory::Opened,
     parts::{assemble_with, open_log},
@@ -35,6 +36,9 @@ pub struct Builder {
     config: Config,
     embedder: Option<Arc<dyn Embedder>>,
     summarizer: Option<Arc<dyn Summarizer>>,
+    chat_model: Option<Arc<dyn ChatModel>>,
+    chat_timeout: Duration,
+    model_summaries: Option<ModelSummaries>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
     token_counter: Option<Arc<dyn TokenCounter>>,
     clock: Option<Arc<dyn Clock>>,
@@ -73,6 +77,9 @@ impl Builder {
             config,
             embedder: None,
             summarizer: None,
+            chat_model: None,
+            chat_timeout: TIMEOUT,
+            model_summaries: None,
             scorer: None,
             token_counter: None,
             clock: None,
@@ -92,6 +99,32 @@ impl Builder {
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// Sets the agent's model, for what of a memory a model can do. Without [`Self::model_summaries`] it is not asked for
+    /// anything.
+    #[must_use]
+    pub fn chat_model(mut self, model: Arc<dyn ChatModel>) -> Self {
+        self.chat_model = Some(model);
+        self
+    }
+
+    /// Sets how long a model may take for one reply; a minute by default. A slower one counts as failed.
+    #[must_use]
+    pub fn chat_timeout(mut self, timeout: Duration) -> Self {
+        self.chat_timeout = timeout;
+        self
+    }
+
+    /// Has summaries written by a model: that of [`Self::chat_model`], or one for this alone. Where it fails, is too slow or
+    /// has reached a limit, the built-in summarizer writes the summary, under its own name, and
+    /// [`FellBack`](crate::FellBack) reports it.
+    ///
+    /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: both together are an error.
+    #[must_use]
+    pub fn model_summaries(mut self, summaries: ModelSummaries) -> Self {
+        self.model_summaries = Some(summaries);
         self
     }
 
@@ -197,6 +230,8 @@ impl Builder {
     /// # Errors
     /// [`OpenError`]; nothing stays open then. A missing model is not an error.
     pub fn open(mut self) -> Result<Memory, OpenError> {
+        // Before a store is made.
+        self.summarizer = self.author()?;
         let backups = BackupPlan::of(&self.config, self.clock.clone())?;
         let store = Arc::new(open_log(&self.config)?);
         let may_write = store.may_write();
@@ -215,6 +250,17 @@ impl Builder {
             self.into_memory(memory, store, retriever)
         })?;
         Memory::start(Opened { parts, failures, background, backups, config })
+    }
+
+    /// The summarizer of the program's own, or a model.
+    fn author(&mut self) -> Result<Option<Arc<dyn Summarizer>>, OpenError> {
+        let (own, summaries) = (self.summarizer.take(), self.model_summaries.take());
+        let Some(summaries) = summaries else { return Ok(own) };
+        if own.is_some() {
+            return Err(OpenError::TwoSummarizers);
+        }
+        let model = self.chat_model.clone();
+        Ok(Some(Arc::new(summaries.summarizer(model, self.chat_timeout).ok_or(OpenError::NoChatModel)?)))
     }
 
     /// Replaces parts of the memory by the program's own.

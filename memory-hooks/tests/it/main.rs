@@ -17,6 +17,8 @@ mod managers;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod model_written;
+#[cfg(test)]
 mod overflow;
 #[cfg(test)]
 mod prefix;
