@@ -22,8 +22,8 @@ use crate::spend::{Exhausted, SpendLimits, Spent};
 const FILLED: u32 = 80;
 /// The smallest part of a text that is asked about, in tokens. A window that holds less is too small.
 const SMALLEST_PART: u32 = 96;
-/// The most tokens of the notes on a part of a longer text.
-const NOTES: u32 = 256;
+/// Tokens of the notes on a part of a longer text, where a summary may not have more.
+const NOTES: u32 = 96;
 
 /// Has summaries written by a chat model: the agent's own, or one for this alone.
 ///
@@ -109,7 +109,7 @@ impl ModelSummarizer {
             let (task, most) = match is_all {
                 true => (Task::Summary(job), job.max_tokens),
                 // Notes are shorter than their part, so that each round is shorter than the one before.
-                false => (Task::Notes, NOTES.min(room / 4)),
+                false => (Task::Notes, most_notes(job).min(room / 4)),
             };
             match self.asked(job, &task, &chunk, most).await {
                 Ok(text) if is_all => return Ok(text),
@@ -139,7 +139,7 @@ impl ModelSummarizer {
         let window = self.model.context_window();
         let frame = words::request(&Task::Summary(job), &[], job.max_tokens);
         let asking = job.counter.count(&self.system_prompt).saturating_add(job.counter.count(&frame));
-        let taken = asking.saturating_add(most_reply(job.max_tokens.max(NOTES)));
+        let taken = asking.saturating_add(most_reply(most_notes(job)));
         let room = (window / 100 * FILLED).saturating_sub(taken);
         if room < SMALLEST_PART { Err(ModelSummaryError::SmallWindow { window }) } else { Ok(room) }
     }
@@ -191,6 +191,11 @@ impl ModelSummarizer {
         [&*compaction, &*self.process].into_iter().for_each(|account| account.correct(estimate, actual));
         Ok(replied?.message)
     }
+}
+
+/// The most tokens of the notes on a part of a text.
+fn most_notes(job: &SummaryJob<'_>) -> u32 {
+    job.max_tokens.max(NOTES)
 }
 
 /// Tokens that a reply may have. One that ends by itself beyond what is allowed can be cut after a sentence; one that the

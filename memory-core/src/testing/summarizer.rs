@@ -39,7 +39,7 @@ pub async fn summarizer_conformance(summarizer: &dyn Summarizer) {
             };
             let written = match written {
                 Ok(written) => written,
-                Err(error) => panic!("{identity} writes no {level}: {error}"),
+                Err(error) => panic!("{identity} writes no {level}: {error:?}"),
             };
             let tokens = WordCounter.count(&written.text);
             assert!(tokens <= max_tokens, "{identity} writes {tokens} tokens of {max_tokens}: {}", written.text);
