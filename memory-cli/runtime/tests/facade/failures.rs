@@ -5,7 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use memory::{BackgroundWork, EmbedError};
+use memory::{BackgroundWork, Builder, EmbedError, ModelSummaries, OpenError};
+use memory_core::{FirstWords, testing::ScriptedModel};
 use pollster::block_on;
 
 use crate::support::{Dir, Embedding, embedded, remark, wait_until};
@@ -50,4 +51,16 @@ fn background_work_that_panics_is_reported_and_begun_again() {
     wait_until("the panic is reported", || memory.failures().iter().any(|failure| failure.error.contains("panicked")));
     wait_until("it is begun again", || embedded(&memory, "talk") == 1);
     wait_until("the failure is over", || memory.failures().is_empty());
+}
+
+#[test]
+fn a_summarizer_of_the_programs_own_and_a_model_are_an_error() {
+    let dir = Dir::new();
+    let model = || Arc::new(ScriptedModel::says("They walked."));
+    let builder = || Builder::new(dir.store()).model_summaries(ModelSummaries::default().system_prompt("Be brief."));
+    let both = builder().chat_model(model()).summarizer(Arc::new(FirstWords)).open();
+    assert!(matches!(both, Err(OpenError::TwoSummarizers)), "{both:?}");
+    assert!(matches!(builder().open(), Err(OpenError::NoChatModel)));
+    assert!(!dir.store().exists(), "no store is made by an error");
+    builder().chat_model(model()).open().unwrap();
 }
