@@ -55,6 +55,7 @@ mod details;
 mod error;
 mod events;
 mod invocation;
+mod judge;
 mod kept_out;
 mod list_summary;
 mod listing;
@@ -92,8 +93,8 @@ pub use details::{DetailedNodes, NodeDetails};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, FellBack, HookFailed, MessageAdded, RecallUsed,
-    SessionRestored,
+    BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, ContextJudged, FellBack, HookFailed, MessageAdded,
+    RecallUsed, SessionRestored,
 };
 pub use invocation::Invocation;
 pub use list_summary::summarize_list;

@@ -7,8 +7,8 @@ mod words;
 use std::{collections::VecDeque, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ChatError, ChatModel, ChatRequest, Hash, Message, SummarizeError, Summarizer, SummaryJob,
-    WrittenBy, WrittenSummary,
+    BoxFuture, ChatError, ChatModel, ChatRequest, Hash, Message, SummarizeError, Summarizer, SummaryJob, WrittenBy,
+    WrittenSummary,
 };
 use memory_strategies::Spans;
 
@@ -181,8 +181,7 @@ impl ModelSummarizer {
         let estimate = asking + u64::from(most_reply);
         let compaction = self.compaction.clone().unwrap_or_default();
         Spent::take(&self.limits, &compaction, &self.process, estimate)?;
-        let request =
-            ChatRequest::new(messages).system(self.system_prompt.to_string()).max_reply_tokens(most_reply);
+        let request = ChatRequest::new(messages).system(self.system_prompt.to_string()).max_reply_tokens(most_reply);
         let replied = self.model.reply(&request).await;
         let actual = match &replied {
             Ok(reply) => reply.prompt_tokens.map_or(asking, u64::from) + count(&reply.message.text()),

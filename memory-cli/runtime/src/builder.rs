@@ -10,12 +10,12 @@ use memory_core::{
         list::{PerTurn, ProactiveCompression},
     },
 };
-use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions};
+use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions, SpendLimits};
 
 use crate::{
     Access, Config, Memory, OpenError, Recall,
     background::{BackupPlan, Failures},
-    chat::{ModelSummaries, TIMEOUT},
+    chat::{ModelSummaries, TIMEOUT, timed},
     embedding,
     memory::Opened,
     parts::{assemble_with, open_log},
@@ -39,6 +39,7 @@ pub struct Builder {
     chat_model: Option<Arc<dyn ChatModel>>,
     chat_timeout: Duration,
     model_summaries: Option<ModelSummaries>,
+    judge: Option<SpendLimits>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
     token_counter: Option<Arc<dyn TokenCounter>>,
     clock: Option<Arc<dyn Clock>>,
@@ -80,6 +81,7 @@ impl Builder {
             chat_model: None,
             chat_timeout: TIMEOUT,
             model_summaries: None,
+            judge: None,
             scorer: None,
             token_counter: None,
             clock: None,
@@ -125,6 +127,15 @@ impl Builder {
     #[must_use]
     pub fn model_summaries(mut self, summaries: ModelSummaries) -> Self {
         self.model_summaries = Some(summaries);
+        self
+    }
+
+    /// Lets the model of [`Self::chat_model`] judge which summaries matter for a question, in the prompts that ask for it
+    /// ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)) and within limits, of which those of a
+    /// compaction do not count.
+    #[must_use]
+    pub fn judge(mut self, limits: SpendLimits) -> Self {
+        self.judge = Some(limits);
         self
     }
 
@@ -232,6 +243,9 @@ impl Builder {
     pub fn open(mut self) -> Result<Memory, OpenError> {
         // Before a store is made.
         self.summarizer = self.author()?;
+        if self.judge.is_some() && self.chat_model.is_none() {
+            return Err(OpenError::NoChatModel);
+        }
         let backups = BackupPlan::of(&self.config, self.clock.clone())?;
         let store = Arc::new(open_log(&self.config)?);
         let may_write = store.may_write();
@@ -275,6 +289,10 @@ impl Builder {
             self.hooks.provide(Arc::new(RecallHook::new(Arc::clone(store), Arc::clone(retriever), options)));
         }
         let memory = memory.hooks(self.hooks).proactive_compression(self.proactive).per_turn(self.per_turn);
+        let judge = self.judge.zip(self.chat_model);
+        let memory = judge
+            .into_iter()
+            .fold(memory, |memory, (limits, model)| memory.judge(timed(model, self.chat_timeout), limits));
         let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
         let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);
         let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);

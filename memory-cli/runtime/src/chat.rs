@@ -29,18 +29,19 @@ impl ModelSummaries {
     }
 
     /// The summarizer; `None` without a model.
-    pub(crate) fn summarizer(
-        self,
-        agents: Option<Arc<dyn ChatModel>>,
-        timeout: Duration,
-    ) -> Option<ModelSummarizer> {
-        let model = Arc::new(Timed { model: self.model.or(agents)?, timeout });
+    pub(crate) fn summarizer(self, agents: Option<Arc<dyn ChatModel>>, timeout: Duration) -> Option<ModelSummarizer> {
+        let model = timed(self.model.or(agents)?, timeout);
         let summarizer = ModelSummarizer::new(model).limits(self.limits);
         Some(match self.system_prompt {
             Some(prompt) => summarizer.system_prompt(prompt),
             None => summarizer,
         })
     }
+}
+
+/// The same model, whose replies have to come in time.
+pub(crate) fn timed(model: Arc<dyn ChatModel>, timeout: Duration) -> Arc<dyn ChatModel> {
+    Arc::new(Timed { model, timeout })
 }
 
 /// A model whose replies have to come in time.

@@ -44,7 +44,8 @@
 //! models and loads them.
 //!
 //! A chat model is never asked for anything unless [`Builder::model_summaries`] says so: summaries are written by rules,
-//! offline. [`ChatModel`] is the port to implement for the model of your agent.
+//! offline. With [`Builder::judge`] it also judges, for a prompt that asks for it, which summaries are worth opening.
+//! [`ChatModel`] is the port to implement for the model of your agent.
 //!
 //! # Features
 //!
@@ -92,15 +93,16 @@ pub use heap::limit_heap_arenas;
 pub use invocation::Invocation;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest,
-    Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId, ConversationManager, ConversationState,
-    Conversations, Derived, EmbedError, Embedder, Excluded, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId,
-    InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed,
-    Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query,
-    ReduceCause, Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
-    ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
-    SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody,
-    ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatError,
+    ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId,
+    ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Excluded, Filter,
+    HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses,
+    ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node, NodeId,
+    NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind, RetrieveError,
+    Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError,
+    SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp,
+    TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary,
+    message_from_json, message_to_json,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
@@ -109,12 +111,13 @@ pub use memory_core::{
 };
 pub use memory_hooks::{
     Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ConversationStats,
-    DerivedState, DetailedNodes, Exhausted, FellBack, Hook, HookError, HookEvent, HookFailed, HookProvider, HookRegistry, Link,
-    ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, ModelSummarizer, ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece,
-    PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction,
-    Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SystemClock, Title,
-    Topic, ViewError,
+    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged,
+    ConversationStats, DerivedState, DetailedNodes, Exhausted, FellBack, Hook, HookError, HookEvent, HookFailed,
+    HookProvider, HookRegistry, Link, ListOptions, ListedConversation, Listing, MemoryError, MessageAdded,
+    ModelSummarizer, ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions,
+    PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize,
+    ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SystemClock, Title, Topic,
+    ViewError,
 };
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};

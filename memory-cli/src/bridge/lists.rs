@@ -44,7 +44,10 @@ impl ListBridge {
                 return Err(BridgeError::Config(format!("summarizer must be a name or `caller`, got {other}")));
             }
         };
-        let chosen = Some(name).filter(|name| *name != CALLER).map(|name| plugins::registry(globals).0.summarizer(name)).transpose();
+        let chosen = Some(name)
+            .filter(|name| *name != CALLER)
+            .map(|name| plugins::registry(globals).0.summarizer(name))
+            .transpose();
         let summarizer = chosen.map_err(|error| BridgeError::Config(error.to_string()))?;
         Ok(Self::new(ListStrategy::Summarizing(strategy), summarizer))
     }

@@ -470,7 +470,10 @@ fn every_request_is_in_the_manual_and_no_other() {
 fn long_talk(count: usize) -> Vec<Value> {
     let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
     let said = |index: usize| {
-        format!("Turn {index}: we spoke of the ferries, of the market and of what had to be mended before the winter came. ").repeat(3)
+        format!(
+            "Turn {index}: we spoke of the ferries, of the market and of what had to be mended before the winter came. "
+        )
+        .repeat(3)
     };
     (0..count).map(|index| known(&format!("m{index}"), role(index), &said(index))).collect()
 }
@@ -526,14 +529,18 @@ fn a_caller_that_fails_or_says_something_else_stops_nothing() {
         ("refuses", json!({"message": text("assistant", "I cannot help with that.")})),
         ("nonsense", json!({"message": {"role": "assistant", "content": 7}})),
     ] {
-        bridge.ask(&json!({"op": "open", "id": 0, "manager": "semantic", "config": {"conversation": name, "budget": 1000}}));
+        bridge.ask(
+            &json!({"op": "open", "id": 0, "manager": "semantic", "config": {"conversation": name, "budget": 1000}}),
+        );
         let apply = json!({"op": "apply", "id": 0, "messages": long_talk(40)});
         let (answer, asked) = asking(&mut bridge, &apply, &reply);
         assert!((1..100).contains(&asked.len()), "{name}: {}", asked.len());
         assert!(answer["messages"].to_string().contains("ferries"), "{name}: {answer}");
     }
     // A question waits for its reply, whatever else is sent.
-    bridge.ask(&json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "waits", "budget": 1000}}));
+    bridge.ask(
+        &json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "waits", "budget": 1000}}),
+    );
     let asked = bridge.ask(&json!({"op": "apply", "id": 0, "messages": long_talk(40)}));
     assert!(asked.get("ask").is_some(), "{asked}");
     assert_eq!(bridge.refused(&json!({"op": "state", "id": 0})), "reply_expected");
@@ -548,7 +555,9 @@ fn a_caller_that_fails_or_says_something_else_stops_nothing() {
 fn without_that_choice_nothing_is_asked() {
     let store = Store::new();
     let mut bridge = Bridge::over(&store);
-    bridge.ask(&json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "talk", "budget": 1000}}));
+    bridge.ask(
+        &json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "talk", "budget": 1000}}),
+    );
     let answer = bridge.ask(&json!({"op": "apply", "id": 0, "messages": long_talk(40)}));
     assert!(answer.get("ask").is_none() && answer["messages"].is_array(), "{answer}");
     bridge.end();

@@ -20,9 +20,7 @@ pub struct ScriptedModel {
 impl ScriptedModel {
     /// A model with a large window.
     #[must_use]
-    pub fn new(
-        script: impl Fn(usize, &ChatRequest) -> Result<Message, ChatError> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(script: impl Fn(usize, &ChatRequest) -> Result<Message, ChatError> + Send + Sync + 'static) -> Self {
         Self { window: 100_000, script: Box::new(script), requests: Mutex::default() }
     }
 

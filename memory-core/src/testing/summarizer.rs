@@ -1,9 +1,7 @@
 //! The contract of [`Summarizer`](crate::Summarizer).
 
 use super::WordCounter;
-use crate::{
-    Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
-};
+use crate::{Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
 
 /// Texts of every kind, the last of them longer than any summary.
 fn texts() -> Vec<String> {
@@ -28,7 +26,8 @@ pub async fn summarizer_conformance(summarizer: &dyn Summarizer) {
     let alone = all.iter().map(std::slice::from_ref);
     let identity = summarizer.identity();
     for sources in alone.chain([all.as_slice(), all.get(..2).unwrap_or_default()]) {
-        for (level, max_tokens) in [(Level::Summary, 48), (Level::Meta, 128), (Level::Archive, 192), (Level::Summary, 9)]
+        for (level, max_tokens) in
+            [(Level::Summary, 48), (Level::Meta, 128), (Level::Archive, 192), (Level::Summary, 9)]
         {
             let job = SummaryJob::new(level, sources, max_tokens, &WordCounter);
             let of_compaction = summarizer.for_compaction();

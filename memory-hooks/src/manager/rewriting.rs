@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summarizer, Summary, SummaryDraft, SummaryId,
-    WrittenBy,
+    ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summarizer, Summary, SummaryDraft,
+    SummaryId, WrittenBy,
     plan::{Compaction, Merge, Tree},
 };
 

@@ -1,8 +1,9 @@
 //! Writes planned summaries without recording them.
 
 use memory_core::{
-    ConversationId, Event, Excluded, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob, Summarizer,
-    Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy, WrittenSummary,
+    ConversationId, Event, Excluded, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob,
+    Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy,
+    WrittenSummary,
     plan::{Compaction, Merge, Tree},
 };
 

@@ -40,6 +40,8 @@ mod scope;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod smart_context;
+#[cfg(test)]
 mod spending;
 #[cfg(test)]
 mod standing;

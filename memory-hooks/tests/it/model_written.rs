@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ChatError, ChatModel, ChatRequest, ContentBlock, Json, Level, Message, NodeId, NodeRange, Role, Source, SummarizeError,
-    Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary,
+    ChatError, ChatModel, ChatRequest, ContentBlock, Json, Level, Message, NodeId, NodeRange, Role, Source,
+    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary,
     testing::{ScriptedModel, WordCounter, summarizer_conformance},
 };
 use memory_hooks::{ModelSummarizer, ModelSummaryError, PromptOptions, Resummarize, SpendLimits};
@@ -117,9 +117,8 @@ fn a_reply_that_is_no_summary_is_a_typed_error() {
     check(Message::new(Role::Assistant, vec![ContentBlock::Text("Maya".into()), call]), "CalledTool");
     check(Message::assistant("I’m sorry, but I can't help with that."), "Refused");
     check(Message::assistant("As an AI, I have no memory."), "Refused");
-    let failing = Arc::new(ScriptedModel::new(|_, _| {
-        Err(ChatError::Backend { model: "scripted".into(), source: "503".into() })
-    }));
+    let failing =
+        Arc::new(ScriptedModel::new(|_, _| Err(ChatError::Backend { model: "scripted".into(), source: "503".into() })));
     assert!(matches!(write(&failing, &sources, 48), Err(ModelSummaryError::Chat(ChatError::Backend { .. }))));
     // One who declined is quoted.
     let quoted = write(&says("I can't come on Friday, said Maya."), &[source(1, "Maya", "I can't come!")], 48);
@@ -146,7 +145,8 @@ fn a_reply_that_is_too_long_is_cut_after_a_sentence_or_asked_for_again_once() {
     let stubborn = second("One more sentence of very many words that never came to its end, as before and ever after");
     assert_eq!(write(&stubborn, &sources, 12).unwrap(), "Maya.", "what fits of the first");
     assert_eq!(stubborn.requests().len(), 2);
-    let hopeless = says("one sentence of very many words that never comes to its end, as before and for ever after that");
+    let hopeless =
+        says("one sentence of very many words that never comes to its end, as before and for ever after that");
     assert!(matches!(write(&hopeless, &sources, 12), Err(ModelSummaryError::TooLong { most: 12, .. })));
 }
 
