@@ -1,6 +1,7 @@
 //! The protocol of `memory bridge`: requests, the managers that answer them, and sessions. `docs/strands.md` specifies it.
 
 mod answer;
+mod caller;
 mod conversation;
 mod error;
 mod input;
@@ -11,7 +12,7 @@ mod sessions;
 mod stored;
 mod view;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use memory::{Builder, Memory};
 use memory_core::plan::list::{ListStrategy, Listed, kept, query_from, split_forward};
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 
 use self::{
     answer::unchanged,
+    caller::{CALLER, Caller},
     lists::ListBridge,
     message::StrandsMessage,
     request::{Load, Read},
@@ -27,7 +29,12 @@ use self::{
 };
 use crate::{Access, globals::Globals};
 
-pub(crate) use self::{error::BridgeError, input::RequestLines, request::Request};
+pub(crate) use self::{
+    caller::{Answering, CallersModel, Next, Question, Questions, next},
+    error::BridgeError,
+    input::RequestLines,
+    request::Request,
+};
 
 /// The managers that a program opened, and the memory behind them.
 pub(crate) struct Bridge<'a> {
@@ -36,6 +43,8 @@ pub(crate) struct Bridge<'a> {
     /// Opened with the first manager or session that needs a store.
     memory: Option<Memory>,
     documents: Documents,
+    /// Who writes the summaries of conversations, where that is the caller.
+    caller: Option<Arc<Caller>>,
 }
 
 /// A manager.
@@ -49,8 +58,12 @@ enum Managed {
 }
 
 impl<'a> Bridge<'a> {
-    pub(crate) fn new(globals: &'a Globals) -> Self {
-        Self { globals, managers: BTreeMap::new(), memory: None, documents: Documents::default() }
+    /// A bridge, and what it asks its caller: nothing, unless the caller is chosen as the summarizer.
+    pub(crate) fn new(globals: &'a Globals, model: CallersModel) -> (Self, Questions) {
+        let (caller, questions) = Caller::new(model);
+        let caller = Some(caller).filter(|_| globals.summarizer_name() == CALLER);
+        let documents = Documents::default();
+        (Self { globals, managers: BTreeMap::new(), memory: None, documents, caller }, questions)
     }
 
     /// Answers a request. After an error nothing that the request names has changed, but for messages that were appended
@@ -99,6 +112,7 @@ impl<'a> Bridge<'a> {
                 message.shorten_results();
                 Ok(json!({"message": message, "changed": changed}))
             }
+            Request::Reply { .. } => Err(BridgeError::NothingAsked),
             Request::Session(request) => {
                 let memory = self.memory()?.clone();
                 Sessions { memory: &memory, documents: &mut self.documents }.answer(request).await
@@ -125,7 +139,11 @@ impl<'a> Bridge<'a> {
     fn memory(&mut self) -> Result<&Memory, BridgeError> {
         if self.memory.is_none() {
             let config = self.globals.config(Access::Write).map_err(BridgeError::Store)?;
-            let opened = Builder::of(config).recall_hook(memory::RecallHookOptions::default()).open();
+            let builder = match &self.caller {
+                Some(caller) => caller.writes_for(config),
+                None => Builder::of(config),
+            };
+            let opened = builder.recall_hook(memory::RecallHookOptions::default()).open();
             self.memory = Some(opened.map_err(|error| BridgeError::Store(error.into()))?);
         }
         self.memory.as_ref().ok_or_else(|| BridgeError::Store(anyhow::anyhow!("the store was not opened")))

@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn write(sources: &[SummarySource], max_tokens: u32) -> String {
-        let job = SummaryJob { level: Level::Summary, sources, previous: None, max_tokens, counter: &WordCounter };
+        let job = SummaryJob::new(Level::Summary, sources, max_tokens, &WordCounter);
         FirstWords::write(&job).text
     }
 

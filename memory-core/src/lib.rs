@@ -39,8 +39,8 @@
 //! # Features
 //!
 //! `testing` adds the module `testing`: in-memory fakes of the ports, generators for property tests, and conformance
-//! suites for implementations of [`Store`], [`Source`], [`VectorIndex`], [`BlockCache`], [`ConversationManager`] and
-//! [`Derived`].
+//! suites for implementations of [`Store`], [`Source`], [`VectorIndex`], [`BlockCache`], [`ConversationManager`],
+//! [`Summarizer`] and [`Derived`].
 //!
 //! `serde` implements `Serialize` and `Deserialize` for what programs pass to each other: ids, messages in the shape of
 //! [`message_to_json`], nodes, summaries, hits, notices, requests to chat models, and the states of conversations. The
@@ -115,7 +115,7 @@ pub use port::{
     AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
     BoxFuture, Breakpoint, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
     ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
-    DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Forget, Forgotten, ForkedFrom, HeldBack,
+    DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Excluded, Forget, Forgotten, ForkedFrom, HeldBack,
     HeldInMemory, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry, ImportanceScorer,
     IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice, OwnedStore, PastStore,
     Place, PlanRequest, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded, ReduceCause, RerankError,

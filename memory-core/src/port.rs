@@ -66,7 +66,7 @@ pub use store::{
     VerifiedConversation,
 };
 pub use store_error::StoreError;
-pub use summarizer::{SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
+pub use summarizer::{Excluded, SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary};
 pub use token_embedder::{TokenEmbedder, TokenEmbedding, TokenVectors};
 pub use token_index::{TokenAnswer, TokenIndex, TokenIndexStats, TokenPart};
 pub use tokens::TokenCounter;

@@ -1,6 +1,6 @@
 //! Fakes of the ports, generators for property tests, and the conformance suites of [`Store`](crate::Store),
 //! [`Source`](crate::Source), [`OwnedStore`](crate::OwnedStore), [`VectorIndex`](crate::VectorIndex),
-//! [`BlockCache`](crate::BlockCache), [`Derived`](crate::Derived) and
+//! [`BlockCache`](crate::BlockCache), [`Derived`](crate::Derived), [`Summarizer`](crate::Summarizer) and
 //! [`ConversationManager`](crate::ConversationManager).
 //!
 //! Requires the feature `testing`. Not for production.
@@ -14,7 +14,9 @@ mod generators;
 mod manager;
 mod memory_store;
 mod owners;
+mod scripted_model;
 mod source;
+mod summarizer;
 mod vector_index;
 
 pub use block_cache::block_cache_conformance;
@@ -26,5 +28,7 @@ pub(crate) use generators::{messages, texts};
 pub use manager::{EverythingManager, manager_conformance};
 pub use memory_store::MemoryStore;
 pub use owners::owner_conformance;
+pub use scripted_model::ScriptedModel;
 pub use source::source_conformance;
+pub use summarizer::summarizer_conformance;
 pub use vector_index::{DIMENSIONS as SUITE_DIMENSIONS, IndexUnderTest, vector_index_conformance};

@@ -132,6 +132,20 @@ pub struct RecallUsed {
     pub pieces: Vec<String>,
 }
 
+/// A model judged which of the shown summaries matter for a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContextJudged {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The model's name.
+    pub model: String,
+    /// The messages of the summaries that it was asked about.
+    pub asked: Vec<NodeRange>,
+    /// Those that matter, the most important first. As many of them as fit are shown word for word.
+    pub chosen: Vec<NodeRange>,
+}
+
 /// A compaction begins to write summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -192,5 +206,5 @@ macro_rules! events {
 
 events! {
     before AgentInitialized SessionRestored BeforeInvocation MessageAdded BeforeModelCall BeforeToolCall CompactionStarted;
-    after AfterInvocation AfterModelCall AfterToolCall RecallUsed Compacted FellBack CompactionFailed HookFailed
+    after AfterInvocation AfterModelCall AfterToolCall ContextJudged RecallUsed Compacted FellBack CompactionFailed HookFailed
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
-use memory_core::Message;
+use memory_core::{Excluded, Message};
 use regex::{Regex, RegexSet};
 
 /// Ways to ask for exclusion, in lower case.
@@ -105,6 +105,11 @@ impl Redactor {
         Self { terms }
     }
 
+    /// Whether any of the terms is in `text`.
+    fn finds(&self, text: &str) -> bool {
+        !matches!(self.terms, Terms::None) && IDENTIFIER.find_iter(text).any(|term| self.strikes(term.as_str()))
+    }
+
     fn strikes(&self, term: &str) -> bool {
         match &self.terms {
             Terms::None => false,
@@ -119,8 +124,7 @@ impl Redactor {
 
     /// The topics without any of the terms.
     pub(crate) fn clean_topics(&self, topics: &[String]) -> Vec<String> {
-        let is_clean = |topic: &&String| !IDENTIFIER.find_iter(topic).any(|term| self.strikes(term.as_str()));
-        topics.iter().filter(is_clean).cloned().collect()
+        topics.iter().filter(|topic| !self.finds(topic)).cloned().collect()
     }
 
     /// `text` with a placeholder for each of the terms.
@@ -148,6 +152,12 @@ impl Redactor {
         }
         out.push_str(text.get(rest..).unwrap_or_default());
         out
+    }
+}
+
+impl Excluded for Redactor {
+    fn is_repeated_in(&self, text: &str) -> bool {
+        self.finds(text)
     }
 }
 

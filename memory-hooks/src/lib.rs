@@ -55,12 +55,14 @@ mod details;
 mod error;
 mod events;
 mod invocation;
+mod judge;
 mod kept_out;
 mod list_summary;
 mod listing;
 mod manager;
 mod marking;
 mod memory;
+mod model_written;
 mod over_time;
 mod parts;
 mod ports;
@@ -72,6 +74,7 @@ mod replay;
 mod resolve;
 mod shorten;
 mod snapshot_cache;
+mod spend;
 mod spending;
 mod state;
 mod stats;
@@ -90,8 +93,8 @@ pub use details::{DetailedNodes, NodeDetails};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, FellBack, HookFailed, MessageAdded, RecallUsed,
-    SessionRestored,
+    BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, ContextJudged, FellBack, HookFailed, MessageAdded,
+    RecallUsed, SessionRestored,
 };
 pub use invocation::Invocation;
 pub use list_summary::summarize_list;
@@ -99,10 +102,12 @@ pub use listing::{ListOptions, ListedConversation, Listing};
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
 pub use memory::{Memory, MemoryBuilder};
 pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};
+pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use reminder::Reminder;
+pub use spend::{Exhausted, SpendLimits};
 pub use spending::{PromptTokens, Spending};
 pub use state::{DerivedState, Link, Statement, Topic};
 pub use stats::ConversationStats;

@@ -1,7 +1,7 @@
 //! A summary of messages that stand in a caller's list, and in no log.
 
 use memory_core::{
-    Level, Message, NodeId, NodeRange, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
+    Excluded, Level, Message, NodeId, NodeRange, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
     WrittenSummary,
 };
 
@@ -39,7 +39,11 @@ pub async fn summarize_list(
     let tokens = sources.iter().map(|source| counter.count(&source.text)).fold(0, u32::saturating_add);
     let level = if sources.len() > 1 { Level::Meta } else { Level::Summary };
     let job = SummaryJob::new(level, &sources, (tokens / 2).clamp(1, MOST_TOKENS), counter);
-    summarizer.summarize(job).await
+    let mut written = summarizer.summarize(job.excluded(Some(&redactor as &dyn Excluded))).await?;
+    // A strategy may know what is excluded from elsewhere.
+    written.text = redactor.redact(&written.text);
+    written.metadata.topics = redactor.clean_topics(&written.metadata.topics);
+    Ok(written)
 }
 
 #[cfg(test)]

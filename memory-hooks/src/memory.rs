@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry, ImportanceScorer,
-    Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter,
+    BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry,
+    ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
@@ -13,10 +13,11 @@ use memory_core::{
 use memory_strategies::Spans;
 
 use crate::{
-    BuildError, Conversation, MemoryError, SystemClock,
+    BuildError, Conversation, MemoryError, SpendLimits, SystemClock,
     calls::Calls,
     compaction_queue::worker,
     counts::Counts,
+    judge::Judge,
     manager::{failing::Said, tree::TreeManager, turns::Turns},
     parts::Parts,
     ports::Ports,
@@ -110,6 +111,7 @@ pub struct MemoryBuilder {
     store: Option<Arc<dyn Store>>,
     counter: Option<Arc<dyn TokenCounter>>,
     retriever: Option<Arc<dyn Retriever>>,
+    judge: Option<Judge>,
     summarizer: Option<Arc<dyn Summarizer>>,
     fallback_summarizer: Option<Arc<dyn Summarizer>>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
@@ -143,6 +145,14 @@ impl MemoryBuilder {
     #[must_use]
     pub fn retriever(mut self, retriever: Arc<dyn Retriever>) -> Self {
         self.retriever = Some(retriever);
+        self
+    }
+
+    /// Sets the model that judges, within limits, which summaries matter for a question, in the prompts that ask for it
+    /// ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)).
+    #[must_use]
+    pub fn judge(mut self, model: Arc<dyn ChatModel>, limits: SpendLimits) -> Self {
+        self.judge = Some(Judge::new(model, limits));
         self
     }
 
@@ -253,6 +263,7 @@ impl MemoryBuilder {
             store: self.store.ok_or(BuildError::Missing("store"))?,
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
             retriever: self.retriever,
+            judge: self.judge,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(Spans)),
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,

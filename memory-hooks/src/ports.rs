@@ -15,6 +15,7 @@ use crate::{
     HookFailed,
     calls::Calls,
     counts::Counts,
+    judge::Judge,
     manager::{failing::Said, turns::Turns},
     snapshot_cache::SnapshotCache,
     uses::Uses,
@@ -26,6 +27,8 @@ pub(crate) struct Ports {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) retriever: Option<Arc<dyn Retriever>>,
+    /// Judges which summaries matter, where that is asked for.
+    pub(crate) judge: Option<Judge>,
     pub(crate) summarizer: Arc<dyn Summarizer>,
     pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
     pub(crate) scorer: Option<Arc<dyn ImportanceScorer>>,
@@ -45,6 +48,11 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
+    /// Who writes the summaries of one compaction.
+    pub(crate) fn author(&self) -> Arc<dyn Summarizer> {
+        self.summarizer.for_compaction().unwrap_or_else(|| Arc::clone(&self.summarizer))
+    }
+
     /// Tells hooks what happened. A hook that fails is reported and stops nothing.
     pub(crate) async fn report<E: HookEvent>(&self, mut event: E) -> E {
         for HookError { hook, source } in self.hooks.report(&mut event).await {

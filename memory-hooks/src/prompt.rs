@@ -50,6 +50,8 @@ pub struct Prompt {
     pub budget: u32,
     /// How many messages the conversation had.
     pub nodes: u64,
+    /// The model that judged which summaries matter.
+    pub(crate) judged_by: Option<String>,
     /// Tokens of all of them.
     pub full_tokens: u64,
     /// What the caller should know.

@@ -26,7 +26,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let tests = steps.run("Strands' tests", || official(workspace, &environment))?;
     let hierarchical = steps.run("hierarchical agent", || agent::run(workspace, &environment, "hierarchical"))?;
     let semantic = steps.run("semantic agent", || agent::run(workspace, &environment, "semantic"))?;
-    println!("strands: {tests}; {hierarchical}; {semantic}; {}", steps.summary());
+    let written = steps.run("agent that writes summaries", || agent::run(workspace, &environment, "written"))?;
+    println!("strands: {tests}; {hierarchical}; {semantic}; {written}; {}", steps.summary());
     Ok(())
 }
 

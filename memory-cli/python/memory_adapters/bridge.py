@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -33,6 +34,7 @@ class Bridge:
     """
 
     _shared: dict[tuple[str, ...], "Bridge"] = {}
+    _ASKS = ["--summarizer", "caller"]
 
     def __init__(
         self,
@@ -52,12 +54,18 @@ class Bridge:
         """Counts the processes that were started: a manager that was opened in an earlier one is not open any more."""
 
     @classmethod
-    def shared(cls, store: str | os.PathLike[str] | None = None) -> "Bridge":
-        """The bridge of this program for a store."""
+    def shared(cls, store: str | os.PathLike[str] | None = None, *, asks: bool = False) -> "Bridge":
+        """The bridge of this program for a store; another one where the program is asked for summaries (`asks`)."""
         key = () if store is None else (os.path.abspath(os.fspath(store)),)
-        if key not in cls._shared:
-            cls._shared[key] = cls(store)
+        args = cls._ASKS if asks else []
+        if (key := (*key, *args)) not in cls._shared:
+            cls._shared[key] = cls(store, args=args)
         return cls._shared[key]
+
+    @property
+    def asks(self) -> bool:
+        """Whether the program is asked for summaries."""
+        return any(self._command[at : at + 2] == self._ASKS for at in range(len(self._command)))
 
     def new_id(self) -> int:
         """An id that no other manager of this bridge has."""
@@ -71,32 +79,43 @@ class Bridge:
             self._start()
             return self.generation
 
-    def call(self, **request: Any) -> dict[str, Any]:
+    def call(self, *, reply: Callable[[dict[str, Any]], dict[str, Any]] | None = None, **request: Any) -> dict[str, Any]:
         """Sends a request and returns its answer.
+
+        Args:
+            reply: Gives the reply to what is asked of a model meanwhile; without it that is left to the binary. It sends
+                no request through this bridge.
+            request: The members of the request.
 
         Raises:
             BridgeError: The request was answered by an error.
             BridgeClosed: The process ended.
         """
-        line = json.dumps(_encode(request), allow_nan=False).encode()
         with self._lock:
             process = self._start()
-            assert process.stdin is not None and process.stdout is not None
-            try:
-                process.stdin.write(line + b"\n")
-                process.stdin.flush()
-                answered = process.stdout.readline()
-            except OSError as error:
-                answered, cause = b"", error
-            else:
-                cause = None
-            if not answered.endswith(b"\n"):
-                self._end(process)
-                raise BridgeClosed(f"`{self._command[0]}` ended before it answered") from cause
-        answer = _decode(json.loads(answered))
+            answer = self._exchange(process, request)
+            while "ask" in answer:
+                replied = reply(answer["ask"]) if reply else {"error": "the program has no model for this"}
+                answer = self._exchange(process, {"op": "reply", **replied})
         if "error" in answer:
             raise BridgeError(answer["error"], answer["message"])
         return answer
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:
+        assert process.stdin is not None and process.stdout is not None
+        line = json.dumps(_encode(request), allow_nan=False).encode()
+        try:
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+            answered = process.stdout.readline()
+        except OSError as error:
+            answered, cause = b"", error
+        else:
+            cause = None
+        if not answered.endswith(b"\n"):
+            self._end(process)
+            raise BridgeClosed(f"`{self._command[0]}` ended before it answered") from cause
+        return _decode(json.loads(answered))
 
     def close(self) -> None:
         """Ends the process, which first writes to disk what it derived."""

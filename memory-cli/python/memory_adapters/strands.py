@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from strands._async import run_async
 from strands.agent.conversation_manager import summarizing_conversation_manager as _official
 from strands.agent.conversation_manager.conversation_manager import ConversationManager
+from strands.event_loop.streaming import process_stream
 from strands.hooks import AgentInitializedEvent, BeforeModelCallEvent, HookRegistry
 from strands.session.session_repository import SessionRepository
 from strands.types.exceptions import ContextWindowOverflowException, SessionException
@@ -79,7 +83,7 @@ class _BridgedManager(ConversationManager):
         try:
             answer = self._bridge.call(op="open", id=self._id, manager=self._manager, config=self._config)
             if self._state:
-                self._bridge.call(op="restore", id=self._id, state=self._state)
+                self._bridge.call(reply=self._reply, op="restore", id=self._id, state=self._state)
             else:
                 self._state = answer.get("state", {})
         except BridgeError as error:
@@ -90,13 +94,17 @@ class _BridgedManager(ConversationManager):
         try:
             self._open()
             try:
-                return self._bridge.call(id=self._id, **request)
+                return self._bridge.call(reply=self._reply, id=self._id, **request)
             except BridgeClosed:
                 # Another process goes on from the last state.
                 self._open()
-                return self._bridge.call(id=self._id, **request)
+                return self._bridge.call(reply=self._reply, id=self._id, **request)
         except BridgeError as error:
             _raise(error)
+
+    def _reply(self, ask: dict[str, Any]) -> dict[str, Any]:
+        """What is replied to a question to the agent's model."""
+        return {"error": "this manager asks no model"}
 
     def _take(self, agent: "Agent", answer: dict[str, Any]) -> None:
         """Makes the agent's list what the bridge answered. Messages that stay are the same objects."""
@@ -343,6 +351,11 @@ class _StoredManager(_BridgedManager):
             names that of an agent in a session.
         store: The directory of the store; by default this user's.
         budget: The most tokens of the agent's list.
+        summarizer: `caller` to have summaries written by a model: that of `summarization_agent`, or the agent's
+            (`aux_model`, else `model`). By default they are written offline, and no model is asked.
+        summarization_agent: A dedicated agent, which may use tools.
+        summarization_system_prompt: Instructions of the model in place of the default ones; not together with an agent,
+            which has its own.
     """
 
     def __init__(
@@ -351,11 +364,44 @@ class _StoredManager(_BridgedManager):
         *,
         store: str | os.PathLike[str] | None = None,
         budget: int = 4000,
+        summarizer: str | None = None,
+        summarization_agent: "Agent | None" = None,
+        summarization_system_prompt: str | None = None,
         proactive_compression: Any = None,
         bridge: Bridge | None = None,
     ) -> None:
+        if summarization_agent is not None and summarization_system_prompt is not None:
+            raise ValueError("Cannot provide both summarization_agent and summarization_system_prompt.")
+        if summarizer not in (None, "caller"):
+            raise ValueError(f"summarizer must be `caller`, got {summarizer!r}: the binary's own is chosen for the bridge")
+        asks = summarizer is not None
+        if not asks and (summarization_agent is not None or summarization_system_prompt is not None):
+            raise ValueError("A model writes summaries only with summarizer='caller'.")
+        bridge = bridge or Bridge.shared(store, asks=asks)
+        if asks and not bridge.asks:
+            raise ValueError("The bridge writes its own summaries: give it args=['--summarizer', 'caller'].")
+        self._agent: Callable[[], "Agent | None"] = lambda: None
+        self._summarization_agent = summarization_agent
+        self._system_prompt = summarization_system_prompt
+        self._asks = asks
         config = {"conversation": conversation, "budget": budget}
-        super().__init__(config, bridge or Bridge.shared(store), proactive_compression)
+        super().__init__(config, bridge, proactive_compression)
+
+    def _reply(self, ask: dict[str, Any]) -> dict[str, Any]:
+        """Asks the dedicated agent, or the agent's model."""
+        agent = self._agent()
+        if not self._asks or (agent is None and self._summarization_agent is None):
+            return {"error": "there is no agent to ask"}
+        try:
+            if self._summarization_agent is not None:
+                return {"message": _asked_agent(self._summarization_agent, ask)}
+            system_prompt = self._system_prompt or ask["system"]
+            return {"message": run_async(lambda: _asked_model(agent.aux_model or agent.model, ask, system_prompt))}
+        except ContextWindowOverflowException:
+            return {"overflow": True}
+        except Exception as error:
+            _official.logger.warning("a summary is written offline: %s", error)
+            return {"error": str(error) or type(error).__name__}
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Registers the hooks of the base class, and those that begin again and recall."""
@@ -365,6 +411,7 @@ class _StoredManager(_BridgedManager):
 
     def _on_initialized(self, event: AgentInitializedEvent) -> None:
         """Gives an agent that has no messages those of the conversation."""
+        self._agent = weakref.ref(event.agent)
         if not event.agent.messages:
             answer = self._call(op="resume")
             event.agent.messages[:] = answer["messages"]
@@ -372,6 +419,28 @@ class _StoredManager(_BridgedManager):
 
     def _on_before_model_call(self, event: BeforeModelCallEvent) -> None:
         self._take(event.agent, self._call(op="before_model", messages=event.agent.messages))
+
+
+async def _asked_model(model: Any, ask: dict[str, Any], system_prompt: str | None) -> "Message":
+    """What a model replies, without tools and beside any conversation of its agent."""
+    chunks = model.stream(ask["messages"], tool_specs=None, system_prompt=system_prompt)
+    message = None
+    async for event in process_stream(chunks):
+        if "stop" in event:
+            message = event["stop"][1]
+    if message is None:
+        raise RuntimeError("the model did not reply")
+    return message
+
+
+def _asked_agent(agent: "Agent", ask: dict[str, Any]) -> "Message":
+    """What a dedicated agent replies, whose own messages stay as they were."""
+    messages = list(agent.messages)
+    try:
+        agent.messages = ask["messages"][:-1]
+        return agent(ask["messages"][-1]["content"]).message
+    finally:
+        agent.messages = messages
 
 
 class HierarchicalConversationManager(_StoredManager):

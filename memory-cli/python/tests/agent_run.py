@@ -6,6 +6,7 @@
 Turn 1 states a fact, the last turn asks for it, and every fifth turn calls a tool. `MEMORY_BINARY` is the binary.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -17,7 +18,13 @@ from tests.fixtures.mocked_model_provider import MockedModelProvider
 from memory_adapters.bridge import Bridge
 from memory_adapters.strands import HierarchicalConversationManager, SemanticConversationManager
 
-MANAGERS = {"hierarchical": HierarchicalConversationManager, "semantic": SemanticConversationManager}
+MANAGERS = {
+    "hierarchical": HierarchicalConversationManager,
+    "semantic": SemanticConversationManager,
+    # Summaries by the agent's model.
+    "written": functools.partial(HierarchicalConversationManager, summarizer="caller"),
+}
+WRITTEN = "They talked about the weather, and decided nothing."
 BUDGET = 2000
 CODE = "QX-4471"
 FACT = f"My locker at the harbour has the number {CODE} and opens with the blue key."
@@ -48,6 +55,10 @@ class Model(MockedModelProvider):
     """The package's own mocked model, which also keeps what it was shown last."""
 
     async def stream(self, messages, *args, **kwargs):
+        if kwargs.get("system_prompt") and messages[0]["content"][0]["text"].startswith("---Previous Context---"):
+            for event in self.map_agent_message_to_events({"role": "assistant", "content": [{"text": WRITTEN}]}):
+                yield event
+            return
         self.shown = json.dumps(messages)
         async for event in super().stream(messages, *args, **kwargs):
             yield event
@@ -82,7 +93,8 @@ def logged(store: str, name: str) -> list:
 
 
 def run(name: str, store: str, turns: int) -> None:
-    bridge = Bridge(store, args=["--words-only"])
+    asks = ["--summarizer", "caller", "--caller-model", "mocked"] if name == "written" else []
+    bridge = Bridge(store, args=["--words-only", *asks])
     manager = MANAGERS[name](name, budget=BUDGET, bridge=bridge)
     print(f"bridge {bridge._process.pid}", flush=True)
     before = [kind(message) for message in logged(store, name)]
@@ -119,6 +131,8 @@ def check(name: str, store: str, turns: int) -> None:
     hits = memory(store, "search", "-c", name, "--limit", "3", QUESTION)["hits"]
     if CODE not in json.dumps(hits):
         sys.exit(f"the first fact is not found: {json.dumps(hits)[:2000]}")
+    if name == "written" and WRITTEN not in json.dumps(memory(store, "browse", name)):
+        sys.exit("no summary is the model's")
     print(f"{name}: {len(found)} messages, each once and in order; the first fact is found")
 
 

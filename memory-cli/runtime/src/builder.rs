@@ -1,20 +1,21 @@
 //! Opening a memory in another way than by default.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use memory_core::{
-    Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
+    ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
     TokenCounter,
     plan::{
         Thresholds,
         list::{PerTurn, ProactiveCompression},
     },
 };
-use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions};
+use memory_hooks::{HookRegistry, MemoryBuilder, RecallHook, RecallHookOptions, SpendLimits};
 
 use crate::{
     Access, Config, Memory, OpenError, Recall,
     background::{BackupPlan, Failures},
+    chat::{ModelSummaries, TIMEOUT, timed},
     embedding,
     memory::Opened,
     parts::{assemble_with, open_log},
@@ -35,6 +36,10 @@ pub struct Builder {
     config: Config,
     embedder: Option<Arc<dyn Embedder>>,
     summarizer: Option<Arc<dyn Summarizer>>,
+    chat_model: Option<Arc<dyn ChatModel>>,
+    chat_timeout: Duration,
+    model_summaries: Option<ModelSummaries>,
+    judge: Option<SpendLimits>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
     token_counter: Option<Arc<dyn TokenCounter>>,
     clock: Option<Arc<dyn Clock>>,
@@ -73,6 +78,10 @@ impl Builder {
             config,
             embedder: None,
             summarizer: None,
+            chat_model: None,
+            chat_timeout: TIMEOUT,
+            model_summaries: None,
+            judge: None,
             scorer: None,
             token_counter: None,
             clock: None,
@@ -92,6 +101,41 @@ impl Builder {
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// Sets the agent's model, for what of a memory a model can do. Without [`Self::model_summaries`] it is not asked for
+    /// anything.
+    #[must_use]
+    pub fn chat_model(mut self, model: Arc<dyn ChatModel>) -> Self {
+        self.chat_model = Some(model);
+        self
+    }
+
+    /// Sets how long a model may take for one reply; a minute by default. A slower one counts as failed.
+    #[must_use]
+    pub fn chat_timeout(mut self, timeout: Duration) -> Self {
+        self.chat_timeout = timeout;
+        self
+    }
+
+    /// Has summaries written by a model: that of [`Self::chat_model`], or one for this alone. Where it fails, is too slow or
+    /// has reached a limit, the built-in summarizer writes the summary, under its own name, and
+    /// [`FellBack`](crate::FellBack) reports it.
+    ///
+    /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: both together are an error.
+    #[must_use]
+    pub fn model_summaries(mut self, summaries: ModelSummaries) -> Self {
+        self.model_summaries = Some(summaries);
+        self
+    }
+
+    /// Lets the model of [`Self::chat_model`] judge which summaries matter for a question, in the prompts that ask for it
+    /// ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)) and within limits, of which those of a
+    /// compaction do not count.
+    #[must_use]
+    pub fn judge(mut self, limits: SpendLimits) -> Self {
+        self.judge = Some(limits);
         self
     }
 
@@ -197,6 +241,11 @@ impl Builder {
     /// # Errors
     /// [`OpenError`]; nothing stays open then. A missing model is not an error.
     pub fn open(mut self) -> Result<Memory, OpenError> {
+        // Before a store is made.
+        self.summarizer = self.author()?;
+        if self.judge.is_some() && self.chat_model.is_none() {
+            return Err(OpenError::NoChatModel);
+        }
         let backups = BackupPlan::of(&self.config, self.clock.clone())?;
         let store = Arc::new(open_log(&self.config)?);
         let may_write = store.may_write();
@@ -217,6 +266,17 @@ impl Builder {
         Memory::start(Opened { parts, failures, background, backups, config })
     }
 
+    /// The summarizer of the program's own, or a model.
+    fn author(&mut self) -> Result<Option<Arc<dyn Summarizer>>, OpenError> {
+        let (own, summaries) = (self.summarizer.take(), self.model_summaries.take());
+        let Some(summaries) = summaries else { return Ok(own) };
+        if own.is_some() {
+            return Err(OpenError::TwoSummarizers);
+        }
+        let model = self.chat_model.clone();
+        Ok(Some(Arc::new(summaries.summarizer(model, self.chat_timeout).ok_or(OpenError::NoChatModel)?)))
+    }
+
     /// Replaces parts of the memory by the program's own.
     fn into_memory(
         mut self,
@@ -229,6 +289,10 @@ impl Builder {
             self.hooks.provide(Arc::new(RecallHook::new(Arc::clone(store), Arc::clone(retriever), options)));
         }
         let memory = memory.hooks(self.hooks).proactive_compression(self.proactive).per_turn(self.per_turn);
+        let judge = self.judge.zip(self.chat_model);
+        let memory = judge
+            .into_iter()
+            .fold(memory, |memory, (limits, model)| memory.judge(timed(model, self.chat_timeout), limits));
         let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
         let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);
         let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);

@@ -43,6 +43,10 @@
 //! fetch` gets one). Without a model recall is by words, which the first answer states in its notices. [`models`] names
 //! models and loads them.
 //!
+//! A chat model is never asked for anything unless [`Builder::model_summaries`] says so: summaries are written by rules,
+//! offline. With [`Builder::judge`] it also judges, for a prompt that asks for it, which summaries are worth opening.
+//! [`ChatModel`] is the port to implement for the model of your agent.
+//!
 //! # Features
 //!
 //! None is on by default.
@@ -62,6 +66,7 @@
 mod background;
 pub mod blocking;
 mod builder;
+mod chat;
 mod config;
 mod conversation;
 mod derived;
@@ -80,6 +85,7 @@ mod words_only;
 
 pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
+pub use chat::ModelSummaries;
 pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
 pub use error::Error;
@@ -87,15 +93,16 @@ pub use heap::limit_heap_arenas;
 pub use invocation::Invocation;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatRequest,
-    Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId, ConversationManager, ConversationState,
-    Conversations, Derived, EmbedError, Embedder, Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId,
-    InvalidJson, InvalidMessage, Json, Level, Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed,
-    Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query,
-    ReduceCause, Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
-    ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
-    SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody,
-    ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatError,
+    ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId,
+    ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Excluded, Filter,
+    HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses,
+    ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node, NodeId,
+    NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind, RetrieveError,
+    Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError,
+    SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp,
+    TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary,
+    message_from_json, message_to_json,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
@@ -104,12 +111,13 @@ pub use memory_core::{
 };
 pub use memory_hooks::{
     Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ConversationStats,
-    DerivedState, DetailedNodes, FellBack, Hook, HookError, HookEvent, HookFailed, HookProvider, HookRegistry, Link,
-    ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece,
-    PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction,
-    Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass, Spending, Statement, SystemClock, Title,
-    Topic, ViewError,
+    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged,
+    ConversationStats, DerivedState, DetailedNodes, Exhausted, FellBack, Hook, HookError, HookEvent, HookFailed,
+    HookProvider, HookRegistry, Link, ListOptions, ListedConversation, Listing, MemoryError, MessageAdded,
+    ModelSummarizer, ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions,
+    PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize,
+    ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SystemClock, Title, Topic,
+    ViewError,
 };
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};

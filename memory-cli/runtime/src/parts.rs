@@ -95,6 +95,15 @@ pub enum OpenError {
     /// The store cannot be backed up to the directory of the configuration.
     #[error(transparent)]
     Backup(#[from] BackupError),
+    /// There are two summarizers: one of the program's own, and a model.
+    #[error(
+        "a summarizer of the program's own has its own model and prompt: set either Builder::summarizer or \
+         Builder::model_summaries"
+    )]
+    TwoSummarizers,
+    /// A model is to write, and there is none.
+    #[error("no model is set: call Builder::chat_model, or name one for summaries alone")]
+    NoChatModel,
     /// The parts do not fit together.
     #[error(transparent)]
     Build(#[from] BuildError),

@@ -26,6 +26,10 @@ pub(crate) enum BridgeError {
     NotManaged,
     #[error("no summary is due: only an answer with `summarize` asks for one")]
     NoSummaryDue,
+    #[error("nothing was asked: only an answer with `ask` wants a reply")]
+    NothingAsked,
+    #[error("the answer with `ask` has to be replied to first: send `reply`")]
+    ReplyExpected,
     #[error("message {index} has no `tracking_id`, without which it could be appended twice")]
     NoTrackingId { index: usize },
     #[error("message {index} cannot be read")]
@@ -72,6 +76,8 @@ impl BridgeError {
             Self::Config(_) => "invalid_config",
             Self::NotManaged => "not_managed",
             Self::NoSummaryDue => "no_summary_due",
+            Self::NothingAsked => "nothing_asked",
+            Self::ReplyExpected => "reply_expected",
             Self::NoTrackingId { .. } => "no_tracking_id",
             Self::Message { .. } => "invalid_message",
             Self::List(error) => error.code(),

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{
     BridgeError,
     answer::{merged, with},
+    caller::CALLER,
     message::StrandsMessage,
     request::{Load, Read},
     view::exact,
@@ -27,9 +28,6 @@ pub(super) struct ListBridge {
     pending: Option<(ListPlan, Vec<StrandsMessage>)>,
 }
 
-/// The name of the summarizer that is the caller.
-const CALLER: &str = "caller";
-
 impl ListBridge {
     pub(super) fn new(strategy: ListStrategy, summarizer: Option<Arc<dyn Summarizer>>) -> Self {
         Self { manager: ListManager::new(strategy), summarizer, pending: None }
@@ -39,15 +37,17 @@ impl ListBridge {
     pub(super) fn summarizing(mut config: Value, globals: &Globals) -> Result<Self, BridgeError> {
         let named = config.as_object_mut().and_then(|members| members.remove("summarizer"));
         let strategy: Summarizing = config.read()?;
-        let summarizer = match named.as_ref().map(|name| (name, name.as_str())) {
-            None => Some(globals.summarizer_name()),
-            Some((_, Some(CALLER))) => None,
-            Some((_, Some(name))) => Some(name),
+        let name = match named.as_ref().map(|name| (name, name.as_str())) {
+            None => globals.summarizer_name(),
+            Some((_, Some(name))) => name,
             Some((other, None)) => {
                 return Err(BridgeError::Config(format!("summarizer must be a name or `caller`, got {other}")));
             }
         };
-        let chosen = summarizer.map(|name| plugins::registry(globals).0.summarizer(name)).transpose();
+        let chosen = Some(name)
+            .filter(|name| *name != CALLER)
+            .map(|name| plugins::registry(globals).0.summarizer(name))
+            .transpose();
         let summarizer = chosen.map_err(|error| BridgeError::Config(error.to_string()))?;
         Ok(Self::new(ListStrategy::Summarizing(strategy), summarizer))
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{BridgeError, message::StrandsMessage, sessions::SessionRequest};
+use super::{BridgeError, caller::Question, message::StrandsMessage, sessions::SessionRequest};
 
 /// What a program asks for. A manager has an id that its program chose.
 #[derive(Debug, Deserialize)]
@@ -26,6 +26,14 @@ pub(crate) enum Request {
     BeforeModel { id: Value, messages: StrandsMessages, projected_tokens: Option<u64>, window: Option<u64> },
     /// Gives the summary that an answer asked for.
     Summary { id: Value, message: StrandsMessage },
+    /// Answers what the caller's model was asked: with its message, or with why there is none.
+    Reply {
+        message: Option<StrandsMessage>,
+        error: Option<String>,
+        /// The request was longer than the model's window.
+        #[serde(default)]
+        overflow: bool,
+    },
     /// Goes on from a state.
     Restore { id: Value, state: Value },
     /// Asks for the state.
@@ -61,6 +69,17 @@ fn empty() -> Value {
 }
 
 impl Request {
+    /// Passes a reply on to what was asked; any other request is refused, and the question stays.
+    pub(crate) fn reply_to(self, question: Question) -> Result<(), (BridgeError, Question)> {
+        match self {
+            Self::Reply { message, error, overflow } => {
+                question.answer(message, error, overflow);
+                Ok(())
+            }
+            _ => Err((BridgeError::ReplyExpected, question)),
+        }
+    }
+
     /// Reads a line.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, BridgeError> {
         let malformed = |error: serde_json::Error| BridgeError::Malformed(error.to_string());

@@ -465,3 +465,100 @@ fn every_request_is_in_the_manual_and_no_other() {
     let known: BTreeSet<_> = complaint.split('`').skip(3).step_by(2).collect();
     assert!(known.len() > 10 && known.is_subset(&described), "{known:?} {described:?}");
 }
+
+/// A conversation long enough to be summarized, with ids.
+fn long_talk(count: usize) -> Vec<Value> {
+    let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
+    let said = |index: usize| {
+        format!(
+            "Turn {index}: we spoke of the ferries, of the market and of what had to be mended before the winter came. "
+        )
+        .repeat(3)
+    };
+    (0..count).map(|index| known(&format!("m{index}"), role(index), &said(index))).collect()
+}
+
+/// Sends a request, and replies to whatever is asked meanwhile. The final answer, and what was asked.
+fn asking(bridge: &mut Bridge, request: &Value, reply: &Value) -> (Value, Vec<Value>) {
+    let (mut asked, mut answer) = (Vec::new(), bridge.ask(request));
+    while answer.get("ask").is_some() {
+        asked.push(answer["ask"].take());
+        let mut replied = reply.clone();
+        replied["op"] = "reply".into();
+        answer = bridge.ask(&replied);
+    }
+    (answer, asked)
+}
+
+#[test]
+fn the_model_of_the_caller_writes_the_summaries_of_a_conversation_where_that_is_chosen() {
+    let store = Store::new();
+    let over = |more: &[&str]| {
+        Bridge::start(&[&["--store", &store.path("store"), "--words-only", "--summarizer", "caller"], more].concat())
+    };
+    let mut bridge = over(&["--caller-model", "mocked", "--caller-requests", "12"]);
+    let open = |name: &str| json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": name, "budget": 1000}});
+    bridge.ask(&open("talk"));
+    let apply = json!({"op": "apply", "id": 0, "messages": long_talk(40)});
+    let reply = json!({"message": text("assistant", "They spoke of the ferries.")});
+    let (answer, asked) = asking(&mut bridge, &apply, &reply);
+    assert!((12..=24).contains(&asked.len()), "what is due, and what makes the view fit: {}", asked.len());
+    assert!(answer["messages"].to_string().contains("They spoke of the ferries."), "{answer}");
+    let first = asked[0]["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(first.starts_with("---Previous Context---\n[Message 1, user]: Turn 0: "), "{first}");
+    assert!(asked[0]["system"].as_str().unwrap().contains("It is data."), "{}", asked[0]);
+    // Another process asks for none of them again.
+    bridge.end();
+    let mut bridge = over(&[]);
+    bridge.ask(&open("talk"));
+    let (_, asked) = asking(&mut bridge, &json!({"op": "resume", "id": 0}), &reply);
+    let again = json!({"op": "apply", "id": 0, "messages": long_talk(40)});
+    let (_, more) = asking(&mut bridge, &again, &reply);
+    assert_eq!((asked.len(), more.len()), (0, 0));
+    bridge.end();
+}
+
+#[test]
+fn a_caller_that_fails_or_says_something_else_stops_nothing() {
+    let store = Store::new();
+    let mut bridge = Bridge::start(&["--store", &store.path("store"), "--words-only", "--summarizer", "caller"]);
+    assert_eq!(bridge.refused(&json!({"op": "reply", "error": "why?"})), "nothing_asked");
+    for (name, reply) in [
+        ("fails", json!({"error": "no model is there"})),
+        ("overflows", json!({"overflow": true})),
+        ("refuses", json!({"message": text("assistant", "I cannot help with that.")})),
+        ("nonsense", json!({"message": {"role": "assistant", "content": 7}})),
+    ] {
+        bridge.ask(
+            &json!({"op": "open", "id": 0, "manager": "semantic", "config": {"conversation": name, "budget": 1000}}),
+        );
+        let apply = json!({"op": "apply", "id": 0, "messages": long_talk(40)});
+        let (answer, asked) = asking(&mut bridge, &apply, &reply);
+        assert!((1..100).contains(&asked.len()), "{name}: {}", asked.len());
+        assert!(answer["messages"].to_string().contains("ferries"), "{name}: {answer}");
+    }
+    // A question waits for its reply, whatever else is sent.
+    bridge.ask(
+        &json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "waits", "budget": 1000}}),
+    );
+    let asked = bridge.ask(&json!({"op": "apply", "id": 0, "messages": long_talk(40)}));
+    assert!(asked.get("ask").is_some(), "{asked}");
+    assert_eq!(bridge.refused(&json!({"op": "state", "id": 0})), "reply_expected");
+    assert_eq!(bridge.send("nonsense")["error"], "malformed");
+    // It ends in the middle of a question, and the log has what was said.
+    bridge.end();
+    let shown = store.json(&["show", "waits", "1-40", "--limit", "40"]);
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 40);
+}
+
+#[test]
+fn without_that_choice_nothing_is_asked() {
+    let store = Store::new();
+    let mut bridge = Bridge::over(&store);
+    bridge.ask(
+        &json!({"op": "open", "id": 0, "manager": "hierarchical", "config": {"conversation": "talk", "budget": 1000}}),
+    );
+    let answer = bridge.ask(&json!({"op": "apply", "id": 0, "messages": long_talk(40)}));
+    assert!(answer.get("ask").is_none() && answer["messages"].is_array(), "{answer}");
+    bridge.end();
+}

@@ -67,6 +67,11 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// `not-judged`: no model judged which summaries matter for the question, though that was asked for.
+    NotJudged {
+        /// Why.
+        why: String,
+    },
     /// `best-hit-over-tokens`: the best hit alone costs more tokens than recall may spend.
     BestHitOverTokens {
         /// Its conversation, where it is another than the one that recalls.
@@ -141,6 +146,7 @@ impl Notice {
             Self::VectorsNotKept { .. } => "vectors-not-kept",
             Self::TokensNotCompared { .. } => "tokens-not-compared",
             Self::NotReranked { .. } => "not-reranked",
+            Self::NotJudged { .. } => "not-judged",
             Self::BestHitOverTokens { .. } => "best-hit-over-tokens",
             Self::BestHitOverCharacters { .. } => "best-hit-over-characters",
             Self::NothingLikely { .. } => "nothing-likely",
@@ -175,6 +181,7 @@ impl fmt::Display for Notice {
             Self::VectorsNotKept { why } => write!(f, "what was embedded for this question is not kept: {why}"),
             Self::TokensNotCompared { why } => write!(f, "tokens are not compared: {why}"),
             Self::NotReranked { why } => write!(f, "hits are not reranked: {why}"),
+            Self::NotJudged { why } => write!(f, "no model judged which summaries matter: {why}"),
             Self::BestHitOverTokens { conversation, node, tokens, max } => {
                 let of = of(conversation.as_ref());
                 write!(f, "the best hit, node {node}{of}, is left out: it costs {tokens} tokens of {max}")
@@ -237,6 +244,7 @@ mod tests {
             Notice::WordsOnly { why: why() },
             Notice::PartlyEmbedded { embedded: 2, messages: 3, why: why() },
             Notice::NotEmbedded { why: why() },
+            Notice::NotJudged { why: why() },
             Notice::RejectedByModel { messages: 1, first: node, why: why() },
             Notice::RejectedByModel { messages: 2, first: node, why: why() },
             Notice::VectorsNotKept { why: why() },

@@ -1,6 +1,6 @@
 //! Port: summaries of messages and of summaries.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::{BoxError, BoxFuture, TokenCounter};
 use crate::{Level, NodeRange, Role, SummaryMetadata, WrittenBy};
@@ -55,6 +55,15 @@ pub struct SummaryJob<'a> {
     pub max_tokens: u32,
     /// Counts tokens.
     pub counter: &'a dyn TokenCounter,
+    /// Recognizes content that is excluded from summaries, for a summarizer that may know it from elsewhere than its
+    /// sources, which do not hold it.
+    pub excluded: Option<&'a dyn Excluded>,
+}
+
+/// Recognizes content that is excluded from summaries.
+pub trait Excluded: fmt::Debug + Send + Sync {
+    /// Whether a text repeats any of it.
+    fn is_repeated_in(&self, text: &str) -> bool;
 }
 
 impl<'a> SummaryJob<'a> {
@@ -66,10 +75,13 @@ impl<'a> SummaryJob<'a> {
         max_tokens: u32,
         counter: &'a dyn TokenCounter,
     ) -> Self {
-        Self { level, sources, previous: None, max_tokens, counter }
+        Self { level, sources, previous: None, max_tokens, counter, excluded: None }
     }
 
-    crate::setters! { into previous: Option<&'a str> }
+    crate::setters! {
+        into previous: Option<&'a str>,
+        into excluded: Option<&'a dyn Excluded>,
+    }
 
     /// All nodes of the sources; `None` when there is no source.
     #[must_use]
@@ -115,6 +127,12 @@ pub trait Summarizer: fmt::Debug + Send + Sync {
     /// Name and version, recorded with every summary. One whose identity changes states with each answer
     /// [who wrote it](WrittenSummary::written_by).
     fn identity(&self) -> WrittenBy;
+
+    /// The summarizer for one compaction, which counts what it spends there; `None`, the default, where it counts nothing.
+    /// Its identity is the same.
+    fn for_compaction(&self) -> Option<Arc<dyn Summarizer>> {
+        None
+    }
 
     /// Writes the summary.
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>>;

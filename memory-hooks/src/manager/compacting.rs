@@ -1,8 +1,10 @@
 //! Performs the compactions that `memory_core::plan` plans.
 
+use std::sync::Arc;
+
 use memory_core::{
     CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, ShrinkScope, StoreError,
-    Summary, SummaryId, SummaryOutline,
+    Summarizer, Summary, SummaryId, SummaryOutline,
     plan::{Compaction, Merge, Tree},
 };
 
@@ -95,6 +97,7 @@ struct Compacting<'a> {
     /// Written plans that are not recorded yet, because by themselves they lower nothing. One SUMMARY for each of many
     /// tiny messages costs as much as they do; the META over them does not.
     pending: Vec<Vec<Event>>,
+    author: Arc<dyn Summarizer>,
     summarizer: Patience,
     scorer: Patience,
     report: CompactionReport,
@@ -115,6 +118,7 @@ impl<'a> Compacting<'a> {
             ahead,
             recorded,
             pending: Vec::new(),
+            author: ports.author(),
             summarizer: Patience::default(),
             scorer: Patience::default(),
             report,
@@ -207,6 +211,7 @@ impl<'a> Compacting<'a> {
             tree: &self.ahead.tree,
             written: &self.unrecorded(),
             redactor: &self.ahead.redactor,
+            author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
         };

@@ -1,10 +1,10 @@
 //! Rewrites existing summaries: their places stay, their words are superseded.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summary, SummaryDraft, SummaryId,
-    WrittenBy,
+    ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summarizer, Summary, SummaryDraft,
+    SummaryId, WrittenBy,
     plan::{Compaction, Merge, Tree},
 };
 
@@ -79,7 +79,7 @@ pub(crate) async fn resummarize(
     let total = due.len() as u64;
     let report = ResummarizeReport { tokens_before: tokens, tokens_after: tokens, ..ResummarizeReport::default() };
     let (summarizer, scorer) = (Patience::default(), Patience::default());
-    let mut rewriting = Rewriting { ports, conversation, summarizer, scorer, report };
+    let mut rewriting = Rewriting { ports, conversation, author: ports.author(), summarizer, scorer, report };
     let mut done = 0;
     progress.report(done, total);
     // Summaries that are written together must not be sources of each other.
@@ -111,6 +111,7 @@ fn due(tree: &Tree, what: Resummarize) -> Vec<(u32, SummaryId)> {
 struct Rewriting<'a> {
     ports: &'a Ports,
     conversation: &'a ConversationId,
+    author: Arc<dyn Summarizer>,
     summarizer: Patience,
     scorer: Patience,
     report: ResummarizeReport,
@@ -130,6 +131,7 @@ impl Rewriting<'_> {
             tree: &snapshot.tree,
             written: &[],
             redactor: &snapshot.redactor,
+            author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
         };

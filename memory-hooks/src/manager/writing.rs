@@ -1,8 +1,9 @@
 //! Writes planned summaries without recording them.
 
 use memory_core::{
-    ConversationId, Event, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob, Summarizer,
-    Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy, WrittenSummary,
+    ConversationId, Event, Excluded, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob,
+    Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy,
+    WrittenSummary,
     plan::{Compaction, Merge, Tree},
 };
 
@@ -52,6 +53,8 @@ pub(super) struct Writer<'a> {
     /// Summaries that are not recorded yet, in order of their numbers.
     pub(super) written: &'a [Summary],
     pub(super) redactor: &'a Redactor,
+    /// Who writes in this compaction, until it fails.
+    pub(super) author: &'a dyn Summarizer,
     /// Failures of the summarizer and the scorer in this compaction.
     pub(super) summarizer: &'a Patience,
     pub(super) scorer: &'a Patience,
@@ -234,7 +237,7 @@ impl Writer<'_> {
         inputs: &[Hash],
     ) -> Result<SummaryDraft, MemoryError> {
         let counter = self.ports.counter.as_ref();
-        let job = SummaryJob::new(level, &sources, max_tokens, counter);
+        let job = SummaryJob::new(level, &sources, max_tokens, counter).excluded(Some(self.redactor as &dyn Excluded));
         let Some(span) = job.span() else {
             let breach = format!("a {level} without sources was planned");
             return Err(MemoryError::Contract { strategy: self.identity(), breach });
@@ -256,7 +259,7 @@ impl Writer<'_> {
 
     /// The summarizer's answer or its fallback's, and who gave it.
     async fn answer(&self, job: SummaryJob<'_>, span: NodeRange) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
-        let [summarizer, fallback] = [&self.ports.summarizer, &self.ports.fallback_summarizer].map(AsRef::as_ref);
+        let (summarizer, fallback) = (self.author, self.ports.fallback_summarizer.as_ref());
         if self.summarizer.is_left() {
             match self.checked(summarizer, job, span).await {
                 Ok(answer) => {

@@ -1,5 +1,6 @@
 //! Assembles a prompt: first the history, from the budget alone; then the words recalled for the question.
 
+mod judged;
 mod recalled;
 mod running;
 
@@ -36,7 +37,8 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// The same request with another budget.
     pub(crate) fn within(&self, budget: u32) -> Self {
-        Self { options: PromptOptions { budget, ..self.options.clone() }, ..*self }
+        // A smaller prompt is made in a hurry, and of the same question.
+        Self { options: PromptOptions { budget, smart_context: false, ..self.options.clone() }, ..*self }
     }
 }
 
@@ -88,9 +90,10 @@ pub(crate) async fn assemble(
     let options = options.also_of(mentions.iter().map(|mention| mention.conversation.clone()));
     notices.extend(mentions.into_iter().map(|of| Notice::MentionFollowed { conversation: of.conversation, by: of.by }));
     let scope = within(parts, conversation, &options).await?;
-    let assembly = Assembly {
+    let mut assembly = Assembly {
         parts,
         conversation,
+        judged_by: None,
         scope,
         tail,
         question_tokens,
@@ -102,7 +105,9 @@ pub(crate) async fn assemble(
         standing_lines,
         notices,
     };
-    let prompt = assembly.recall_beside(&history).await?;
+    let judged = assembly.judge(question, &history.shown).await;
+    assembly.notices.extend(judged.notice);
+    let prompt = assembly.recall_beside(&history, &judged.turns).await?;
     assembly.announce(&prompt).await;
     Ok(prompt)
 }
@@ -156,6 +161,8 @@ struct HistoryPart {
 pub(super) struct Assembly<'a> {
     pub(super) parts: &'a Parts,
     pub(super) conversation: &'a ConversationId,
+    /// The model that judged which summaries matter.
+    judged_by: Option<String>,
     /// Whose conversations are recalled from, and which beside this one; `None` if no others are.
     scope: Option<Scope>,
     pub(super) tail: Tail<'a>,
@@ -201,6 +208,7 @@ impl Assembly<'_> {
         let written = layout.write(&shown, &tail, &|text| self.count(text));
         let tokens = self.parts.counts.count_parts(&written.lines, self.parts.counter.as_ref());
         Prompt {
+            judged_by: self.judged_by.clone(),
             pieces: written.pieces,
             tokens,
             budget: self.options.budget,

@@ -45,6 +45,11 @@ pub struct PromptOptions {
     /// smaller it is, the more seldom the window moves and a provider's cache is lost, and the less the history holds
     /// after that.
     pub window_floor: f32,
+    /// Whether a model judges which of the shown summaries matter for the question; the turns under them are then shown word
+    /// for word beside the history, in at most half of recall's room. Off by default. The model is that of
+    /// [`MemoryBuilder::judge`](crate::MemoryBuilder::judge); where it fails, nothing changes but a
+    /// [`Notice::NotJudged`](memory_core::Notice::NotJudged).
+    pub smart_context: bool,
     /// Whether the view is recorded, so that it can be shown again later. A view that cannot be recorded, as in a
     /// read-only store, is shown nonetheless.
     pub record: bool,
@@ -65,6 +70,7 @@ impl Default for PromptOptions {
             now: None,
             turn_share: 0.05,
             window_floor: 0.5,
+            smart_context: false,
             record: true,
         }
     }
@@ -89,6 +95,7 @@ impl PromptOptions {
         into now: Option<Timestamp>,
         const turn_share: f32,
         const window_floor: f32,
+        const smart_context: bool,
         const record: bool,
     }
 

@@ -83,6 +83,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         }
         if past.differences.is_empty() {
             return Ok(Prompt {
+                judged_by: None,
                 pieces: written.pieces,
                 tokens: body.tokens,
                 budget: body.budget,

@@ -63,11 +63,15 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     let end = prompt.pieces.iter().rposition(|piece| piece.kind.is_history()).map_or(0, |last| last + 1);
     let (inside, after) = prompt.pieces.split_at_checked(end).unwrap_or_default();
     let recalled = after.iter().filter(beside);
+    let mut chosen_by = parts.strategy.identity();
+    if let Some(model) = &prompt.judged_by {
+        chosen_by.strategy = format!("{}, judged by {model}", chosen_by.strategy);
+    }
     ViewDraft::new(
         prompt.now.unwrap_or(at),
         prompt.nodes,
         prompt.layout.version(),
-        parts.strategy.identity(),
+        chosen_by,
         salt,
         text_hash(&salt, prompt.text()),
     )

@@ -17,6 +17,8 @@ mod managers;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod model_written;
+#[cfg(test)]
 mod overflow;
 #[cfg(test)]
 mod prefix;
@@ -37,6 +39,8 @@ mod running;
 mod scope;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod smart_context;
 #[cfg(test)]
 mod spending;
 #[cfg(test)]

@@ -27,7 +27,7 @@
 //! Of a conversation as a whole: [`title`] names it by its first message, [`goal`] finds what a user wants to reach,
 //! [`Subjects`] what it is about, [`questions`] and [`leaves_open`] what is asked and not answered, [`backward`] whether a
 //! message follows up or corrects an earlier one, [`speaks_of_earlier`] whether it speaks of another conversation, and
-//! [`Gist`] what two texts have in common.
+//! [`Gist`] what two texts have in common. [`sentences`] splits a text.
 //!
 //! All strategies are pure: the output depends on the jobs alone, and nothing is read or stored. The work of
 //! summarizers is linear in the text. [`Blend`] and [`RecencyAndUse`] take a JSON configuration and reject invalid ones
@@ -79,6 +79,7 @@ pub use keyword_digest::KeywordDigest;
 pub use novelty::Novelty;
 pub use recency::RecencyAndUse;
 pub use rules::Rules;
+pub use sentences::sentences;
 pub use spans::Spans;
 pub use standing::{Said, Standing, StandingKind, StandingLine, StandingLines, standing};
 pub use subjects::{Subject, Subjects};

@@ -18,8 +18,9 @@ const TITLES: &[&str] = &[
 /// Words after which a full stop does not end a sentence if a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
-/// The sentences of `text` as trimmed slices, none blank, none longer than [`PIECE`] unless it is indivisible.
-pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+/// The sentences of `text` as trimmed slices, none blank, none longer than 360 bytes: a longer one is cut after a clause,
+/// else after a word, else anywhere.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     Sentences { rest: text }.flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 

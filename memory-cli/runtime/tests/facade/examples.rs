@@ -12,6 +12,16 @@ mod custom_summarizer;
 #[path = "../../examples/embed.rs"]
 mod embed;
 
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/model_summaries.rs"]
+mod model_summaries;
+
+#[test]
+fn the_example_model_summaries_shows_what_a_model_wrote() {
+    let shown = model_summaries::run(Dir::new().store()).unwrap();
+    assert!(shown.contains("Anna asked to book the train on Friday."), "{shown}");
+}
+
 #[test]
 fn the_example_embed_shows_what_answers_the_question() {
     let text = pollster::block_on(embed::run(Dir::new().store())).unwrap();

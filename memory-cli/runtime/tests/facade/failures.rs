@@ -5,7 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use memory::{BackgroundWork, EmbedError};
+use memory::{
+    Access, BackgroundWork, Builder, Config, EmbedError, Message, ModelSummaries, OpenError, PromptOptions, Recall,
+    SpendLimits, Timestamp,
+};
+use memory_core::{FirstWords, testing::ScriptedModel};
 use pollster::block_on;
 
 use crate::support::{Dir, Embedding, embedded, remark, wait_until};
@@ -50,4 +54,40 @@ fn background_work_that_panics_is_reported_and_begun_again() {
     wait_until("the panic is reported", || memory.failures().iter().any(|failure| failure.error.contains("panicked")));
     wait_until("it is begun again", || embedded(&memory, "talk") == 1);
     wait_until("the failure is over", || memory.failures().is_empty());
+}
+
+#[test]
+fn a_summarizer_of_the_programs_own_and_a_model_are_an_error() {
+    let dir = Dir::new();
+    let model = || Arc::new(ScriptedModel::says("They walked."));
+    let builder = || Builder::new(dir.store()).model_summaries(ModelSummaries::default().system_prompt("Be brief."));
+    let both = builder().chat_model(model()).summarizer(Arc::new(FirstWords)).open();
+    assert!(matches!(both, Err(OpenError::TwoSummarizers)), "{both:?}");
+    assert!(matches!(builder().open(), Err(OpenError::NoChatModel)));
+    assert!(!dir.store().exists(), "no store is made by an error");
+    builder().chat_model(model()).open().unwrap();
+}
+
+#[test]
+fn a_prompt_may_ask_a_model_which_summaries_matter() {
+    let dir = Dir::new();
+    let model = Arc::new(ScriptedModel::says("1"));
+    let judge: Arc<ScriptedModel> = Arc::clone(&model);
+    let limits = SpendLimits::default().requests(10);
+    assert!(matches!(Builder::new(dir.store()).judge(limits).open(), Err(OpenError::NoChatModel)));
+    let config = Config::new(dir.store(), Access::Write).recall(Recall::Words);
+    let memory = Builder::of(config).background(false).chat_model(judge).judge(limits).open().unwrap();
+    let talk = memory.conversation("talk").unwrap();
+    let walk = "It took us from the station past the market and the old town hall, and we had a late dinner.".repeat(3);
+    let said = |day: i64| {
+        let text = format!("Day {day} was a walk along the river. {walk}");
+        (Message::user(text), Timestamp::from_millis(day * 86_400_000))
+    };
+    block_on(talk.append_batch((1..=60).map(said).collect())).unwrap();
+    let options = PromptOptions::new(1_500);
+    let ask = |options: &PromptOptions| block_on(talk.prompt_with("And then?", options)).unwrap();
+    assert!(ask(&options).notices.iter().all(|notice| notice.code() != "not-judged") && model.requests().is_empty());
+    let prompt = ask(&options.clone().smart_context(true));
+    assert!(!model.requests().is_empty());
+    assert!(prompt.pieces.iter().any(|piece| piece.reason.contains("judged to matter")), "{}", prompt.text());
 }

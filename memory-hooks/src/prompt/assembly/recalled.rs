@@ -22,8 +22,13 @@ const HEADING: u32 = 36;
 const MOST_SIGNALS: usize = 3;
 
 impl Assembly<'_> {
-    /// The whole prompt: the given history, and as many recalled words as the budget has room for.
-    pub(super) async fn recall_beside(&self, history: &HistoryPart) -> Result<Prompt, MemoryError> {
+    /// The whole prompt: the given history, turns that were judged to matter, and as many recalled words as the budget has
+    /// room for.
+    pub(super) async fn recall_beside(
+        &self,
+        history: &HistoryPart,
+        judged: &[NodeRange],
+    ) -> Result<Prompt, MemoryError> {
         let elsewhere = if self.scope.is_some() { render::elsewhere_frame() } else { String::new() };
         let frame = self.count(&(render::recall_frame() + &elsewhere));
         let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
@@ -35,7 +40,11 @@ impl Assembly<'_> {
         // recall run again.
         loop {
             let mut losses = history.losses.clone();
-            let (pinned, spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
+            let (mut pinned, mut spent) = self.pinned_within(room, &history.verbatim, &mut losses).await?;
+            let shown: Vec<_> = pinned.iter().map(|part| part.nodes).chain(history.verbatim.iter().copied()).collect();
+            let (opened, more) = self.judged_within(judged, (room - spent) / 2, &shown, &mut losses).await?;
+            pinned.extend(opened);
+            spent += more;
             let shown = pinned.iter().map(|part| part.nodes).chain(history.verbatim.iter().copied());
             let shown = NodeRange::merge(shown.collect());
             let mut recall = self.recall(&shown, room - spent).await?;
@@ -73,12 +82,35 @@ impl Assembly<'_> {
         shown: &[NodeRange],
         losses: &mut Losses,
     ) -> Result<(Vec<Part>, u32), MemoryError> {
-        let mut pieces = Vec::new();
-        let mut left = room;
         let tree = &self.snapshot.tree;
         let mut turns: Vec<_> = tree.pinned().rev().filter_map(|node| tree.turn_of(node)).collect();
         turns.dedup();
-        for turn in turns {
+        let why = |node: &Node| if node.pinned { "pinned" } else { "beside what is pinned" };
+        self.turns_within(&turns, room, shown, losses, why).await
+    }
+
+    /// The turns that a model judged to matter and that are not shown word for word, as many as fit into `room`, and their
+    /// cost.
+    pub(super) async fn judged_within(
+        &self,
+        turns: &[NodeRange],
+        room: u32,
+        shown: &[NodeRange],
+        losses: &mut Losses,
+    ) -> Result<(Vec<Part>, u32), MemoryError> {
+        self.turns_within(turns, room, shown, losses, |_| "judged to matter for the question").await
+    }
+
+    async fn turns_within(
+        &self,
+        turns: &[NodeRange],
+        room: u32,
+        shown: &[NodeRange],
+        losses: &mut Losses,
+        why: impl Fn(&Node) -> &'static str,
+    ) -> Result<(Vec<Part>, u32), MemoryError> {
+        let (mut pieces, mut left, tree) = (Vec::new(), room, &self.snapshot.tree);
+        for turn in turns.iter().copied() {
             let cost = u32::try_from(tree.words_of(turn)).unwrap_or(u32::MAX);
             if cost > left || shown.iter().any(|run| run.covers(turn)) {
                 continue;
@@ -87,8 +119,8 @@ impl Assembly<'_> {
             losses.extend(&read.losses);
             left -= if read.nodes.is_empty() { 0 } else { cost };
             for node in read.nodes {
-                let why = if node.pinned { "pinned" } else { "beside what is pinned" };
-                pieces.push(Part::message(PieceKind::Recalled, self.shortened(node), why.to_owned()));
+                let why = why(&node).to_owned();
+                pieces.push(Part::message(PieceKind::Recalled, self.shortened(node), why));
             }
         }
         Ok((pieces, room - left))

@@ -98,6 +98,7 @@ impl<'a> Running<'a> {
         let assembly = Assembly {
             parts,
             conversation,
+            judged_by: None,
             scope: None,
             tail: Tail { question, now },
             question_tokens: 0,
@@ -218,11 +219,17 @@ impl<'a> Running<'a> {
         if question.trim().is_empty() || room == 0 {
             return Ok(Vec::new());
         }
-        let visible = visible(&window.shown);
-        let recall = self.assembly.recall_for(question, &visible, room).await?;
-        self.note(&recall.losses);
+        let judged = self.assembly.judge(question, &window.shown).await;
+        self.notices.extend(judged.notice);
+        let (visible, mut losses) = (visible(&window.shown), Losses::default());
+        let (opened, spent) = self.assembly.judged_within(&judged.turns, room / 2, &visible, &mut losses).await?;
+        let visible = NodeRange::merge(visible.into_iter().chain(opened.iter().map(|part| part.nodes)).collect());
+        let recall = self.assembly.recall_for(question, &visible, room - spent).await?;
+        losses.extend(&recall.losses);
+        self.note(&losses);
         self.notices.extend(recall.notices.iter().cloned());
         let mut recalled = self.assembly.recalled_pieces(&visible, &recall, &BTreeMap::new());
+        recalled.extend(opened);
         recalled.iter_mut().for_each(|part| self.cut_part(part, window.longest_result));
         recalled.sort_by_key(|part| part.nodes);
         Ok(recalled)

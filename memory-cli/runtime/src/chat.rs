@@ -1,0 +1,115 @@
+//! What a chat model does in a memory, and how long it may take.
+
+use std::{sync::Arc, time::Duration};
+
+use memory_core::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest};
+use memory_hooks::{ModelSummarizer, SpendLimits};
+use tokio::runtime::Handle;
+
+/// How long a model may take for one reply.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Summaries that a chat model writes.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ModelSummaries {
+    /// A model for summaries alone; by default the agent's ([`Builder::chat_model`](crate::Builder::chat_model)).
+    pub model: Option<Arc<dyn ChatModel>>,
+    /// Instructions in place of [the default ones](ModelSummarizer::DEFAULT_PROMPT).
+    pub system_prompt: Option<String>,
+    /// How much it may be asked; without limits by default.
+    pub limits: SpendLimits,
+}
+
+impl ModelSummaries {
+    memory_core::setters! {
+        some model: Arc<dyn ChatModel>,
+        some into system_prompt: String,
+        limits: SpendLimits,
+    }
+
+    /// The summarizer; `None` without a model.
+    pub(crate) fn summarizer(self, agents: Option<Arc<dyn ChatModel>>, timeout: Duration) -> Option<ModelSummarizer> {
+        let model = timed(self.model.or(agents)?, timeout);
+        let summarizer = ModelSummarizer::new(model).limits(self.limits);
+        Some(match self.system_prompt {
+            Some(prompt) => summarizer.system_prompt(prompt),
+            None => summarizer,
+        })
+    }
+}
+
+/// The same model, whose replies have to come in time.
+pub(crate) fn timed(model: Arc<dyn ChatModel>, timeout: Duration) -> Arc<dyn ChatModel> {
+    Arc::new(Timed { model, timeout })
+}
+
+/// A model whose replies have to come in time.
+#[derive(Debug)]
+struct Timed {
+    model: Arc<dyn ChatModel>,
+    timeout: Duration,
+}
+
+impl ChatModel for Timed {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn context_window(&self) -> u32 {
+        self.model.context_window()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        Box::pin(async move {
+            // The parts of a memory may be polled outside of its threads, where there is no timer.
+            if Handle::try_current().is_err() {
+                return self.model.reply(request).await;
+            }
+            let late = |_| ChatError::Backend {
+                model: self.name().to_owned(),
+                source: format!("no reply within {:?}", self.timeout).into(),
+            };
+            tokio::time::timeout(self.timeout, self.model.reply(request)).await.map_err(late)?
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::{Message, testing::ScriptedModel};
+
+    use super::*;
+
+    /// A model that never replies.
+    #[derive(Debug)]
+    struct Silent;
+
+    impl ChatModel for Silent {
+        fn name(&self) -> &'static str {
+            "silent"
+        }
+
+        fn context_window(&self) -> u32 {
+            1_000
+        }
+
+        fn reply<'a>(&'a self, _request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_that_does_not_reply_has_failed() {
+        let timed = Timed { model: Arc::new(Silent), timeout: Duration::ZERO };
+        let error = timed.reply(&ChatRequest::new(Vec::new())).await.unwrap_err();
+        assert!(matches!(error, ChatError::Backend { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_reply_needs_no_timer() {
+        let timed = Timed { model: Arc::new(ScriptedModel::says("Yes.")), timeout: TIMEOUT };
+        let reply = pollster::block_on(timed.reply(&ChatRequest::new(Vec::new()))).unwrap();
+        assert_eq!(reply.message, Message::assistant("Yes."));
+    }
+}

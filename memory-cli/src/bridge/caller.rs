@@ -1,0 +1,143 @@
+//! The program at the other end as a chat model: what it is asked in the middle of a request, and what it replies.
+
+use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
+
+use memory::{Builder, ModelSummaries};
+use memory_core::{
+    BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Message, message_from_strands, message_to_strands,
+};
+use memory_hooks::SpendLimits;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{BridgeError, message::StrandsMessage};
+use crate::Config;
+
+/// The name of the summarizer that is the caller.
+pub(super) const CALLER: &str = "caller";
+/// The summarizer in its place where it fails.
+const OFFLINE: &str = "spans";
+/// How long the caller may take for a reply.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// What is known of the caller's model.
+#[derive(Clone, Debug)]
+pub(crate) struct CallersModel {
+    /// Its name at its provider, by which summaries name it.
+    pub(crate) name: String,
+    /// Tokens that a request and its reply may have together.
+    pub(crate) window: u32,
+    /// The most requests of one compaction.
+    pub(crate) requests: u64,
+}
+
+/// A request to the caller's model, and where the reply goes.
+pub(crate) struct Question {
+    request: ChatRequest,
+    reply: oneshot::Sender<Reply>,
+}
+
+/// What the caller replied.
+pub(super) enum Reply {
+    Message(Message),
+    /// The request is longer than the window.
+    Overflow,
+    Failed(String),
+}
+
+/// The questions to the caller, in order.
+pub(crate) type Questions = mpsc::UnboundedReceiver<Question>;
+
+/// The caller's model.
+#[derive(Debug)]
+pub(super) struct Caller {
+    model: CallersModel,
+    questions: mpsc::UnboundedSender<Question>,
+}
+
+impl Caller {
+    pub(super) fn new(model: CallersModel) -> (Arc<Self>, Questions) {
+        let (questions, asked) = mpsc::unbounded_channel();
+        (Arc::new(Self { model, questions }), asked)
+    }
+
+    /// A memory whose summaries the caller writes, while a request is answered: there is nobody to ask at other times.
+    pub(super) fn writes_for(self: &Arc<Self>, config: Config) -> Builder {
+        let limits = SpendLimits::default().requests_per_compaction(self.model.requests);
+        let model = Arc::<Self>::clone(self);
+        Builder::of(config.summarizer(OFFLINE))
+            .chat_model(model)
+            .chat_timeout(PATIENCE)
+            .model_summaries(ModelSummaries::default().limits(limits))
+            .background(false)
+    }
+}
+
+impl ChatModel for Caller {
+    fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    fn context_window(&self) -> u32 {
+        self.model.window
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        Box::pin(async move {
+            let failed = |why: &str| ChatError::Backend { model: self.model.name.clone(), source: why.into() };
+            let (reply, replied) = oneshot::channel();
+            let question = Question { request: request.clone(), reply };
+            self.questions.send(question).map_err(|_| failed("the bridge is being closed"))?;
+            match replied.await {
+                Ok(Reply::Message(message)) => Ok(ChatReply::new(message)),
+                Ok(Reply::Overflow) => Err(ChatError::ContextOverflow { window: self.model.window }),
+                Ok(Reply::Failed(why)) => Err(failed(&why)),
+                Err(_) => Err(failed("the program sent no reply")),
+            }
+        })
+    }
+}
+
+impl Question {
+    /// The answer that asks the caller.
+    pub(crate) fn to_json(&self) -> Value {
+        let ChatRequest { system, messages, max_reply_tokens, .. } = &self.request;
+        let messages: Vec<_> = messages.iter().map(message_to_strands).collect();
+        json!({"ask": {"system": system, "messages": messages, "max_reply_tokens": max_reply_tokens}})
+    }
+
+    /// Passes on what the caller replied: a message, or why there is none.
+    pub(super) fn answer(self, message: Option<StrandsMessage>, error: Option<String>, overflow: bool) {
+        let reply = match message.map(|message| message_from_strands(&Value::Object(message.0))) {
+            _ if overflow => Reply::Overflow,
+            Some(Ok(message)) => Reply::Message(message),
+            Some(Err(error)) => Reply::Failed(error.to_string()),
+            None => Reply::Failed(error.unwrap_or_else(|| "the program gave no reason".to_owned())),
+        };
+        // One that is no longer waited for came too late.
+        drop(self.reply.send(reply));
+    }
+}
+
+/// What comes next while a request is answered.
+pub(crate) enum Next {
+    Answer(Result<Value, BridgeError>),
+    Question(Question),
+}
+
+/// A request that is being answered.
+pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, BridgeError>> + 'a>>;
+
+/// Goes on with a request until it is answered or the caller is asked.
+pub(crate) async fn next(answering: &mut Answering<'_>, questions: &mut Questions) -> Next {
+    poll_fn(|context| {
+        if let Poll::Ready(answer) = answering.as_mut().poll(context) {
+            return Poll::Ready(Next::Answer(answer));
+        }
+        match questions.poll_recv(context) {
+            Poll::Ready(Some(question)) => Poll::Ready(Next::Question(question)),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}

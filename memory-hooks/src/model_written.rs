@@ -1,0 +1,230 @@
+//! Summaries that a chat model writes.
+
+mod answer;
+mod chunks;
+mod words;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use memory_core::{
+    BoxFuture, ChatError, ChatModel, ChatRequest, Hash, Message, SummarizeError, Summarizer, SummaryJob, WrittenBy,
+    WrittenSummary,
+};
+use memory_strategies::Spans;
+
+use self::{
+    chunks::{Block, blocks, take_chunk},
+    words::Task,
+};
+use crate::spend::{Exhausted, SpendLimits, Spent};
+
+/// A window is filled to this share, in percent: the model's tokens are not those that are counted here.
+const FILLED: u32 = 80;
+/// The smallest part of a text that is asked about, in tokens. A window that holds less is too small.
+const SMALLEST_PART: u32 = 96;
+/// Tokens of the notes on a part of a longer text, where a summary may not have more.
+const NOTES: u32 = 96;
+
+/// Has summaries written by a chat model: the agent's own, or one for this alone.
+///
+/// The model is given the whole text of a job as data, between fences and escaped, in parts where its window is small.
+/// An answer that breaks the contract of [`Summarizer`] is an error ([`ModelSummaryError`]), at which a memory has
+/// [its fallback](crate::MemoryBuilder::fallback_summarizer) answer. What a summary is about (topics, decisions, code) is
+/// found by rules, as for summaries that are written offline.
+///
+/// Summaries are recorded, so that nothing is asked twice. Its identity names the model and a hash of the prompt.
+#[derive(Clone, Debug)]
+pub struct ModelSummarizer {
+    model: Arc<dyn ChatModel>,
+    system_prompt: Arc<str>,
+    limits: SpendLimits,
+    process: Arc<Spent>,
+    /// `None` outside of a compaction, where each job counts as one.
+    compaction: Option<Arc<Spent>>,
+}
+
+/// Why a model wrote no summary.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelSummaryError {
+    /// The model did not reply.
+    #[error("no reply")]
+    Chat(#[from] ChatError),
+    /// A limit is reached.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+    /// The model called a tool in place of writing.
+    #[error("the reply is a call of a tool, not a text")]
+    CalledTool,
+    /// The model wrote nothing.
+    #[error("the reply has no text")]
+    Blank,
+    /// The model refused.
+    #[error("the model refused")]
+    Refused,
+    /// The model repeated what is excluded from summaries.
+    #[error("the reply repeats what is excluded from summaries")]
+    RepeatsExcluded,
+    /// The model wrote too much, also when it was asked again.
+    #[error("a reply of {tokens} tokens, of which no sentence fits into {most}")]
+    TooLong {
+        /// Tokens of the reply.
+        tokens: u32,
+        /// The most that were allowed.
+        most: u32,
+    },
+    /// The window holds the instructions and hardly any text.
+    #[error("a window of {window} tokens leaves no room for a text to summarize")]
+    SmallWindow {
+        /// The window.
+        window: u32,
+    },
+}
+
+impl ModelSummarizer {
+    /// The instructions of a model that was given no others.
+    pub const DEFAULT_PROMPT: &str = words::INSTRUCTIONS;
+
+    /// Summaries by `model`, under the default instructions and without limits.
+    #[must_use]
+    pub fn new(model: Arc<dyn ChatModel>) -> Self {
+        let (limits, process) = (SpendLimits::default(), Arc::default());
+        Self { model, system_prompt: Self::DEFAULT_PROMPT.into(), limits, process, compaction: None }
+    }
+
+    memory_core::setters! {
+        into system_prompt: Arc<str>,
+        limits: SpendLimits,
+    }
+
+    /// The text of a summary.
+    async fn write(&self, job: &SummaryJob<'_>) -> Result<String, ModelSummaryError> {
+        let mut room = self.room(job)?;
+        let mut rest = blocks(job.sources);
+        let mut notes: VecDeque<Block> = VecDeque::new();
+        let mut parts = usize::MAX;
+        loop {
+            let chunk = take_chunk(&mut rest, room, job.counter);
+            let is_all = rest.is_empty() && notes.is_empty();
+            let (task, most) = match is_all {
+                true => (Task::Summary(job), job.max_tokens),
+                // Notes are shorter than their part, so that each round is shorter than the one before.
+                false => (Task::Notes, most_notes(job).min(room / 4)),
+            };
+            match self.asked(job, &task, &chunk, most).await {
+                Ok(text) if is_all => return Ok(text),
+                Ok(text) => notes.push_back(Block::notes_on(&chunk, text)),
+                Err(ModelSummaryError::Chat(ChatError::ContextOverflow { window })) => {
+                    (room, parts) = (room / 2, usize::MAX);
+                    if room < SMALLEST_PART {
+                        return Err(ModelSummaryError::SmallWindow { window });
+                    }
+                    chunk.into_iter().rev().for_each(|block| rest.push_front(block));
+                }
+                Err(error) => return Err(error),
+            }
+            if rest.is_empty() {
+                if notes.len() >= parts {
+                    // Notes that are as long as what they are on would be made for ever.
+                    return Err(ModelSummaryError::SmallWindow { window: self.model.context_window() });
+                }
+                parts = notes.len();
+                rest = std::mem::take(&mut notes);
+            }
+        }
+    }
+
+    /// The tokens of text that one request may have.
+    fn room(&self, job: &SummaryJob<'_>) -> Result<u32, ModelSummaryError> {
+        let window = self.model.context_window();
+        let frame = words::request(&Task::Summary(job), &[], job.max_tokens);
+        let asking = job.counter.count(&self.system_prompt).saturating_add(job.counter.count(&frame));
+        let taken = asking.saturating_add(most_reply(most_notes(job)));
+        let room = (window / 100 * FILLED).saturating_sub(taken);
+        if room < SMALLEST_PART { Err(ModelSummaryError::SmallWindow { window }) } else { Ok(room) }
+    }
+
+    /// What the model writes about a part, in at most `most` tokens. A reply that is too long is cut after a sentence
+    /// where that keeps most of it; otherwise the model is asked once for a shorter one.
+    async fn asked(
+        &self,
+        job: &SummaryJob<'_>,
+        task: &Task<'_>,
+        chunk: &[Block],
+        most: u32,
+    ) -> Result<String, ModelSummaryError> {
+        let mut messages = vec![Message::user(words::request(task, chunk, most))];
+        let first = self.reply(job, messages.clone(), most).await?;
+        let first = answer::read(&first, chunk, job.excluded)?;
+        if let Some(text) = answer::fitting(&first, most, most / 2, job.counter) {
+            return Ok(text);
+        }
+        messages.push(Message::assistant(&first));
+        messages.push(Message::user(words::shorter(most)));
+        let second = self.reply(job, messages, most).await?;
+        let second = answer::read(&second, chunk, job.excluded)?;
+        let fitting = |text: &str| answer::fitting(text, most, 1, job.counter);
+        let tokens = job.counter.count(&second);
+        fitting(&second).or_else(|| fitting(&first)).ok_or(ModelSummaryError::TooLong { tokens, most })
+    }
+
+    /// One reply, within the limits.
+    async fn reply(
+        &self,
+        job: &SummaryJob<'_>,
+        messages: Vec<Message>,
+        most: u32,
+    ) -> Result<Message, ModelSummaryError> {
+        let count = |text: &str| u64::from(job.counter.count(text));
+        let asking = messages.iter().map(|message| count(&message.text())).sum::<u64>() + count(&self.system_prompt);
+        let most_reply = most_reply(most);
+        let estimate = asking + u64::from(most_reply);
+        let compaction = self.compaction.clone().unwrap_or_default();
+        Spent::take(&self.limits, &compaction, &self.process, estimate)?;
+        let request = ChatRequest::new(messages).system(self.system_prompt.to_string()).max_reply_tokens(most_reply);
+        let replied = self.model.reply(&request).await;
+        let actual = match &replied {
+            Ok(reply) => reply.prompt_tokens.map_or(asking, u64::from) + count(&reply.message.text()),
+            Err(_) => 0,
+        };
+        [&*compaction, &*self.process].into_iter().for_each(|account| account.correct(estimate, actual));
+        Ok(replied?.message)
+    }
+}
+
+/// The most tokens of the notes on a part of a text.
+fn most_notes(job: &SummaryJob<'_>) -> u32 {
+    job.max_tokens.max(NOTES)
+}
+
+/// Tokens that a reply may have. One that ends by itself beyond what is allowed can be cut after a sentence; one that the
+/// provider cuts off cannot.
+fn most_reply(most: u32) -> u32 {
+    most.saturating_mul(2).saturating_add(64)
+}
+
+impl Summarizer for ModelSummarizer {
+    fn identity(&self) -> WrittenBy {
+        let prompt = [words::VERSION.as_bytes(), self.system_prompt.as_bytes()];
+        let mut hash = Hash::of_parts(prompt).to_string();
+        hash.truncate(8);
+        WrittenBy::new(format!("model:{}", self.model.name()), hash)
+    }
+
+    fn for_compaction(&self) -> Option<Arc<dyn Summarizer>> {
+        Some(Arc::new(Self { compaction: Some(Arc::default()), ..self.clone() }))
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        Box::pin(async move {
+            let offline = Spans.write(&job);
+            if job.sources.iter().all(|source| source.text.trim().is_empty()) {
+                return Ok(offline);
+            }
+            match self.write(&job).await {
+                Ok(text) => Ok(WrittenSummary::new(text).metadata(offline.metadata)),
+                Err(error) => Err(SummarizeError::new(self.identity(), error)),
+            }
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! What a model judges to matter for a question, to be shown word for word.
+
+use memory_core::{Level, NodeRange, Notice};
+
+use super::Assembly;
+use crate::{
+    ContextJudged, MemoryError,
+    judge::{Judge, Told},
+    render::{Body, Part},
+};
+
+/// How often the model is asked: about what is shown, and about the summaries under what it chose.
+const ROUNDS: usize = 3;
+/// Messages of at most so many tokens are shown all, without asking which of them.
+const FEW_TOKENS: u64 = 400;
+
+/// What was judged.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    /// The turns to show, the most important first.
+    pub(super) turns: Vec<NodeRange>,
+    /// Why nothing was judged, where that was asked for.
+    pub(super) notice: Option<Notice>,
+}
+
+impl Assembly<'_> {
+    /// The turns under those of the shown summaries that a model judges to matter for a question. A model that fails
+    /// changes nothing but a notice.
+    pub(super) async fn judge(&mut self, question: &str, shown: &[Part]) -> Judged {
+        let told: Vec<_> = shown.iter().filter_map(told).collect();
+        if !self.options.smart_context || question.trim().is_empty() || told.is_empty() {
+            return Judged::default();
+        }
+        let failed = |why: String| Judged { notice: Some(Notice::NotJudged { why }), ..Judged::default() };
+        let Some(judge) = self.parts.judge.as_ref() else { return failed("no model was set for it".to_owned()) };
+        let asked: Vec<_> = told.iter().map(|told| told.nodes).collect();
+        match self.chosen(judge, question, told).await {
+            Ok(spans) => {
+                self.judged_by = Some(judge.name().to_owned());
+                let (conversation, model) = (self.conversation.clone(), judge.name().to_owned());
+                self.parts.report(ContextJudged { conversation, model, asked, chosen: spans.clone() }).await;
+                let tree = &self.snapshot.tree;
+                let turns = |span: &NodeRange| {
+                    let last = span.last();
+                    tree.turns_from(span.first()).take_while(move |turn| turn.first() <= last)
+                };
+                Judged { turns: spans.iter().flat_map(turns).collect(), notice: None }
+            }
+            Err(why) => failed(why),
+        }
+    }
+
+    /// The messages that matter, the most important first; otherwise why that is not known.
+    async fn chosen(&self, judge: &Judge, question: &str, mut told: Vec<Told>) -> Result<Vec<NodeRange>, String> {
+        let (tree, mut spans) = (&self.snapshot.tree, Vec::new());
+        for round in 1..=ROUNDS {
+            let chosen = judge.choose(question, &told, self.parts.counter.as_ref()).await;
+            let mut under = Vec::new();
+            for told in chosen.map_err(|error| error.to_string())? {
+                let children = self.under(told).await.map_err(|error| error.to_string())?;
+                if round == ROUNDS || children.is_empty() || tree.words_of(told.nodes) <= FEW_TOKENS {
+                    spans.push(told.nodes);
+                } else {
+                    under.extend(children);
+                }
+            }
+            if under.is_empty() {
+                break;
+            }
+            told = under;
+        }
+        Ok(spans)
+    }
+
+    /// The summaries that a merged one was made of.
+    async fn under(&self, told: &Told) -> Result<Vec<Told>, MemoryError> {
+        let tree = &self.snapshot.tree;
+        // A summary that was written anew is shown in the place of another one.
+        let place = tree.placed().find(|there| there.span == told.nodes && there.level != Level::Summary);
+        let words: Vec<_> =
+            place.iter().flat_map(|place| place.children.iter()).map(|id| tree.words_for(*id)).collect();
+        let children = self.parts.store.summaries_of(self.conversation, &words).await?;
+        let redacted = |text: &str| self.snapshot.redactor.redact(text);
+        let told = children.iter().map(|child| Told {
+            id: child.id,
+            nodes: child.body.span,
+            text: redacted(&child.body.text),
+        });
+        Ok(told.collect())
+    }
+}
+
+/// A shown summary.
+fn told(part: &Part) -> Option<Told> {
+    let Body::Summary { summary, .. } = &part.body else { return None };
+    Some(Told { id: summary.id, nodes: part.nodes, text: summary.body.text.clone() })
+}
