@@ -5,6 +5,7 @@ mod caller;
 mod conversation;
 mod error;
 mod input;
+mod items;
 mod lists;
 mod message;
 mod request;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use self::{
     answer::unchanged,
     caller::{CALLER, Caller},
+    items::{Items, Retractions},
     lists::ListBridge,
     message::StrandsMessage,
     request::{Load, Read},
@@ -43,6 +45,7 @@ pub(crate) struct Bridge<'a> {
     /// Opened with the first manager or session that needs a store.
     memory: Option<Memory>,
     documents: Documents,
+    retractions: Retractions,
     /// Who writes the summaries of conversations, where that is the caller.
     caller: Option<Arc<Caller>>,
 }
@@ -62,8 +65,8 @@ impl<'a> Bridge<'a> {
     pub(crate) fn new(globals: &'a Globals, model: CallersModel) -> (Self, Questions) {
         let (caller, questions) = Caller::new(model);
         let caller = Some(caller).filter(|_| globals.summarizer_name() == CALLER);
-        let documents = Documents::default();
-        (Self { globals, managers: BTreeMap::new(), memory: None, documents, caller }, questions)
+        let (documents, retractions) = (Documents::default(), Retractions::default());
+        (Self { globals, managers: BTreeMap::new(), memory: None, documents, retractions, caller }, questions)
     }
 
     /// Answers a request. After an error nothing that the request names has changed, but for messages that were appended
@@ -116,6 +119,10 @@ impl<'a> Bridge<'a> {
             Request::Session(request) => {
                 let memory = self.memory()?.clone();
                 Sessions { memory: &memory, documents: &mut self.documents }.answer(request).await
+            }
+            Request::Items(request) => {
+                let memory = self.memory()?.clone();
+                Items { memory: &memory, retractions: &mut self.retractions }.answer(request).await
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Everything a developer runs: `cargo xtask COMMAND`.
 
+mod adapters;
 mod bench;
 mod ci;
 mod demo;
@@ -15,6 +16,7 @@ mod strands;
 mod tally;
 mod test;
 mod tidy;
+mod venv;
 mod workspace;
 
 use std::process::ExitCode;
@@ -45,6 +47,8 @@ enum Command {
     Ci(ci::Args),
     /// `ci`, then the long tests and the checks that need a tool installed.
     Nightly,
+    /// Run the adapters of LangChain and of the OpenAI Agents SDK with the real packages.
+    Adapters,
     /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
     Strands,
     /// Check the layer rule, the manifests and the contents of the tree.
@@ -77,6 +81,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test => test::run(&workspace),
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),
+        Command::Adapters => adapters::run(&workspace),
         Command::Strands => strands::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Bench(args) => bench::run(&workspace, &args),

@@ -260,7 +260,8 @@ impl<'a> Play<'a> {
         let room = (BUDGET as f32 * self.options.turn_share) as u32;
         let request = RecallRequest::new(&question, &subject.id, room).per_message(8).shown(shown);
         let recall = self.parts.retriever.recall(&request).await?;
-        let of = |node: NodeId| subject.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens) + PER_MESSAGE);
+        let of =
+            |node: NodeId| subject.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens) + PER_MESSAGE);
         let nodes = recall.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter());
         Ok(nodes.map(of).sum())
     }

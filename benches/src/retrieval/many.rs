@@ -66,7 +66,8 @@ pub fn measure_by_words(kept: &Path, conversations: u32) -> Result<Vec<Figure>> 
     let [[running]] = interleave([Entrant::new("by words", ["ms"], || Ok([words.round()?]))])?;
     let resident = vec![words.searcher.resident_mb()?];
     let resident = Samples { name: "process".to_owned(), unit: "MB", values: resident };
-    let how = format!("{} made-up messages in {conversations} conversations", MESSAGES_OF_EACH * conversations as usize);
+    let how =
+        format!("{} made-up messages in {conversations} conversations", MESSAGES_OF_EACH * conversations as usize);
     let mut figures = vec![
         Figure::absolute("many_words_p50_ms", &running, format!("a running process, {how}; {}", words.found())),
         Figure::absolute("many_rss_mb", &resident, "RssAnon after the last question"),

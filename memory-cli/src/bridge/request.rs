@@ -51,6 +51,9 @@ pub(crate) enum Request {
     /// Concerns a session.
     #[serde(skip)]
     Session(SessionRequest),
+    /// Concerns a list of items.
+    #[serde(skip)]
+    Items(ItemsRequest),
 }
 
 /// How full the window of a model would be, as far as the program says.
@@ -88,6 +91,9 @@ impl Request {
         let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
         if SessionRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Session).map_err(malformed);
+        }
+        if ItemsRequest::OPS.contains(&op) {
+            return serde_json::from_value(value).map(Self::Items).map_err(malformed);
         }
         serde_json::from_value(value).map_err(malformed)
     }

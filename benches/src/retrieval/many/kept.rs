@@ -25,8 +25,7 @@ pub(super) fn store(kept: &Path, conversations: u32, by_words: bool) -> Result<P
     let unfinished = store.with_extension("unfinished");
     let open = |path: &Path, access| {
         let config = Config::new(path, access);
-        let config =
-            if by_words { config.without_model() } else { config.model(ALL_MINILM_L6_V2.name.to_owned()) };
+        let config = if by_words { config.without_model() } else { config.model(ALL_MINILM_L6_V2.name.to_owned()) };
         let memory = Builder::of(config).background(false).open();
         memory.map(Memory::from).with_context(|| format!("opening {}", path.display()))
     };

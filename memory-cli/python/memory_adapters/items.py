@@ -1,0 +1,83 @@
+"""A list of items of a framework, kept in the log by a bridge."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from typing import Any, Callable, Iterable
+
+from .bridge import Bridge
+
+
+class ItemList:
+    """Items of one conversation. Each is stored exactly as it came, beside the message that it says, so that it is found
+    by `memory search`. What is removed from the list stays in the log, and its removal is recorded.
+
+    Args:
+        conversation: The name of the conversation.
+        message: What an item says, in Strands' shape.
+        store: The directory of the store; by default this user's.
+        bridge: A bridge to use; by default the one of this program for the store.
+    """
+
+    def __init__(
+        self,
+        conversation: str,
+        message: Callable[[Any], dict[str, Any]],
+        *,
+        store: str | os.PathLike[str] | None = None,
+        bridge: Bridge | None = None,
+    ) -> None:
+        self._conversation = conversation
+        self._message = message
+        self._bridge = bridge or Bridge.shared(store)
+
+    def add(self, items: Iterable[Any]) -> None:
+        """Adds items. All are on disk when it returns, or none."""
+        new = [{"item": item, "message": self._message(item), "key": str(uuid.uuid4())} for item in items]
+        if new:
+            self._call("add_items", items=new)
+
+    def all(self, limit: int | None = None) -> list[Any]:
+        """The items, or the newest `limit` of them, oldest first."""
+        if limit is not None and limit <= 0:
+            return []
+        return self._call("list_items", limit=limit)["items"]
+
+    def pop(self) -> Any | None:
+        """Removes the newest item and returns it; `None` where there is none."""
+        return self._call("pop_item")["item"]
+
+    def clear(self) -> None:
+        """Removes all items."""
+        self._call("clear_items")
+
+    def _call(self, op: str, **request: Any) -> dict[str, Any]:
+        return self._bridge.call(op=op, conversation=self._conversation, **request)
+
+
+def message_of(role: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+    """A message in Strands' shape; one that says nothing has a blank text."""
+    return {"role": role, "content": content or [{"text": ""}]}
+
+
+def text_block(text: Any) -> dict[str, Any]:
+    """What is not a text is shown as JSON."""
+    return {"text": text if isinstance(text, str) else json.dumps(text, ensure_ascii=False, default=str)}
+
+
+def call_block(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    """A tool call. Arguments that are the text of a JSON value are read."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            pass
+    return {"toolUse": {"toolUseId": str(call_id or name or "call"), "name": str(name or "tool"), "input": arguments}}
+
+
+def result_block(call_id: Any, output: Any, is_error: bool = False) -> dict[str, Any]:
+    """The result of a tool call."""
+    status = "error" if is_error else "success"
+    return {"toolResult": {"toolUseId": str(call_id or "call"), "content": [text_block(output)], "status": status}}

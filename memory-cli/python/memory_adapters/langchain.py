@@ -1,0 +1,74 @@
+"""The chat history of LangChain and LangGraph in a store.
+
+```python
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from memory_adapters.langchain import MemoryChatMessageHistory
+
+chat = RunnableWithMessageHistory(model, lambda session: MemoryChatMessageHistory(session, store="trip.memory"))
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+
+from .bridge import Bridge
+from .items import ItemList, call_block, message_of, result_block, text_block
+
+
+class MemoryChatMessageHistory(BaseChatMessageHistory):
+    """A chat history whose messages are a conversation in the log.
+
+    `clear` records that the messages left the history; what was said stays in the log, where `memory search` finds it.
+
+    Args:
+        session_id: The session, and the name of its conversation.
+        store: The directory of the store; by default this user's.
+        bridge: A bridge to use; by default the one of this program for the store.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        store: str | os.PathLike[str] | None = None,
+        bridge: Bridge | None = None,
+    ) -> None:
+        super().__init__()
+        self.session_id = session_id
+        self._items = ItemList(session_id, _message, store=store, bridge=bridge)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """The messages, oldest first."""
+        return messages_from_dict(self._items.all())
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Adds messages. All are on disk when it returns, or none."""
+        self._items.add(message_to_dict(message) for message in messages)
+
+    def clear(self) -> None:
+        """Removes all messages from the history."""
+        self._items.clear()
+
+
+def _message(item: Any) -> dict[str, Any]:
+    """What a message in LangChain's shape says."""
+    data = item.get("data") or {}
+    kind = str(item.get("type") or data.get("type") or "").removesuffix("MessageChunk").lower()
+    content = data.get("content")
+    if kind == "tool":
+        return message_of("user", [result_block(data.get("tool_call_id"), content, data.get("status") == "error")])
+    blocks = [text_block(content)] if isinstance(content, str) and content else []
+    if isinstance(content, list):
+        parts = (part if isinstance(part, str) else part.get("text") or f"[{part.get('type')}]" for part in content)
+        calls = ("[tool_use]", "[tool_call]")
+        blocks = [text_block(part) for part in parts if part not in calls]
+    for call in data.get("tool_calls") or []:
+        blocks.append(call_block(call.get("id"), call.get("name"), call.get("args")))
+    return message_of("assistant" if kind == "ai" else "user", blocks)

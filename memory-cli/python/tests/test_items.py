@@ -1,0 +1,144 @@
+"""The adapters of LangChain and of the OpenAI Agents SDK, with the real packages over a real store.
+
+`cargo xtask adapters` runs it; `MEMORY_BINARY` names the binary.
+"""
+
+import asyncio
+import os
+import subprocess
+
+import pytest
+from agents import Agent, ModelResponse, Runner, Usage, function_tool
+from agents.memory.session import Session
+from agents.models.interface import Model
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+from memory_adapters import Bridge
+from memory_adapters.langchain import MemoryChatMessageHistory
+from memory_adapters.openai_agents import MemorySession
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def bridge(store):
+    bridge = Bridge(store, args=["--words-only"])
+    yield bridge
+    bridge.close()
+
+
+def again(store):
+    """A bridge of another process."""
+    return Bridge(store, args=["--words-only"])
+
+
+def found(store, conversation, text):
+    binary = os.environ.get("MEMORY_BINARY", "memory")
+    command = [binary, "--store", str(store), "find", "-c", conversation, text]
+    return text in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+class Scripted(Model):
+    """Calls a tool, then answers."""
+
+    def __init__(self):
+        self.inputs = []
+
+    async def get_response(self, system_instructions, input, *args, **kwargs):
+        self.inputs.append(list(input))
+        last = input[-1]
+        if last.get("type") == "function_call_output":
+            text = ResponseOutputText(text=f"It leaves at {last['output']}.", type="output_text", annotations=[])
+            said = ResponseOutputMessage(
+                id="m1", type="message", role="assistant", status="completed", content=[text]
+            )
+        else:
+            said = ResponseFunctionToolCall(
+                id="f1", call_id="c1", type="function_call", name="train", arguments='{"to": "Rome"}'
+            )
+        return ModelResponse(output=[said], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args, **kwargs):
+        raise NotImplementedError
+
+
+@function_tool
+def train(to: str) -> str:
+    """When the train leaves."""
+    return "7:42" if to == "Rome" else "never"
+
+
+def test_an_agent_of_openai_goes_on_in_another_process(store, bridge):
+    async def ask(session, model, question):
+        return (await Runner.run(Agent(name="guide", model=model, tools=[train]), question, session=session)).final_output
+
+    session = MemorySession("trip", bridge=bridge)
+    assert isinstance(session, Session)
+    assert asyncio.run(ask(session, Scripted(), "When does the train to Rome leave?")) == "It leaves at 7:42."
+    kinds = [item.get("type", item.get("role")) for item in asyncio.run(session.get_items())]
+    assert kinds == ["user", "function_call", "function_call_output", "message"]
+    bridge.close()
+
+    other, model = MemorySession("trip", bridge=again(store)), Scripted()
+    asyncio.run(ask(other, model, "And tomorrow?"))
+    assert [item.get("content") for item in model.inputs[0]][0] == "When does the train to Rome leave?"
+    assert len(asyncio.run(other.get_items())) == 8
+    assert len(asyncio.run(other.get_items(limit=3))) == 3
+    assert found(store, "trip", "It leaves at 7:42.")
+
+
+def test_an_item_that_is_popped_leaves_the_session_and_stays_in_the_log(store, bridge):
+    async def play(session):
+        items = [{"role": "user", "content": "One."}, {"role": "assistant", "content": "Two."}]
+        await session.add_items(items)
+        assert await session.get_items() == items
+        assert await session.pop_item() == items[1]
+        assert await session.get_items() == items[:1]
+        await session.clear_session()
+        assert await session.get_items() == [] and await session.pop_item() is None
+
+    asyncio.run(play(MemorySession("talk", bridge=bridge)))
+    assert found(store, "talk", "Two.")
+    assert asyncio.run(MemorySession("talk", bridge=again(store)).get_items()) == []
+
+
+def test_a_history_of_langchain_keeps_messages_exactly(store, bridge):
+    said = [
+        HumanMessage("When does the train leave?", id="h1"),
+        AIMessage("", tool_calls=[{"name": "train", "args": {"to": "Rome"}, "id": "c1"}], id="a1"),
+        ToolMessage("7:42", tool_call_id="c1"),
+        AIMessage([{"type": "text", "text": "At 7:42."}], additional_kwargs={"x": 1}),
+    ]
+    history = MemoryChatMessageHistory("trip", bridge=bridge)
+    history.add_messages(said)
+    assert history.messages == said
+    assert MemoryChatMessageHistory("trip", bridge=again(store)).messages == said
+    history.clear()
+    assert history.messages == []
+    assert found(store, "trip", "At 7:42.")
+
+
+def test_a_chain_of_langchain_goes_on_in_another_process(store, bridge):
+    def chain(bridge, answer):
+        prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
+        return RunnableWithMessageHistory(
+            prompt | FakeListChatModel(responses=[answer]),
+            lambda session: MemoryChatMessageHistory(session, bridge=bridge),
+            input_messages_key="question",
+            history_messages_key="history",
+        )
+
+    config = {"configurable": {"session_id": "chat"}}
+    chain(bridge, "Hello Ann.").invoke({"question": "I am Ann."}, config)
+    bridge.close()
+    other = again(store)
+    chain(other, "You are Ann.").invoke({"question": "Who am I?"}, config)
+    texts = [message.content for message in MemoryChatMessageHistory("chat", bridge=other).messages]
+    assert texts == ["I am Ann.", "Hello Ann.", "Who am I?", "You are Ann."]

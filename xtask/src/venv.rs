@@ -1,0 +1,58 @@
+//! Virtual environments of Python under `target/`, with pinned packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::invocation::Invocation;
+use crate::workspace::Workspace;
+
+/// A virtual environment, and a directory around it for what is put beside it.
+pub(crate) struct Venv {
+    name: &'static str,
+    root: PathBuf,
+}
+
+impl Venv {
+    /// Makes it with these packages and what `beside` adds, unless it is there. A marker that names all of it comes last.
+    pub(crate) fn prepare(
+        workspace: &Workspace,
+        name: &'static str,
+        wanted: &[&str],
+        beside: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<Self> {
+        let environment = Self { name, root: workspace.target().join(name) };
+        let (marker, names) = (environment.root.join("installed"), wanted.join(" "));
+        if fs::read_to_string(&marker).is_ok_and(|installed| installed == names) {
+            return Ok(environment);
+        }
+        fs::create_dir_all(&environment.root).with_context(|| format!("making {}", environment.root.display()))?;
+        let venv = environment.venv();
+        Invocation::program(workspace, name, "python3").args(["-m", "venv", "--clear"]).args([&venv]).run()?;
+        environment.pip(workspace).args(["install"]).args(wanted).run()?;
+        beside(&environment)?;
+        fs::write(&marker, names).with_context(|| format!("writing {}", marker.display()))?;
+        Ok(environment)
+    }
+
+    /// The directory around it.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The environment itself.
+    pub(crate) fn venv(&self) -> PathBuf {
+        self.root.join("venv")
+    }
+
+    /// Its interpreter.
+    pub(crate) fn python(&self, workspace: &Workspace) -> Invocation {
+        let python = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+        Invocation::program(workspace, self.name, self.venv().join(python))
+    }
+
+    pub(crate) fn pip(&self, workspace: &Workspace) -> Invocation {
+        self.python(workspace).args(["-m", "pip", "--quiet", "--disable-pip-version-check"])
+    }
+}
