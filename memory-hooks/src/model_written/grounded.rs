@@ -13,7 +13,7 @@ const STEM: usize = 5;
 /// Words of a reply from which on their share counts.
 const FEW: usize = 4;
 /// The share of them, as one in so many, that stands in the text at least.
-const ONE_IN: usize = 4;
+const ONE_IN: usize = 3;
 
 /// Whether a reply goes round in circles: of many words, few are different.
 pub(super) fn is_endless(reply: &str) -> bool {
