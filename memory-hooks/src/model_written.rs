@@ -2,6 +2,7 @@
 
 mod answer;
 mod chunks;
+mod grounded;
 mod words;
 
 use std::{collections::VecDeque, sync::Arc};
@@ -22,10 +23,14 @@ use crate::spend::{Exhausted, SpendLimits, Spent};
 const FILLED: u32 = 80;
 /// The smallest part of a text that is asked about, in tokens. A window that holds less is too small.
 const SMALLEST_PART: u32 = 96;
+/// Summaries of fewer tokens are quotations, which need no model: it cannot say anything in so few words.
+const FEWEST: u32 = 16;
 /// Tokens of the notes on a part of a longer text, where a summary may not have more.
 const NOTES: u32 = 96;
 
 /// Has summaries written by a chat model: the agent's own, or one for this alone.
+///
+/// Summaries of hardly any words, of short messages, are [`Spans`], under that name.
 ///
 /// The model is given the whole text of a job as data, between fences and escaped, in parts where its window is small.
 /// An answer that breaks the contract of [`Summarizer`] is an error ([`ModelSummaryError`]), at which a memory has
@@ -62,6 +67,15 @@ pub enum ModelSummaryError {
     /// The model refused.
     #[error("the model refused")]
     Refused,
+    /// The model wrote of something else than the text; under the default instructions alone.
+    #[error("the reply has hardly any word of the text")]
+    Unrelated,
+    /// The model wrote a number that the text does not have; under the default instructions alone.
+    #[error("the reply has a number that the text does not have")]
+    InventedNumber,
+    /// The model repeated the request in place of writing, or itself without end.
+    #[error("the reply repeats the request, or itself")]
+    Echo,
     /// The model repeated what is excluded from summaries.
     #[error("the reply repeats what is excluded from summaries")]
     RepeatsExcluded,
@@ -153,19 +167,44 @@ impl ModelSummarizer {
         chunk: &[Block],
         most: u32,
     ) -> Result<String, ModelSummaryError> {
-        let mut messages = vec![Message::user(words::request(task, chunk, most))];
+        let asked = words::request(task, chunk, most);
+        let mut messages = vec![Message::user(&asked)];
         let first = self.reply(job, messages.clone(), most).await?;
-        let first = answer::read(&first, chunk, job.excluded)?;
+        let first = self.read(&first, &asked, chunk, job)?;
         if let Some(text) = answer::fitting(&first, most, most / 2, job.counter) {
             return Ok(text);
         }
         messages.push(Message::assistant(&first));
         messages.push(Message::user(words::shorter(most)));
         let second = self.reply(job, messages, most).await?;
-        let second = answer::read(&second, chunk, job.excluded)?;
+        let second = self.read(&second, &asked, chunk, job)?;
         let fitting = |text: &str| answer::fitting(text, most, 1, job.counter);
         let tokens = job.counter.count(&second);
         fitting(&second).or_else(|| fitting(&first)).ok_or(ModelSummaryError::TooLong { tokens, most })
+    }
+
+    /// The text of a reply. Instructions of the program's own may ask for another language, or for counts.
+    fn read(
+        &self,
+        reply: &Message,
+        asked: &str,
+        chunk: &[Block],
+        job: &SummaryJob<'_>,
+    ) -> Result<String, ModelSummaryError> {
+        let text = answer::read(reply, chunk, job.excluded)?;
+        let told = [&*self.system_prompt, words::task(asked)];
+        if grounded::is_endless(&text) || told.iter().any(|told| grounded::repeats_a_sentence(&text, told)) {
+            return Err(ModelSummaryError::Echo);
+        }
+        if *self.system_prompt == *Self::DEFAULT_PROMPT {
+            if grounded::is_unrelated(&text, chunk) {
+                return Err(ModelSummaryError::Unrelated);
+            }
+            if grounded::invents_a_number(&text, chunk) {
+                return Err(ModelSummaryError::InventedNumber);
+            }
+        }
+        Ok(text)
     }
 
     /// One reply, within the limits.
@@ -218,8 +257,8 @@ impl Summarizer for ModelSummarizer {
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
         Box::pin(async move {
             let offline = Spans.write(&job);
-            if job.sources.iter().all(|source| source.text.trim().is_empty()) {
-                return Ok(offline);
+            if job.max_tokens < FEWEST || job.sources.iter().all(|source| source.text.trim().is_empty()) {
+                return Ok(offline.written_by(Spans.identity()));
             }
             match self.write(&job).await {
                 Ok(text) => Ok(WrittenSummary::new(text).metadata(offline.metadata)),

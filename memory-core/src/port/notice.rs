@@ -290,6 +290,7 @@ mod tests {
             }
             Notice::TokensNotCompared { .. } => ("tokens-not-compared", "tokens are not compared: disk full"),
             Notice::NotReranked { .. } => ("not-reranked", "hits are not reranked: disk full"),
+            Notice::NotJudged { .. } => ("not-judged", "no model judged which summaries matter: disk full"),
             Notice::BestHitOverTokens { .. } => {
                 ("best-hit-over-tokens", "the best hit, node 7, is left out: it costs 18 tokens of 17")
             }

@@ -3,6 +3,7 @@
 use memory_core::{ContentBlock, Excluded, Message, TokenCounter};
 
 use super::{ModelSummaryError, chunks::Block};
+use crate::render;
 
 /// How models begin that do not do what they are asked, in lower case.
 const REFUSALS: [&str; 14] = [
@@ -45,6 +46,10 @@ pub(super) fn read(
     let text = without_label(&line);
     if text.is_empty() {
         return Err(ModelSummaryError::Blank);
+    }
+    // What would have to be escaped looks like the lines around the data.
+    if render::escape(said) != said || render::escape(text) != text {
+        return Err(ModelSummaryError::Echo);
     }
     let plain = |text: &str| text.to_lowercase().replace('’', "'");
     let begins = plain(text);

@@ -29,6 +29,11 @@ impl Block {
         Self { nodes, speaker: String::new(), text, goes_on: false }
     }
 
+    /// The words, and who says them.
+    pub(super) fn said(&self) -> String {
+        format!("{} {}", self.speaker, self.text)
+    }
+
     /// The block as a model reads it: `[Message 7, Maya]: text`. The text is data, and cannot look like such a line.
     pub(super) fn line(&self) -> String {
         let name = if self.nodes.count() == 1 { "Message" } else { "Messages" };

@@ -69,6 +69,11 @@ pub(super) fn request(task: &Task<'_>, blocks: &[Block], most: u32) -> String {
     format!("{FENCE_OPEN}\n{lines}{FENCE_CLOSE}\n\n{task}")
 }
 
+/// What a request says after its data.
+pub(super) fn task(request: &str) -> &str {
+    request.rsplit_once(FENCE_CLOSE).map_or("", |(_, task)| task)
+}
+
 /// A message that asks for a shorter text.
 pub(super) fn shorter(most: u32) -> String {
     format!("That is too long. Write it again in at most {} words.", words_of(most))

@@ -10,7 +10,7 @@ use memory_core::{
 use memory_hooks::{ModelSummarizer, ModelSummaryError, PromptOptions, Resummarize, SpendLimits};
 use pollster::block_on;
 
-use crate::support::{World, chat, id, line};
+use crate::support::{World, id, line};
 
 /// The text that a request gives as data, and what it asks about it.
 fn asked(request: &ChatRequest) -> (String, String) {
@@ -117,9 +117,16 @@ fn a_reply_that_is_no_summary_is_a_typed_error() {
     check(Message::new(Role::Assistant, vec![ContentBlock::Text("Maya".into()), call]), "CalledTool");
     check(Message::assistant("I’m sorry, but I can't help with that."), "Refused");
     check(Message::assistant("As an AI, I have no memory."), "Refused");
+    check(Message::assistant("The data model is complex and not easily explained."), "Unrelated");
+    check(Message::assistant("Maya rented the hall for 1850 euros."), "InventedNumber");
     let failing =
         Arc::new(ScriptedModel::new(|_, _| Err(ChatError::Backend { model: "scripted".into(), source: "503".into() })));
     assert!(matches!(write(&failing, &sources, 48), Err(ModelSummaryError::Chat(ChatError::Backend { .. }))));
+    let echo = "---Previous Context---\n[Message 1, Maya]: I rented the hall.\n---End Previous Context---";
+    check(Message::assistant(echo), "Echo");
+    check(Message::assistant("[Message 1, Maya]: I rented the hall."), "Echo");
+    check(Message::assistant("Maya rented. Say only what the text says. Add nothing."), "Echo");
+    check(Message::assistant("Maya rented the hall of the hall ".to_owned() + &"of the hall ".repeat(12)), "Echo");
     // One who declined is quoted.
     let quoted = write(&says("I can't come on Friday, said Maya."), &[source(1, "Maya", "I can't come!")], 48);
     assert!(quoted.is_ok());
@@ -127,7 +134,8 @@ fn a_reply_that_is_no_summary_is_a_typed_error() {
 
 #[test]
 fn a_reply_that_is_too_long_is_cut_after_a_sentence_or_asked_for_again_once() {
-    let sources = [source(1, "Maya", "I rented the hall.")];
+    let text = "I rented the hall in Bergen for my party. A great many other words never came to their end, as before.";
+    let sources = [source(1, "Maya", text)];
     let long = says("Maya rented the hall in Bergen for her party. Then she wrote a great many other words about it.");
     assert_eq!(write(&long, &sources, 16).unwrap(), "Maya rented the hall in Bergen for her party.");
     assert_eq!(long.requests().len(), 1);
@@ -138,16 +146,25 @@ fn a_reply_that_is_too_long_is_cut_after_a_sentence_or_asked_for_again_once() {
         }))
     };
     let shorter = second("Maya rented the hall.");
-    assert_eq!(write(&shorter, &sources, 12).unwrap(), "Maya rented the hall.");
+    assert_eq!(write(&shorter, &sources, 16).unwrap(), "Maya rented the hall.");
     let again = &shorter.requests()[1].messages;
     assert_eq!(again.iter().map(|message| message.role).collect::<Vec<_>>(), [Role::User, Role::Assistant, Role::User]);
-    assert_eq!(again[2].text(), "That is too long. Write it again in at most 7 words.");
+    assert_eq!(again[2].text(), "That is too long. Write it again in at most 9 words.");
     let stubborn = second("One more sentence of very many words that never came to its end, as before and ever after");
-    assert_eq!(write(&stubborn, &sources, 12).unwrap(), "Maya.", "what fits of the first");
+    assert_eq!(write(&stubborn, &sources, 16).unwrap(), "Maya.", "what fits of the first");
     assert_eq!(stubborn.requests().len(), 2);
     let hopeless =
         says("one sentence of very many words that never comes to its end, as before and for ever after that");
-    assert!(matches!(write(&hopeless, &sources, 12), Err(ModelSummaryError::TooLong { most: 12, .. })));
+    assert!(matches!(write(&hopeless, &sources, 16), Err(ModelSummaryError::TooLong { most: 16, .. })));
+}
+
+#[test]
+fn a_summary_of_hardly_any_words_is_a_quotation() {
+    let model = says("Maya rented the hall.");
+    let sources = [source(1, "Maya", "I rented the hall. Ben will come, too.")];
+    let written = written_by(&ModelSummarizer::new(model.clone()), Level::Summary, &sources, 8).unwrap();
+    assert_eq!(written.written_by.unwrap().strategy, "spans");
+    assert!(written.text.contains("I rented the hall") && model.requests().is_empty(), "{}", written.text);
 }
 
 #[test]
@@ -162,12 +179,12 @@ fn a_text_beyond_the_window_is_read_in_parts_and_the_whole_of_it() {
                 reading.lock().unwrap().push_str(&data);
                 return Ok(Message::assistant("Items went to places."));
             }
-            Ok(Message::assistant("Maya told where 900 items went."))
+            Ok(Message::assistant("Maya told where the items went."))
         })
         .window(2_000),
     );
     let written = write(&model, &[source(5, "Maya", &text)], 48).unwrap();
-    assert_eq!(written, "Maya told where 900 items went.");
+    assert_eq!(written, "Maya told where the items went.");
     let seen = seen.lock().unwrap();
     assert!((0..900).all(|n| seen.contains(&format!("Item {n} went to place P{}.", n * 7))), "nothing is passed over");
     assert!(seen.contains("[Message 5, Maya, continued]: "));
@@ -204,10 +221,16 @@ fn the_identity_names_the_model_and_the_prompt() {
     assert_eq!(summarizer().identity().strategy, "model:scripted");
     assert_eq!(summarizer().identity(), summarizer().identity());
     assert_ne!(summarizer().identity(), summarizer().system_prompt("Write haiku.").identity());
-    let model = says("Three lines.");
+    // Its words and numbers may be others than those of the text.
+    let model = says("Hallen wurde gemietet, vermutlich zum Preis von 1850.");
     let own = ModelSummarizer::new(model.clone()).system_prompt("Write haiku.");
     written_by(&own, Level::Summary, &[source(1, "Maya", "I rented the hall.")], 48).unwrap();
     assert_eq!(model.requests()[0].system.as_deref(), Some("Write haiku."));
+}
+
+/// Messages whose summaries are more than a few words.
+fn long_chat(count: usize) -> Vec<Message> {
+    (1..=count).map(|number| line(number, 60)).collect()
 }
 
 fn world_of(summarizer: ModelSummarizer) -> World {
@@ -222,7 +245,7 @@ fn writers(world: &World) -> Vec<String> {
 fn summaries_by_a_model_are_recorded_and_a_rebuild_asks_nothing() {
     let model = says("They spoke of a topic.");
     let world = world_of(ModelSummarizer::new(model.clone()));
-    world.say(chat(300));
+    world.say(long_chat(300));
     block_on(world.talk.compact(&())).unwrap();
     assert!(writers(&world).iter().all(|writer| writer == "model:scripted"));
     let (there, asked) = (world.summaries(), model.requests().len());
@@ -243,7 +266,7 @@ fn where_a_model_fails_the_fallback_writes_that_summary_and_it_is_told_once() {
         Ok(Message::assistant(if number % 3 == 1 { "I cannot summarize that." } else { "They spoke." }))
     }));
     let world = world_of(ModelSummarizer::new(model));
-    world.say(chat(40));
+    world.say(long_chat(40));
     block_on(world.talk.compact(&())).unwrap();
     let by_model = writers(&world).iter().filter(|writer| *writer == "model:scripted").count();
     assert_eq!((world.summaries().len(), by_model), (30, 20));
@@ -260,7 +283,7 @@ fn limits_leave_the_rest_to_the_fallback_and_say_so_once() {
     let world = world_of(ModelSummarizer::new(model.clone()).limits(limits));
     for (more, asked) in [(40, 5), (20, 8), (20, 8)] {
         let there = block_on(world.store.conversation(&id())).map_or(0, |state| state.summaries);
-        world.say((1..=more).map(|number| line(number, 20)));
+        world.say(long_chat(more));
         block_on(world.talk.compact(&())).unwrap();
         assert!(world.summaries().len() as u64 > there, "nothing waits for a model that may not be asked");
         assert_eq!(model.requests().len(), asked);
@@ -277,11 +300,11 @@ fn a_limit_of_tokens_counts_requests_and_replies() {
     let model = says("They spoke.");
     let of_one = {
         let probe = says("They spoke.");
-        write(&probe, &[source(1, "user", &line(1, 20).text())], 10).unwrap();
+        write(&probe, &[source(1, "user", &line(1, 60).text())], 30).unwrap();
         u64::from(tokens(&probe.requests()[0])) + 100
     };
     let world = world_of(ModelSummarizer::new(model.clone()).limits(SpendLimits::default().tokens(of_one * 3)));
-    world.say(chat(40));
+    world.say(long_chat(40));
     block_on(world.talk.compact(&())).unwrap();
     assert!((2..=3).contains(&model.requests().len()), "{}", model.requests().len());
 }
@@ -290,9 +313,10 @@ fn a_limit_of_tokens_counts_requests_and_replies() {
 fn a_model_that_repeats_what_is_excluded_is_not_taken_and_never_reads_it() {
     let model = says("Noted: the vault opens with QX-4471-93B.");
     let world = world_of(ModelSummarizer::new(model.clone()));
-    let mut messages = chat(60);
+    let mut messages = long_chat(60);
     messages[3] = Message::user("The vault opens with QX-4471-93B.").keep_out_of_summaries(true);
-    messages[5] = Message::assistant("QX-4471-93B is noted, as you said, and I shall keep it to myself from now on.");
+    messages[5] =
+        Message::assistant("QX-4471-93B is noted, as you said, and I shall keep it to myself from now on. ".repeat(3));
     world.say(messages);
     block_on(world.talk.compact(&())).unwrap();
     assert!(world.summaries().iter().all(|summary| !summary.body.text.contains("4471")));
@@ -307,7 +331,7 @@ fn a_model_that_repeats_what_is_excluded_is_not_taken_and_never_reads_it() {
 #[test]
 fn summaries_may_be_written_anew_by_a_model() {
     let world = World::new();
-    world.say(chat(40));
+    world.say(long_chat(40));
     block_on(world.talk.compact(&())).unwrap();
     let model = says("They spoke.");
     let again = World::over(Arc::clone(&world.store), |builder, _| {

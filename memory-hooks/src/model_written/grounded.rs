@@ -1,0 +1,56 @@
+//! Whether what a model wrote is about its text: words and numbers that stand there.
+
+use std::collections::HashSet;
+
+use super::chunks::Block;
+
+/// Words of a reply from which on repetition counts.
+const MANY: usize = 30;
+/// Words of a sentence that nobody says by chance.
+const SENTENCE: usize = 6;
+/// Letters by which words are compared, so that their endings may differ.
+const STEM: usize = 5;
+/// Words of a reply from which on their share counts.
+const FEW: usize = 4;
+/// The share of them, as one in so many, that stands in the text at least.
+const ONE_IN: usize = 3;
+
+/// Whether a reply goes round in circles: of many words, few are different.
+pub(super) fn is_endless(reply: &str) -> bool {
+    let words: Vec<_> = reply.split_whitespace().collect();
+    let different: HashSet<_> = words.iter().collect();
+    words.len() >= MANY && different.len() * 5 < words.len() * 2
+}
+
+/// Whether a reply repeats a whole sentence of what the model was told.
+pub(super) fn repeats_a_sentence(reply: &str, told: &str) -> bool {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let reply = plain(reply);
+    let sentences = memory_strategies::sentences(told).map(|sentence| plain(sentence.trim_start_matches("- ")));
+    sentences.filter(|sentence| sentence.split(' ').count() >= SENTENCE).any(|sentence| reply.contains(&sentence))
+}
+
+/// Whether a reply has a number, of two digits or more, that does not stand in the blocks.
+pub(super) fn invents_a_number(reply: &str, blocks: &[Block]) -> bool {
+    let lines: Vec<_> = blocks.iter().map(Block::line).collect();
+    let known: HashSet<&str> = lines.iter().flat_map(|line| numbers(line)).collect();
+    numbers(reply).any(|number| number.len() > 1 && !known.contains(number))
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty())
+}
+
+/// Whether hardly any of a reply's long words stands in the blocks. Only words of the letters A to Z count, since words of
+/// other scripts are not always parted by spaces.
+pub(super) fn is_unrelated(reply: &str, blocks: &[Block]) -> bool {
+    let words = stems(reply);
+    let known: HashSet<String> = blocks.iter().flat_map(|block| stems(&block.said())).collect();
+    let found = words.iter().filter(|word| known.contains(*word)).count();
+    words.len() >= FEW && found * ONE_IN < words.len()
+}
+
+fn stems(text: &str) -> HashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter_map(|word| Some(word.get(..STEM)?.to_ascii_lowercase())).filter(|stem| stem.is_ascii()).collect()
+}
