@@ -105,7 +105,7 @@ impl Conversation {
     ///
     /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
-        Ok(self.parts.manager.manage(&self.id, progress).await?)
+        self.parts.manage(&self.id, progress).await
     }
 
     /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay

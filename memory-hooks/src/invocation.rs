@@ -1,10 +1,10 @@
 //! One invocation of an agent: what its loop reports, and what the memory does at that.
 
-use memory_core::{CompactionReport, ContentBlock, Json, ManagerError, Message, plan::list::ProactiveCompression};
+use memory_core::{CompactionReport, ContentBlock, Json, Message, plan::list::ProactiveCompression};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, CompactionFailed, Conversation, MemoryError, SessionRestored,
+    BeforeToolCall, Conversation, MemoryError, SessionRestored,
 };
 
 /// The window of a model that states none, in tokens, as in Strands.
@@ -19,6 +19,8 @@ const WINDOW: u64 = 200_000;
 pub struct Invocation {
     conversation: Conversation,
     model_calls: u64,
+    /// The number of the last call in this process; 0 before the first one.
+    call: u64,
 }
 
 impl Conversation {
@@ -51,7 +53,7 @@ impl Conversation {
     pub async fn invoke(&self) -> Result<Invocation, MemoryError> {
         let mut event = BeforeInvocation { conversation: self.id.clone() };
         self.parts.hooks.dispatch(&mut event).await?;
-        Ok(Invocation { conversation: self.clone(), model_calls: 0 })
+        Ok(Invocation { conversation: self.clone(), model_calls: 0, call: 0 })
     }
 }
 
@@ -69,7 +71,7 @@ impl Invocation {
     /// done. Where the request reaches the threshold of
     /// [`proactive_compression`](crate::MemoryBuilder::proactive_compression), the conversation is reduced below it as
     /// far as possible; then the prompt is to be made again. Returns what was written. A failure of either is an event
-    /// ([`CompactionFailed`]), and the call goes on.
+    /// ([`CompactionFailed`](crate::CompactionFailed)), and the call goes on.
     ///
     /// # Errors
     /// When a hook fails.
@@ -80,33 +82,19 @@ impl Invocation {
     ) -> Result<CompactionReport, MemoryError> {
         let Conversation { parts, id } = &self.conversation;
         self.model_calls += 1;
-        let call = parts.calls.next(id);
-        let mut event = BeforeModelCall { conversation: id.clone(), call, projected_tokens, window };
+        self.call = parts.calls.next(id);
+        let mut event = BeforeModelCall { conversation: id.clone(), call: self.call, projected_tokens, window };
         parts.hooks.dispatch(&mut event).await?;
         let mut report = CompactionReport::default();
-        if parts.per_turn.is_due(call) {
-            report = self.contained(parts.manager.manage(id, &()).await.map_err(MemoryError::from)).await;
+        if parts.per_turn.is_due(self.call) {
+            report = parts.manage(id, &()).await.unwrap_or_default();
         }
         if parts.proactive.is_due(projected_tokens, window) {
             let target = target(parts.proactive, window);
-            let reduced = parts.manager.reduce(id, target, None).await.map_err(MemoryError::from);
-            let reduced = self.contained(reduced).await;
+            let reduced = parts.reduce(id, target, None).await.unwrap_or_default();
             report = reduced.summaries(reduced.summaries + report.summaries);
         }
         Ok(report)
-    }
-
-    /// The report of best effort: a failure was announced where it happened, or is announced here.
-    async fn contained(&self, done: Result<CompactionReport, MemoryError>) -> CompactionReport {
-        let Conversation { parts, id } = &self.conversation;
-        match done {
-            Ok(report) => report,
-            Err(error) => {
-                let event = CompactionFailed { conversation: id.clone(), error: error.to_string() };
-                parts.report(event).await;
-                CompactionReport::default()
-            }
-        }
     }
 
     /// Reports the model's answer, or why there is none.
@@ -116,7 +104,7 @@ impl Invocation {
             Ok(reply) => (Some(reply.clone()), None),
             Err(error) => (None, Some(error)),
         };
-        parts.report(AfterModelCall { conversation: id.clone(), call: self.model_calls, reply, error }).await;
+        parts.report(AfterModelCall { conversation: id.clone(), call: self.call, reply, error }).await;
     }
 
     /// Reports that a tool is about to be called; returns the arguments, which hooks may have changed.
@@ -145,12 +133,12 @@ impl Invocation {
     /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     pub async fn end(self) -> Result<CompactionReport, MemoryError> {
         let Conversation { parts, id } = &self.conversation;
-        let managed = parts.manager.manage(id, &()).await;
+        let managed = parts.manage(id, &()).await;
         parts.report(AfterInvocation { conversation: id.clone(), model_calls: self.model_calls }).await;
         match managed {
             // An agent that failed before it said anything has nothing to keep small.
-            Err(ManagerError::Store(error)) if error.is_not_found() => Ok(CompactionReport::default()),
-            managed => Ok(managed?),
+            Err(error) if error.is_not_found() => Ok(CompactionReport::default()),
+            managed => managed,
         }
     }
 }

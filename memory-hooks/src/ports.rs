@@ -1,10 +1,10 @@
 //! What conversation managers share: the ports of a memory, its settings and its caches.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use memory_core::{
-    Clock, ContextStrategy, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store, Summarizer,
-    TokenCounter,
+    Clock, ContextStrategy, ConversationId, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store,
+    Summarizer, TokenCounter,
     plan::{
         ViewPolicy,
         list::{PerTurn, ProactiveCompression},
@@ -12,10 +12,13 @@ use memory_core::{
 };
 
 use crate::{
-    HookFailed,
+    CompactionFailed, HookFailed,
     calls::Calls,
     counts::Counts,
-    manager::{failing::Said, turns::Turns},
+    manager::{
+        failing::{Said, in_a_line},
+        turns::Turns,
+    },
     snapshot_cache::SnapshotCache,
     uses::Uses,
 };
@@ -54,6 +57,17 @@ impl Ports {
             self.hooks.report(&mut failed).await;
         }
         event
+    }
+
+    /// Tells hooks why a compaction failed.
+    pub(crate) async fn report_failure(
+        &self,
+        conversation: &ConversationId,
+        error: &(dyn Error + Send + Sync + 'static),
+    ) {
+        let event = CompactionFailed { conversation: conversation.clone(), error: in_a_line(error) };
+        tracing::warn!(%conversation, error = event.error, "compaction failed");
+        self.report(event).await;
     }
 
     /// Tokens of a text, cached.
