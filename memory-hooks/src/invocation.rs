@@ -1,14 +1,11 @@
 //! One invocation of an agent: what its loop reports, and what the memory does at that.
 
-use memory_core::{CompactionReport, ContentBlock, Json, Message, plan::list::ProactiveCompression};
+use memory_core::{CompactionReport, ContentBlock, Json, Message};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
     BeforeToolCall, Conversation, MemoryError, SessionRestored,
 };
-
-/// The window of a model that states none, in tokens, as in Strands.
-const WINDOW: u64 = 200_000;
 
 /// From a message of a user to the model's last answer. An agent's own loop makes one and reports each step to it, so
 /// that hooks see the step and the memory keeps the conversation small.
@@ -89,8 +86,9 @@ impl Invocation {
         if parts.per_turn.is_due(self.call) {
             report = parts.manage(id, &()).await.unwrap_or_default();
         }
-        if parts.proactive.is_due(projected_tokens, window) {
-            let target = target(parts.proactive, window);
+        if parts.proactive.is_due(projected_tokens, window)
+            && let Some(target) = parts.proactive.target(window)
+        {
             let reduced = parts.reduce(id, target, None).await.unwrap_or_default();
             report = reduced.summaries(reduced.summaries + report.summaries);
         }
@@ -141,16 +139,4 @@ impl Invocation {
             managed => managed,
         }
     }
-}
-
-/// The tokens below which a request is not due to be reduced.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a share of a window"
-)]
-fn target(proactive: ProactiveCompression, window: Option<u64>) -> u32 {
-    let window = window.filter(|window| *window > 0).unwrap_or(WINDOW);
-    (proactive.threshold().unwrap_or(1.0) * window as f64) as u32
 }
