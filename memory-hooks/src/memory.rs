@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory_core::{
     BoxFuture, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry, ImportanceScorer,
-    Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter,
+    Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter, WrittenBy,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
@@ -117,7 +117,7 @@ pub struct MemoryBuilder {
     manager: Option<Arc<dyn ConversationManager>>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
-    thresholds: Thresholds,
+    thresholds: Option<Thresholds>,
     policy: ViewPolicy,
     hooks: HookRegistry,
     proactive: ProactiveCompression,
@@ -203,10 +203,11 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets when compaction of the default strategy starts and stops.
+    /// Sets when compaction starts and stops, in place of what the strategy has. Building fails where it
+    /// [takes no thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
-        self.thresholds = thresholds;
+        self.thresholds = Some(thresholds);
         self
     }
 
@@ -242,9 +243,16 @@ impl MemoryBuilder {
     /// Builds the memory.
     ///
     /// # Errors
-    /// When the store or the token counter is missing, or the thresholds contradict each other.
+    /// When the store or the token counter is missing, the thresholds contradict each other, or the manager takes none.
     pub fn build(self) -> Result<Memory, BuildError> {
-        self.thresholds.check()?;
+        let strategy = self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::default()));
+        let strategy = match self.thresholds {
+            None => strategy,
+            Some(thresholds) => {
+                let own = self.manager.as_ref().map(|manager| manager.identity());
+                under(strategy.as_ref(), thresholds, own)?
+            }
+        };
         let mut hooks = self.hooks;
         if let Some(manager) = &self.manager {
             Arc::clone(manager).register(&mut hooks);
@@ -257,7 +265,7 @@ impl MemoryBuilder {
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
             fallback_scorer: self.fallback_scorer,
-            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::new(self.thresholds))),
+            strategy,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             policy: self.policy,
             hooks,
@@ -274,6 +282,18 @@ impl MemoryBuilder {
         let parts = Parts { ports, manager, queue: Arc::default(), windows: Windows::default() };
         Ok(Memory { parts: Arc::new(parts) })
     }
+}
+
+/// The strategy with compaction by these thresholds, unless a manager of the program's `own` takes its place.
+fn under(
+    strategy: &dyn ContextStrategy,
+    thresholds: Thresholds,
+    own: Option<WrittenBy>,
+) -> Result<Arc<dyn ContextStrategy>, BuildError> {
+    thresholds.check()?;
+    let manager = own.clone().unwrap_or_else(|| strategy.identity()).strategy;
+    let with = if own.is_some() { None } else { strategy.with_thresholds(thresholds) };
+    with.ok_or(BuildError::NoThresholds { manager })
 }
 
 #[cfg(test)]

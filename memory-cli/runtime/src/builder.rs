@@ -131,7 +131,9 @@ impl Builder {
         self
     }
 
-    /// Sets when compaction of the default manager starts and stops.
+    /// Sets when compaction starts and stops, in place of what the manager's settings say. [`open`](Self::open) fails under a
+    /// manager that does not go by thresholds: `none`, `sliding-window`, `summarizing`, `semantic-summarizing`, `tiered`, and
+    /// one of the program's own.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = Some(thresholds);
@@ -139,8 +141,8 @@ impl Builder {
     }
 
     /// Sets a manager of conversations of the program's own, in place of the one that writes summaries. `make` is given
-    /// the conversations that this memory sees, once they are open. The summarizer, the scorer and the thresholds belong
-    /// to the manager that is replaced.
+    /// the conversations that this memory sees, once they are open. The summarizer and the scorer belong to the
+    /// manager that is replaced.
     #[must_use]
     pub fn manager(
         mut self,

@@ -221,12 +221,8 @@ fn wire(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
-        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
-    let memory = match &*config.manager {
-        // It is the memory's own, whose thresholds the program may set.
-        Config::DEFAULT_MANAGER if config.manager_settings.is_empty() => memory,
-        name => memory.strategy(manager_named(name, &config.manager_settings)?),
-    };
+        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
+        .strategy(manager_named(&config.manager, &config.manager_settings)?);
     let memory = change(memory, &seen, &retriever).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }

@@ -8,10 +8,10 @@ use std::sync::{
 use memory_core::{
     BoxFuture, CompactionReport, ConversationId, ConversationManager, HookRegistry, Level, ManagedView, ManagerError,
     ManagerState, Message, Progress, ReduceCause, Source, ViewRequest, WrittenBy,
-    plan::{MANAGERS, PlanError, manager_named},
-    testing::{EverythingManager, ScanRetriever, WordCounter, manager_conformance},
+    plan::{MANAGERS, PlanError, Thresholds, manager_named},
+    testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
-use memory_hooks::{AsOf, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
+use memory_hooks::{AsOf, BuildError, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, id, line, nodes_of};
@@ -215,6 +215,33 @@ fn another_manager_decides_what_is_shown_and_registers_its_hooks() {
     assert!(world.summaries().is_empty(), "what the hierarchical manager would have written");
     let refused = block_on(world.talk.prompt("How far?", &PromptOptions::new(100))).unwrap_err();
     assert!(matches!(refused, MemoryError::Plan(_)), "{refused}");
+}
+
+#[test]
+fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_others() {
+    let thresholds = Thresholds::default().recent_node_limit(3).summary_threshold(5);
+    let with_thresholds = ["hierarchical", "importance-window", "query-aware", "knowledge"];
+    for name in MANAGERS {
+        let builder = || {
+            let store = Arc::new(MemoryStore::default());
+            Memory::builder().store(store).token_counter(Arc::new(WordCounter)).thresholds(thresholds)
+        };
+        let built = builder().strategy(manager_named(name, "").unwrap()).build();
+        if !with_thresholds.contains(&name) {
+            assert_eq!(built.unwrap_err(), BuildError::NoThresholds { manager: name.to_owned() });
+            continue;
+        }
+        let talk = built.unwrap().conversation(id());
+        for message in (1..=8).map(|number| line(number, 80)) {
+            block_on(talk.append(message)).unwrap();
+        }
+        block_on(talk.compact(&())).unwrap();
+        assert_eq!(block_on(talk.stats()).unwrap().nodes_per_level[0], 3, "{name}");
+    }
+    let store = Arc::new(MemoryStore::default());
+    let own = Memory::builder().store(Arc::clone(&store) as _).token_counter(Arc::new(WordCounter));
+    let own = own.thresholds(thresholds).manager(Arc::new(EverythingManager::new(store)));
+    assert_eq!(own.build().unwrap_err(), BuildError::NoThresholds { manager: "everything".to_owned() });
 }
 
 #[test]

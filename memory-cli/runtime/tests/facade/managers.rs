@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use memory::{
-    Builder, Error, ManagerError, ManagerState, MemoryError, PromptOptions, WrittenBy, blocking::Conversation,
-    blocking::Memory,
+    Access, BuildError, Builder, Config, Error, ManagerError, ManagerState, MemoryError, OpenError, PromptOptions,
+    Thresholds, WrittenBy, blocking::Conversation, blocking::Memory,
 };
 use memory_core::testing::EverythingManager;
 
@@ -44,4 +44,19 @@ fn a_session_keeps_the_state_of_a_manager_and_gives_it_to_no_other() {
     let other = ManagerState::new(WrittenBy::new("sliding-window", "1"), 9);
     let refused = talk.restore_manager(&other).unwrap_err();
     assert!(matches!(refused, Error::Memory(MemoryError::Manager(ManagerError::OtherManager { .. }))), "{refused}");
+}
+
+#[test]
+fn thresholds_count_for_the_manager_of_the_configuration() {
+    let thresholds = Thresholds::default().recent_node_limit(3).summary_threshold(5);
+    let managed = |dir: &Dir, name: &str| {
+        let config = Config::new(dir.store(), Access::Write).without_model().manager(name);
+        Builder::of(config).thresholds(thresholds)
+    };
+    let dir = Dir::new();
+    assert_eq!(talk(managed(&dir, "knowledge")).stats().unwrap().nodes_per_level[0], 3);
+    let dir = Dir::new();
+    let refused = managed(&dir, "sliding-window").open().unwrap_err();
+    let named = |manager: &str| manager == "sliding-window";
+    assert!(matches!(&refused, OpenError::Build(BuildError::NoThresholds { manager }) if named(manager)), "{refused}");
 }
