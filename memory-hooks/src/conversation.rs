@@ -94,7 +94,7 @@ impl Conversation {
         let appended = self.append(message.clone()).await?;
         let (conversation, node) = (self.id.clone(), appended.node);
         let mut event = MessageAdded { conversation, node, outgoing: message, recalled: Vec::new() };
-        self.parts.hooks.dispatch(&mut event).await?;
+        self.parts.hooks().dispatch(&mut event).await?;
         Ok(Added { appended, outgoing: event.outgoing, recalled: event.recalled })
     }
 

@@ -21,16 +21,20 @@ pub struct Invocation {
 }
 
 impl Conversation {
-    /// Reports that an agent was made that works on the conversation: as one that goes on, if it has messages.
+    /// Reports that an agent was made that works on the conversation: as one that goes on, if it has messages. Gives the
+    /// manager the state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager puts
+    /// before those of the session; none for a manager by name.
     ///
     /// # Errors
-    /// When the store or a hook fails.
-    pub async fn initialize(&self) -> Result<(), MemoryError> {
+    /// [`MemoryError::Manager`] where the state of another manager is kept: choose that manager, or
+    /// [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
+    pub async fn initialize(&self) -> Result<Vec<Message>, MemoryError> {
         let mut event = AgentInitialized { conversation: self.id.clone() };
-        self.parts.hooks.dispatch(&mut event).await?;
+        self.parts.hooks().dispatch(&mut event).await?;
+        let before = self.restore_kept_state().await?;
         match self.restored().await {
-            Err(error) if error.is_not_found() => Ok(()),
-            restored => restored,
+            Err(error) if error.is_not_found() => Ok(before),
+            restored => restored.map(|()| before),
         }
     }
 
@@ -49,7 +53,7 @@ impl Conversation {
     /// When a hook fails.
     pub async fn invoke(&self) -> Result<Invocation, MemoryError> {
         let mut event = BeforeInvocation { conversation: self.id.clone() };
-        self.parts.hooks.dispatch(&mut event).await?;
+        self.parts.hooks().dispatch(&mut event).await?;
         Ok(Invocation { conversation: self.clone(), model_calls: 0, call: 0 })
     }
 }
@@ -81,7 +85,7 @@ impl Invocation {
         self.model_calls += 1;
         self.call = parts.calls.next(id);
         let mut event = BeforeModelCall { conversation: id.clone(), call: self.call, projected_tokens, window };
-        parts.hooks.dispatch(&mut event).await?;
+        parts.hooks().dispatch(&mut event).await?;
         let mut report = CompactionReport::default();
         if parts.per_turn.is_due(self.call) {
             report = parts.manage(id, &()).await.unwrap_or_default();
@@ -113,7 +117,7 @@ impl Invocation {
         let Conversation { parts, id } = &self.conversation;
         let (call, name) = (call.to_owned(), name.to_owned());
         let mut event = BeforeToolCall { conversation: id.clone(), id: call, name, input };
-        parts.hooks.dispatch(&mut event).await?;
+        parts.hooks().dispatch(&mut event).await?;
         Ok(event.input)
     }
 
@@ -125,7 +129,8 @@ impl Invocation {
         ContentBlock::ToolResult { tool_use_id: id, content, is_error }
     }
 
-    /// Ends the invocation, whether or not the model answered, and does what is due.
+    /// Ends the invocation, whether or not the model answered, does what is due, and
+    /// [keeps](Conversation::keep_manager_state) the manager's state.
     ///
     /// # Errors
     /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
@@ -136,7 +141,11 @@ impl Invocation {
         match managed {
             // An agent that failed before it said anything has nothing to keep small.
             Err(error) if error.is_not_found() => Ok(CompactionReport::default()),
-            managed => managed,
+            managed => {
+                let report = managed?;
+                self.conversation.keep_manager_state().await?;
+                Ok(report)
+            }
         }
     }
 }

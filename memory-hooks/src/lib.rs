@@ -25,7 +25,8 @@
 //!    [`reminder`](Conversation::reminder). [`details`](Conversation::details) and [`over_time`](Conversation::over_time)
 //!    show messages with their parts, and figures by periods.
 //! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
-//!    [`ConversationManager`](memory_core::ConversationManager) of your own.
+//!    [`ConversationManager`](memory_core::ConversationManager) of your own; [`MemoryBuilder::derived`] builds one on it
+//!    ([`DerivedManager`](memory_core::DerivedManager)).
 //!
 //! # Hooks
 //!
@@ -56,6 +57,7 @@ mod error;
 mod events;
 mod invocation;
 mod kept_out;
+mod kept_state;
 mod list_summary;
 mod listing;
 mod manager;

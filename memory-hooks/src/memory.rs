@@ -1,6 +1,9 @@
 //! The memory of an agent, built from ports.
 
-use std::sync::Arc;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use memory_core::{
     BoxFuture, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry, ImportanceScorer,
@@ -104,6 +107,17 @@ impl Memory {
     }
 }
 
+/// Makes a manager that is built on another.
+struct MakeDerived(Box<MakesDerived>);
+
+type MakesDerived = dyn FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync;
+
+impl fmt::Debug for MakeDerived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeDerived")
+    }
+}
+
 /// Builds a [`Memory`]. Store and token counter have no default.
 #[derive(Debug, Default)]
 pub struct MemoryBuilder {
@@ -115,6 +129,7 @@ pub struct MemoryBuilder {
     scorer: Option<Arc<dyn ImportanceScorer>>,
     fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     manager: Option<Arc<dyn ConversationManager>>,
+    derived: Vec<MakeDerived>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
     thresholds: Option<Thresholds>,
@@ -187,6 +202,18 @@ impl MemoryBuilder {
         self
     }
 
+    /// Builds the manager on the one that would be there otherwise, which `make` is given: as a
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself. Called again, it
+    /// builds on the manager that is derived so far.
+    #[must_use]
+    pub fn derived(
+        mut self,
+        make: impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
+    ) -> Self {
+        self.derived.push(MakeDerived(Box::new(make)));
+        self
+    }
+
     /// Sets what decides which summaries are written and what a view shows: the manager by its type, such as
     /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
     /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
@@ -253,10 +280,6 @@ impl MemoryBuilder {
                 under(strategy.as_ref(), thresholds, own)?
             }
         };
-        let mut hooks = self.hooks;
-        if let Some(manager) = &self.manager {
-            Arc::clone(manager).register(&mut hooks);
-        }
         let ports = Arc::new(Ports {
             store: self.store.ok_or(BuildError::Missing("store"))?,
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
@@ -268,7 +291,7 @@ impl MemoryBuilder {
             strategy,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             policy: self.policy,
-            hooks,
+            registered: OnceLock::new(),
             proactive: self.proactive,
             per_turn: self.per_turn,
             calls: Calls::default(),
@@ -278,7 +301,12 @@ impl MemoryBuilder {
             compacting: Turns::default(),
             said: Said::default(),
         });
-        let manager = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
+        let base = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
+        let manager = self.derived.into_iter().fold(base, |base, MakeDerived(make)| make(base));
+        let mut hooks = self.hooks;
+        Arc::clone(&manager).register(&mut hooks);
+        // These ports are new: nothing else has set them.
+        let _ = ports.registered.set(hooks);
         let parts = Parts { ports, manager, queue: Arc::default(), windows: Windows::default() };
         Ok(Memory { parts: Arc::new(parts) })
     }

@@ -1,6 +1,9 @@
 //! What conversation managers share: the ports of a memory, its settings and its caches.
 
-use std::{error::Error, sync::Arc};
+use std::{
+    error::Error,
+    sync::{Arc, LazyLock, OnceLock},
+};
 
 use memory_core::{
     Clock, ContextStrategy, ConversationId, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store,
@@ -23,6 +26,9 @@ use crate::{
     uses::Uses,
 };
 
+/// Before the hooks are registered.
+static NO_HOOKS: LazyLock<HookRegistry> = LazyLock::new(HookRegistry::new);
+
 /// The ports of a memory, its settings, and what its conversations share.
 #[derive(Debug)]
 pub(crate) struct Ports {
@@ -36,7 +42,8 @@ pub(crate) struct Ports {
     pub(crate) strategy: Arc<dyn ContextStrategy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: ViewPolicy,
-    pub(crate) hooks: HookRegistry,
+    /// Set once the manager is made, which is made of these ports and registers its own.
+    pub(crate) registered: OnceLock<HookRegistry>,
     pub(crate) proactive: ProactiveCompression,
     pub(crate) per_turn: PerTurn,
     pub(crate) calls: Calls,
@@ -48,13 +55,18 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
+    /// The hooks.
+    pub(crate) fn hooks(&self) -> &HookRegistry {
+        self.registered.get().unwrap_or(&NO_HOOKS)
+    }
+
     /// Tells hooks what happened. A hook that fails is reported and stops nothing.
     pub(crate) async fn report<E: HookEvent>(&self, mut event: E) -> E {
-        for HookError { hook, source } in self.hooks.report(&mut event).await {
+        for HookError { hook, source } in self.hooks().report(&mut event).await {
             tracing::warn!(hook, error = %source, "a hook failed on a report");
             let mut failed = HookFailed { hook, error: source.to_string() };
             // What fails at this is only logged.
-            self.hooks.report(&mut failed).await;
+            self.hooks().report(&mut failed).await;
         }
         event
     }

@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use memory_core::{
-    Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
+    Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Reranker, Retriever, Store, Summarizer,
     TokenCounter,
     plan::{
         Thresholds,
@@ -41,6 +41,8 @@ pub struct Builder {
     thresholds: Option<Thresholds>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     manager: Option<MakeManager>,
+    derived: Vec<MakeDerived>,
+    reranker: Option<Arc<dyn Reranker>>,
     hooks: HookRegistry,
     proactive: ProactiveCompression,
     per_turn: PerTurn,
@@ -56,6 +58,17 @@ type MakesManager = dyn FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> +
 impl fmt::Debug for MakeManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MakeManager")
+    }
+}
+
+/// Makes a manager that is built on another.
+struct MakeDerived(Box<MakesDerived>);
+
+type MakesDerived = dyn FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync;
+
+impl fmt::Debug for MakeDerived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeDerived")
     }
 }
 
@@ -79,6 +92,8 @@ impl Builder {
             thresholds: None,
             strategy: None,
             manager: None,
+            derived: Vec::new(),
+            reranker: None,
             hooks: HookRegistry::new(),
             proactive: ProactiveCompression::OFF,
             per_turn: PerTurn::Off,
@@ -92,6 +107,14 @@ impl Builder {
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// Sets a cross-encoder of the program's own, which reads question and candidates together, in place of the one that the
+    /// configuration names. It is not used where recall is by words.
+    #[must_use]
+    pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
+        self.reranker = Some(reranker);
         self
     }
 
@@ -149,6 +172,18 @@ impl Builder {
         make: impl FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
     ) -> Self {
         self.manager = Some(MakeManager(Box::new(make)));
+        self
+    }
+
+    /// Builds the manager on the one that would be there otherwise, by name or by type, which `make` is given: as a
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the hooks
+    /// of what it is built on. Called again, it builds on the manager that is derived so far.
+    #[must_use]
+    pub fn derived(
+        mut self,
+        make: impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
+    ) -> Self {
+        self.derived.push(MakeDerived(Box::new(make)));
         self
     }
 
@@ -213,7 +248,8 @@ impl Builder {
         let failures = Arc::new(Failures::default());
         failures.listen(&mut self.hooks);
         let (config, background) = (self.config.clone(), self.background && may_write);
-        let parts = assemble_with(&config, store, embedder, |memory, store, retriever| {
+        let reranker = self.reranker.take();
+        let parts = assemble_with(&config, store, embedder, reranker, |memory, store, retriever| {
             self.into_memory(memory, store, retriever)
         })?;
         Memory::start(Opened { parts, failures, background, backups, config })
@@ -233,6 +269,7 @@ impl Builder {
         let memory = memory.hooks(self.hooks).proactive_compression(self.proactive).per_turn(self.per_turn);
         let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
         let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);
+        let memory = self.derived.into_iter().fold(memory, |memory, MakeDerived(make)| memory.derived(make));
         let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);
         let memory = self.scorer.into_iter().fold(memory, MemoryBuilder::scorer);
         let memory = self.token_counter.into_iter().fold(memory, MemoryBuilder::token_counter);

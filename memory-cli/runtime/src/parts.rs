@@ -3,8 +3,8 @@
 use std::{io, sync::Arc};
 
 use memory_core::{
-    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Retriever, Store, StoreError, TokenIndex,
-    VectorError, VectorIndex,
+    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError,
+    TokenIndex, VectorError, VectorIndex,
     plan::{ManagerNameError, manager_named},
 };
 use memory_embed::{ModelError, TiktokenCounter};
@@ -134,7 +134,7 @@ pub async fn open_past(config: &Config, conversation: &ConversationId, last: Nod
         Recall::Hybrid => Some(embedding::of_store(&config, log.may_write())?),
     };
     // The words on disk are those of the whole conversation.
-    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, |memory, _, _| memory)
+    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, None, |memory, _, _| memory)
 }
 
 /// Wires the parts over `store` with that embedding model.
@@ -146,7 +146,7 @@ pub fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Parts, OpenError> {
-    assemble_with(config, store, embedder, |memory, _, _| memory)
+    assemble_with(config, store, embedder, None, |memory, _, _| memory)
 }
 
 /// Wires the parts, with a last change to the memory that is built of them, over the store that it sees and the retriever.
@@ -154,11 +154,12 @@ pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
+    reranker: Option<Arc<dyn Reranker>>,
     change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let words = Some(Arc::new(BlockFiles::beside(&store)));
     let seen = Seen { store: seen(config, &store), words };
-    wire(config, store, seen, embedder, change)
+    wire(config, store, seen, embedder, reranker, change)
 }
 
 /// The least score of the semantic manager, a logit on the cross-encoder's scale.
@@ -176,6 +177,7 @@ fn wire(
     store: Arc<LogStore>,
     Seen { store: seen, words }: Seen,
     embedder: Option<Arc<dyn Embedder>>,
+    reranker: Option<Arc<dyn Reranker>>,
     change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
@@ -203,9 +205,12 @@ fn wire(
     if let Some(tokens) = &tokens {
         retriever = retriever.token_index(Arc::clone(tokens));
     }
-    if config.recall == Recall::Hybrid
-        && let Some(model) = reranking::load(config)?
-    {
+    let reranker = match (config.recall, reranker) {
+        (Recall::Words, _) => None,
+        (Recall::Hybrid, Some(own)) => Some(own),
+        (Recall::Hybrid, None) => reranking::load(config)?,
+    };
+    if let Some(model) = reranker {
         let options = RerankOptions::default();
         let least = config.min_score.or(config.is_semantic().then_some(SEMANTIC_MIN_SCORE));
         let options = least.map_or(options, |least| options.min_score(least));
