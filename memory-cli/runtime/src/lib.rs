@@ -111,7 +111,9 @@ pub use memory_hooks::{
     Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass, Spending, Statement, SystemClock, Title,
     Topic, ViewError,
 };
-pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
+pub use memory_search::{
+    ArchiveLimits, Archived, Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt,
+};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 pub use usage::Usage;

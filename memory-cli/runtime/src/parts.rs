@@ -197,8 +197,9 @@ fn wire(
         );
         Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
-    let mut retriever =
-        HybridRetriever::new(seen.clone(), embedder, vectors.clone()).hold_words_at_most(config.held_bytes);
+    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone())
+        .hold_words_at_most(config.held_bytes)
+        .archive_limits(config.archive_limits());
     if let Some(words) = words {
         retriever = retriever.word_cache(words);
     }
