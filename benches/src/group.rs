@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, plugins, retrieval, soak, vectors, views,
+    log, managers, plugins, retrieval, soak, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -25,6 +25,8 @@ pub enum Group {
     Plugins,
     /// Views and compaction.
     Views,
+    /// Managing conversations turn by turn.
+    Managers,
     /// Running for long.
     Soak,
 }
@@ -38,14 +40,22 @@ pub struct Inputs {
     pub plot: Option<PathBuf>,
     /// Where stores that take minutes to make are kept for the next run, if wanted.
     pub kept: Option<PathBuf>,
-    /// Whether a tenth of the traffic of the group `soak` is enough.
+    /// Whether a tenth of the traffic of the groups `managers` and `soak` is enough.
     pub short: bool,
 }
 
 impl Group {
     /// All groups.
-    pub const ALL: [Self; 7] =
-        [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views, Self::Soak];
+    pub const ALL: [Self; 8] = [
+        Self::Log,
+        Self::Vectors,
+        Self::Embed,
+        Self::Retrieval,
+        Self::Plugins,
+        Self::Views,
+        Self::Managers,
+        Self::Soak,
+    ];
 
     /// The name of its table.
     #[must_use]
@@ -57,6 +67,7 @@ impl Group {
             Self::Retrieval => "retrieval",
             Self::Plugins => "plugins",
             Self::Views => "views",
+            Self::Managers => "managers",
             Self::Soak => "soak",
         }
     }
@@ -73,6 +84,7 @@ impl Group {
             Self::Retrieval => retrieval::measure(scratch, inputs)?,
             Self::Plugins => plugins::measure(inputs.eval.as_deref())?,
             Self::Views => views::measure(scratch, inputs.eval.as_deref())?,
+            Self::Managers => managers::measure(scratch, inputs.short)?,
             Self::Soak => soak::measure(scratch, inputs.short)?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })

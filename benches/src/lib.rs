@@ -42,6 +42,7 @@ mod eval;
 mod figure;
 mod group;
 mod log;
+mod managers;
 mod needles;
 mod plugins;
 mod process_memory;

@@ -12,6 +12,7 @@ use memory_core::{
     testing::{FixedClock, HashEmbedder},
 };
 
+pub(crate) use self::traffic::Use;
 use self::traffic::{Client, Done};
 use crate::{figure::Figure, process_memory, rounds::Samples, stats::Spread};
 
@@ -40,21 +41,31 @@ const SHORT: Day = Day { conversations: 1_000, messages: 20_000 };
 pub(crate) fn measure(scratch: &Path, is_short: bool) -> Result<Vec<Figure>> {
     // As the binary does, and a service should.
     memory::limit_heap_arenas();
-    let day = if is_short { SHORT } else { WHOLE };
     let words = |store: &Path| Builder::of(Config::new(store, memory::Access::Write).without_model());
     let vectors = |store: &Path| Builder::new(store).embedder(Arc::new(HashEmbedder::new(DIMENSIONS)));
     Ok(vec![
-        day.run("memory_growth_words", words(&scratch.join("words")))?,
-        day.run("memory_growth_vectors", vectors(&scratch.join("vectors")))?,
+        growth("memory_growth_words", words(&scratch.join("words")), Use::Asking, is_short)?,
+        growth("memory_growth_vectors", vectors(&scratch.join("vectors")), Use::Asking, is_short)?,
     ])
+}
+
+/// How the memory of a process grows in a day in which its conversations are used so; a tenth of the traffic if it
+/// `is_short`.
+///
+/// # Errors
+/// When a call of the memory fails, or something in its background.
+pub(crate) fn growth(key: &'static str, builder: Builder, used: Use, is_short: bool) -> Result<Figure> {
+    let day = if is_short { SHORT } else { WHOLE };
+    day.run(key, builder, used)
 }
 
 impl Day {
     /// Plays days before and the day, and compares the memory of the last hour with that of the first.
-    fn run(self, key: &'static str, builder: Builder) -> Result<Figure> {
+    fn run(self, key: &'static str, builder: Builder, used: Use) -> Result<Figure> {
         let clock = FixedClock::starting_at(Timestamp::from_millis(1_704_067_200_000));
         let memory = Memory::from(builder.clock(Arc::new(clock)).open()?);
-        let mut clients: Vec<_> = (0..CLIENTS).map(|number| Client::new(number, CLIENTS, self.conversations)).collect();
+        let client = |number| Client::new(number, CLIENTS, self.conversations, used);
+        let mut clients: Vec<_> = (0..CLIENTS).map(client).collect();
         // Half of the messages are of days before: a store that begins empty grows by what is in it.
         let (start, mut hours, before) = (Instant::now(), Vec::new(), self.messages / 2);
         let mut done = play(&memory, &mut clients, before / CLIENTS as usize)?;

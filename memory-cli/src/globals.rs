@@ -74,6 +74,18 @@ pub(crate) struct GlobalArgs {
     )]
     #[arg(value_parser = finite)]
     min_score: Option<f32>,
+    /// The most messages of a conversation that recall finds, the newest; the log keeps them all [default: no limit]
+    #[arg(long, global = true, value_name = "N", env = "MEMORY_MAX_NUM_ARCHIVED_MESSAGES", hide_env_values = true)]
+    max_num_archived_messages: Option<u64>,
+    /// The most bytes of a conversation's messages that recall finds, the newest [default: no limit]
+    #[arg(
+        long,
+        global = true,
+        value_name = "BYTES",
+        env = "MEMORY_MAX_MEMORY_ARCHIVED_MESSAGES",
+        hide_env_values = true
+    )]
+    max_memory_archived_messages: Option<u64>,
     /// Megabytes of embeddings to keep for texts that are embedded again; 0 for none
     #[arg(
         long,
@@ -244,6 +256,8 @@ impl Globals {
         config.plain_http = self.args.plain_http;
         config.reranker = Some(self.args.reranker.clone()).filter(|name| name != "none");
         config.min_score = self.args.min_score;
+        config.max_num_archived_messages = self.args.max_num_archived_messages;
+        config.max_memory_archived_messages = self.args.max_memory_archived_messages;
         config.embedding_cache_bytes = u64::from(self.args.embedding_cache_mb) << 20;
         config.vectors = self.args.vectors.into();
         config.manager.clone_from(&self.args.manager);

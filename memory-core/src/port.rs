@@ -9,6 +9,7 @@ mod chat_model;
 mod clock;
 mod context_strategy;
 mod derived;
+mod derived_manager;
 
 mod embedder;
 mod hooks;
@@ -42,6 +43,7 @@ pub use derived::{
     Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, HeldInMemory, Holding, Holdings,
 };
 
+pub use derived_manager::DerivedManager;
 pub use embedder::{EmbedError, Embedder};
 pub use hooks::{Hook, HookError, HookEvent, HookProvider, HookRegistry};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};

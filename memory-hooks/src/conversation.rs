@@ -94,7 +94,7 @@ impl Conversation {
         let appended = self.append(message.clone()).await?;
         let (conversation, node) = (self.id.clone(), appended.node);
         let mut event = MessageAdded { conversation, node, outgoing: message, recalled: Vec::new() };
-        self.parts.hooks.dispatch(&mut event).await?;
+        self.parts.hooks().dispatch(&mut event).await?;
         Ok(Added { appended, outgoing: event.outgoing, recalled: event.recalled })
     }
 
@@ -105,7 +105,7 @@ impl Conversation {
     ///
     /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
-        Ok(self.parts.manager.manage(&self.id, progress).await?)
+        self.parts.manage(&self.id, progress).await
     }
 
     /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay

@@ -165,4 +165,10 @@ pub enum BuildError {
     /// The thresholds contradict each other.
     #[error(transparent)]
     Thresholds(#[from] InvalidThresholds),
+    /// Thresholds were given, and the manager does not go by them.
+    #[error("the manager `{manager}` takes no thresholds: leave them out, or set what it has in its own settings")]
+    NoThresholds {
+        /// The manager.
+        manager: String,
+    },
 }

@@ -60,7 +60,8 @@ pub struct AfterInvocation {
 pub struct BeforeModelCall {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The number of the call in this process, from 1.
+    /// The number of the call in this process, from 1. It is counted by conversation, across invocations; a conversation
+    /// that was not used while 4,096 others were counts from 1 again.
     pub call: u64,
     /// Tokens of the request, where they are known.
     pub projected_tokens: Option<u64>,

@@ -1,14 +1,11 @@
 //! One invocation of an agent: what its loop reports, and what the memory does at that.
 
-use memory_core::{CompactionReport, ContentBlock, Json, ManagerError, Message, plan::list::ProactiveCompression};
+use memory_core::{CompactionReport, ContentBlock, Json, Message};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, CompactionFailed, Conversation, MemoryError, SessionRestored,
+    BeforeToolCall, Conversation, MemoryError, SessionRestored,
 };
-
-/// The window of a model that states none, in tokens, as in Strands.
-const WINDOW: u64 = 200_000;
 
 /// From a message of a user to the model's last answer. An agent's own loop makes one and reports each step to it, so
 /// that hooks see the step and the memory keeps the conversation small.
@@ -19,19 +16,25 @@ const WINDOW: u64 = 200_000;
 pub struct Invocation {
     conversation: Conversation,
     model_calls: u64,
+    /// The number of the last call in this process; 0 before the first one.
+    call: u64,
 }
 
 impl Conversation {
-    /// Reports that an agent was made that works on the conversation: as one that goes on, if it has messages.
+    /// Reports that an agent was made that works on the conversation: as one that goes on, if it has messages. Gives the
+    /// manager the state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager puts
+    /// before those of the session; none for a manager by name.
     ///
     /// # Errors
-    /// When the store or a hook fails.
-    pub async fn initialize(&self) -> Result<(), MemoryError> {
+    /// [`MemoryError::Manager`] where the state of another manager is kept: choose that manager, or
+    /// [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
+    pub async fn initialize(&self) -> Result<Vec<Message>, MemoryError> {
         let mut event = AgentInitialized { conversation: self.id.clone() };
-        self.parts.hooks.dispatch(&mut event).await?;
+        self.parts.hooks().dispatch(&mut event).await?;
+        let before = self.restore_kept_state().await?;
         match self.restored().await {
-            Err(error) if error.is_not_found() => Ok(()),
-            restored => restored,
+            Err(error) if error.is_not_found() => Ok(before),
+            restored => restored.map(|()| before),
         }
     }
 
@@ -50,8 +53,8 @@ impl Conversation {
     /// When a hook fails.
     pub async fn invoke(&self) -> Result<Invocation, MemoryError> {
         let mut event = BeforeInvocation { conversation: self.id.clone() };
-        self.parts.hooks.dispatch(&mut event).await?;
-        Ok(Invocation { conversation: self.clone(), model_calls: 0 })
+        self.parts.hooks().dispatch(&mut event).await?;
+        Ok(Invocation { conversation: self.clone(), model_calls: 0, call: 0 })
     }
 }
 
@@ -69,7 +72,7 @@ impl Invocation {
     /// done. Where the request reaches the threshold of
     /// [`proactive_compression`](crate::MemoryBuilder::proactive_compression), the conversation is reduced below it as
     /// far as possible; then the prompt is to be made again. Returns what was written. A failure of either is an event
-    /// ([`CompactionFailed`]), and the call goes on.
+    /// ([`CompactionFailed`](crate::CompactionFailed)), and the call goes on.
     ///
     /// # Errors
     /// When a hook fails.
@@ -80,33 +83,20 @@ impl Invocation {
     ) -> Result<CompactionReport, MemoryError> {
         let Conversation { parts, id } = &self.conversation;
         self.model_calls += 1;
-        let call = parts.calls.next(id);
-        let mut event = BeforeModelCall { conversation: id.clone(), call, projected_tokens, window };
-        parts.hooks.dispatch(&mut event).await?;
+        self.call = parts.calls.next(id);
+        let mut event = BeforeModelCall { conversation: id.clone(), call: self.call, projected_tokens, window };
+        parts.hooks().dispatch(&mut event).await?;
         let mut report = CompactionReport::default();
-        if parts.per_turn.is_due(call) {
-            report = self.contained(parts.manager.manage(id, &()).await.map_err(MemoryError::from)).await;
+        if parts.per_turn.is_due(self.call) {
+            report = parts.manage(id, &()).await.unwrap_or_default();
         }
-        if parts.proactive.is_due(projected_tokens, window) {
-            let target = target(parts.proactive, window);
-            let reduced = parts.manager.reduce(id, target, None).await.map_err(MemoryError::from);
-            let reduced = self.contained(reduced).await;
+        if parts.proactive.is_due(projected_tokens, window)
+            && let Some(target) = parts.proactive.target(window)
+        {
+            let reduced = parts.reduce(id, target, None).await.unwrap_or_default();
             report = reduced.summaries(reduced.summaries + report.summaries);
         }
         Ok(report)
-    }
-
-    /// The report of best effort: a failure was announced where it happened, or is announced here.
-    async fn contained(&self, done: Result<CompactionReport, MemoryError>) -> CompactionReport {
-        let Conversation { parts, id } = &self.conversation;
-        match done {
-            Ok(report) => report,
-            Err(error) => {
-                let event = CompactionFailed { conversation: id.clone(), error: error.to_string() };
-                parts.report(event).await;
-                CompactionReport::default()
-            }
-        }
     }
 
     /// Reports the model's answer, or why there is none.
@@ -116,7 +106,7 @@ impl Invocation {
             Ok(reply) => (Some(reply.clone()), None),
             Err(error) => (None, Some(error)),
         };
-        parts.report(AfterModelCall { conversation: id.clone(), call: self.model_calls, reply, error }).await;
+        parts.report(AfterModelCall { conversation: id.clone(), call: self.call, reply, error }).await;
     }
 
     /// Reports that a tool is about to be called; returns the arguments, which hooks may have changed.
@@ -127,7 +117,7 @@ impl Invocation {
         let Conversation { parts, id } = &self.conversation;
         let (call, name) = (call.to_owned(), name.to_owned());
         let mut event = BeforeToolCall { conversation: id.clone(), id: call, name, input };
-        parts.hooks.dispatch(&mut event).await?;
+        parts.hooks().dispatch(&mut event).await?;
         Ok(event.input)
     }
 
@@ -139,30 +129,23 @@ impl Invocation {
         ContentBlock::ToolResult { tool_use_id: id, content, is_error }
     }
 
-    /// Ends the invocation, whether or not the model answered, and does what is due.
+    /// Ends the invocation, whether or not the model answered, does what is due, and
+    /// [keeps](Conversation::keep_manager_state) the manager's state.
     ///
     /// # Errors
     /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     pub async fn end(self) -> Result<CompactionReport, MemoryError> {
         let Conversation { parts, id } = &self.conversation;
-        let managed = parts.manager.manage(id, &()).await;
+        let managed = parts.manage(id, &()).await;
         parts.report(AfterInvocation { conversation: id.clone(), model_calls: self.model_calls }).await;
         match managed {
             // An agent that failed before it said anything has nothing to keep small.
-            Err(ManagerError::Store(error)) if error.is_not_found() => Ok(CompactionReport::default()),
-            managed => Ok(managed?),
+            Err(error) if error.is_not_found() => Ok(CompactionReport::default()),
+            managed => {
+                let report = managed?;
+                self.conversation.keep_manager_state().await?;
+                Ok(report)
+            }
         }
     }
-}
-
-/// The tokens below which a request is not due to be reduced.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a share of a window"
-)]
-fn target(proactive: ProactiveCompression, window: Option<u64>) -> u32 {
-    let window = window.filter(|window| *window > 0).unwrap_or(WINDOW);
-    (proactive.threshold().unwrap_or(1.0) * window as f64) as u32
 }

@@ -25,7 +25,8 @@
 //!    [`reminder`](Conversation::reminder). [`details`](Conversation::details) and [`over_time`](Conversation::over_time)
 //!    show messages with their parts, and figures by periods.
 //! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
-//!    [`ConversationManager`](memory_core::ConversationManager) of your own.
+//!    [`ConversationManager`](memory_core::ConversationManager) of your own; [`MemoryBuilder::derived`] builds one on it
+//!    ([`DerivedManager`](memory_core::DerivedManager)).
 //!
 //! # Hooks
 //!
@@ -57,6 +58,7 @@ mod events;
 mod invocation;
 mod judge;
 mod kept_out;
+mod kept_state;
 mod list_summary;
 mod listing;
 mod manager;

@@ -1,10 +1,13 @@
 //! The memory of an agent, built from ports.
 
-use std::sync::Arc;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use memory_core::{
     BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry,
-    ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter,
+    ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter, WrittenBy,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
@@ -105,6 +108,17 @@ impl Memory {
     }
 }
 
+/// Makes a manager that is built on another.
+struct MakeDerived(Box<MakesDerived>);
+
+type MakesDerived = dyn FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync;
+
+impl fmt::Debug for MakeDerived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeDerived")
+    }
+}
+
 /// Builds a [`Memory`]. Store and token counter have no default.
 #[derive(Debug, Default)]
 pub struct MemoryBuilder {
@@ -117,9 +131,10 @@ pub struct MemoryBuilder {
     scorer: Option<Arc<dyn ImportanceScorer>>,
     fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
     manager: Option<Arc<dyn ConversationManager>>,
+    derived: Vec<MakeDerived>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
-    thresholds: Thresholds,
+    thresholds: Option<Thresholds>,
     policy: ViewPolicy,
     hooks: HookRegistry,
     proactive: ProactiveCompression,
@@ -197,6 +212,18 @@ impl MemoryBuilder {
         self
     }
 
+    /// Builds the manager on the one that would be there otherwise, which `make` is given: as a
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself. Called again, it
+    /// builds on the manager that is derived so far.
+    #[must_use]
+    pub fn derived(
+        mut self,
+        make: impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
+    ) -> Self {
+        self.derived.push(MakeDerived(Box::new(make)));
+        self
+    }
+
     /// Sets what decides which summaries are written and what a view shows: the manager by its type, such as
     /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
     /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
@@ -213,10 +240,11 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets when compaction of the default strategy starts and stops.
+    /// Sets when compaction starts and stops, in place of what the strategy has. Building fails where it
+    /// [takes no thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
-        self.thresholds = thresholds;
+        self.thresholds = Some(thresholds);
         self
     }
 
@@ -252,13 +280,16 @@ impl MemoryBuilder {
     /// Builds the memory.
     ///
     /// # Errors
-    /// When the store or the token counter is missing, or the thresholds contradict each other.
+    /// When the store or the token counter is missing, the thresholds contradict each other, or the manager takes none.
     pub fn build(self) -> Result<Memory, BuildError> {
-        self.thresholds.check()?;
-        let mut hooks = self.hooks;
-        if let Some(manager) = &self.manager {
-            Arc::clone(manager).register(&mut hooks);
-        }
+        let strategy = self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::default()));
+        let strategy = match self.thresholds {
+            None => strategy,
+            Some(thresholds) => {
+                let own = self.manager.as_ref().map(|manager| manager.identity());
+                under(strategy.as_ref(), thresholds, own)?
+            }
+        };
         let ports = Arc::new(Ports {
             store: self.store.ok_or(BuildError::Missing("store"))?,
             counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
@@ -268,10 +299,10 @@ impl MemoryBuilder {
             fallback_summarizer: self.fallback_summarizer.unwrap_or_else(|| Arc::new(FirstWords)),
             scorer: self.scorer,
             fallback_scorer: self.fallback_scorer,
-            strategy: self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::new(self.thresholds))),
+            strategy,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             policy: self.policy,
-            hooks,
+            registered: OnceLock::new(),
             proactive: self.proactive,
             per_turn: self.per_turn,
             calls: Calls::default(),
@@ -281,10 +312,27 @@ impl MemoryBuilder {
             compacting: Turns::default(),
             said: Said::default(),
         });
-        let manager = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
+        let base = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
+        let manager = self.derived.into_iter().fold(base, |base, MakeDerived(make)| make(base));
+        let mut hooks = self.hooks;
+        Arc::clone(&manager).register(&mut hooks);
+        // These ports are new: nothing else has set them.
+        let _ = ports.registered.set(hooks);
         let parts = Parts { ports, manager, queue: Arc::default(), windows: Windows::default() };
         Ok(Memory { parts: Arc::new(parts) })
     }
+}
+
+/// The strategy with compaction by these thresholds, unless a manager of the program's `own` takes its place.
+fn under(
+    strategy: &dyn ContextStrategy,
+    thresholds: Thresholds,
+    own: Option<WrittenBy>,
+) -> Result<Arc<dyn ContextStrategy>, BuildError> {
+    thresholds.check()?;
+    let manager = own.clone().unwrap_or_else(|| strategy.identity()).strategy;
+    let with = if own.is_some() { None } else { strategy.with_thresholds(thresholds) };
+    with.ok_or(BuildError::NoThresholds { manager })
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! What conversation managers share: the ports of a memory, its settings and its caches.
 
-use std::sync::Arc;
+use std::{
+    error::Error,
+    sync::{Arc, LazyLock, OnceLock},
+};
 
 use memory_core::{
-    Clock, ContextStrategy, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store, Summarizer,
-    TokenCounter,
+    Clock, ContextStrategy, ConversationId, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store,
+    Summarizer, TokenCounter,
     plan::{
         ViewPolicy,
         list::{PerTurn, ProactiveCompression},
@@ -12,14 +15,20 @@ use memory_core::{
 };
 
 use crate::{
-    HookFailed,
+    CompactionFailed, HookFailed,
     calls::Calls,
     counts::Counts,
     judge::Judge,
-    manager::{failing::Said, turns::Turns},
+    manager::{
+        failing::{Said, in_a_line},
+        turns::Turns,
+    },
     snapshot_cache::SnapshotCache,
     uses::Uses,
 };
+
+/// Before the hooks are registered.
+static NO_HOOKS: LazyLock<HookRegistry> = LazyLock::new(HookRegistry::new);
 
 /// The ports of a memory, its settings, and what its conversations share.
 #[derive(Debug)]
@@ -36,7 +45,8 @@ pub(crate) struct Ports {
     pub(crate) strategy: Arc<dyn ContextStrategy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: ViewPolicy,
-    pub(crate) hooks: HookRegistry,
+    /// Set once the manager is made, which is made of these ports and registers its own.
+    pub(crate) registered: OnceLock<HookRegistry>,
     pub(crate) proactive: ProactiveCompression,
     pub(crate) per_turn: PerTurn,
     pub(crate) calls: Calls,
@@ -53,15 +63,31 @@ impl Ports {
         self.summarizer.for_compaction().unwrap_or_else(|| Arc::clone(&self.summarizer))
     }
 
+    /// The hooks.
+    pub(crate) fn hooks(&self) -> &HookRegistry {
+        self.registered.get().unwrap_or(&NO_HOOKS)
+    }
+
     /// Tells hooks what happened. A hook that fails is reported and stops nothing.
     pub(crate) async fn report<E: HookEvent>(&self, mut event: E) -> E {
-        for HookError { hook, source } in self.hooks.report(&mut event).await {
+        for HookError { hook, source } in self.hooks().report(&mut event).await {
             tracing::warn!(hook, error = %source, "a hook failed on a report");
             let mut failed = HookFailed { hook, error: source.to_string() };
             // What fails at this is only logged.
-            self.hooks.report(&mut failed).await;
+            self.hooks().report(&mut failed).await;
         }
         event
+    }
+
+    /// Tells hooks why a compaction failed.
+    pub(crate) async fn report_failure(
+        &self,
+        conversation: &ConversationId,
+        error: &(dyn Error + Send + Sync + 'static),
+    ) {
+        let event = CompactionFailed { conversation: conversation.clone(), error: in_a_line(error) };
+        tracing::warn!(%conversation, error = event.error, "compaction failed");
+        self.report(event).await;
     }
 
     /// Tokens of a text, cached.

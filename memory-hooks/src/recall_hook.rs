@@ -36,7 +36,7 @@ pub struct RecallHookOptions {
     pub enabled: bool,
     /// The limit of the added text.
     pub budget: RecallBudget,
-    /// Whether each message is labelled with number and speaker.
+    /// Whether each message is labelled with number, speaker and, where it is known, the day.
     pub include_metadata: bool,
     /// Hits to recall.
     pub top_k: usize,
@@ -64,9 +64,10 @@ impl Default for RecallHookOptions {
 
 /// Adds exact words from the same conversation to a user's outgoing message. The log keeps what was said.
 ///
-/// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker]: text`),
-/// `---End Previous Context---`, a blank line and `Current question: …`. Text inside is escaped: it cannot close the
-/// fence. The budget is filled with the best hit first; the entries are in order of time. A message for which nothing
+/// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker,
+/// 2023-05-21]: text`; `[Message N, speaker]: text` where the time is unknown), `---End Previous Context---`, a blank line
+/// and `Current question: …`. The day is that of the message's `utc_offset`, or of UTC. Text inside is escaped: it cannot
+/// close the fence. The budget is filled with the best hit first; the entries are in order of time. A message for which nothing
 /// is found, or for which recall fails, is sent unchanged.
 #[derive(Debug)]
 pub struct RecallHook {
@@ -158,7 +159,7 @@ impl RecallHook {
     }
 
     fn line(&self, node: &Node) -> String {
-        if self.options.include_metadata { render::message_line(node) } else { render::bare_line(node) }
+        if self.options.include_metadata { render::dated_line(node) } else { render::bare_line(node) }
     }
 
     fn body(&self, nodes: &[Node]) -> String {

@@ -9,7 +9,7 @@ use std::{ops::Range, sync::Arc};
 
 use memory_core::{ConversationId, Level, Node, NodeRange, Summary, SummaryId, Timestamp};
 
-pub(crate) use self::v1::{bare_line, gap_line, message_line};
+pub(crate) use self::v1::{bare_line, dated_line, gap_line};
 use crate::{
     Piece, PieceKind, SourceClass,
     kept_out::{Redactor, Secrets},

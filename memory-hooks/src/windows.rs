@@ -1,16 +1,17 @@
 //! What running agents were shown last, by conversation.
 
 use std::{
-    collections::HashMap,
+    num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use lru::LruCache;
 use memory_core::{ConversationId, NodeId};
 
 use crate::render::Part;
 
 /// Most windows that are kept. One that was not used for the longest time goes first: it is read again from the record.
-const MOST: usize = 64;
+const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// What a running agent was shown last.
 #[derive(Clone, Debug, Default)]
@@ -26,38 +27,25 @@ pub(crate) struct Window {
 }
 
 /// The windows of a memory's conversations.
-#[derive(Debug, Default)]
-pub(crate) struct Windows(Mutex<Inner>);
+#[derive(Debug)]
+pub(crate) struct Windows(Mutex<LruCache<ConversationId, Arc<Window>>>);
 
-#[derive(Debug, Default)]
-struct Inner {
-    /// With the time of the last use.
-    windows: HashMap<ConversationId, (Arc<Window>, u64)>,
-    clock: u64,
+impl Default for Windows {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MOST)))
+    }
 }
 
 impl Windows {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<ConversationId, Arc<Window>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn get(&self, conversation: &ConversationId) -> Option<Arc<Window>> {
-        let mut inner = self.lock();
-        inner.clock += 1;
-        let now = inner.clock;
-        let (window, used) = inner.windows.get_mut(conversation)?;
-        *used = now;
-        Some(Arc::clone(window))
+        self.lock().get(conversation).cloned()
     }
 
     pub(crate) fn keep(&self, conversation: &ConversationId, window: Window) {
-        let mut inner = self.lock();
-        inner.clock += 1;
-        let now = inner.clock;
-        inner.windows.insert(conversation.clone(), (Arc::new(window), now));
-        if inner.windows.len() > MOST {
-            let oldest = inner.windows.iter().min_by_key(|(_, (_, used))| *used).map(|(id, _)| id.clone());
-            oldest.and_then(|oldest| inner.windows.remove(&oldest));
-        }
+        self.lock().put(conversation.clone(), Arc::new(window));
     }
 }

@@ -34,6 +34,7 @@
 //! The feature `serde` implements `Serialize` for [`Found`] and [`Excerpted`]. The crate does not store messages or
 //! vectors, run models, or write summaries: stores, indexes and models are ports of [`memory_core`].
 
+mod archive;
 mod complexity;
 mod excerpt;
 mod explain;
@@ -59,6 +60,7 @@ mod shortlist;
 mod stopwatch;
 mod worth;
 
+pub use archive::{ArchiveLimits, Archived};
 pub use excerpt::{Excerpted, excerpt};
 pub use explain::Explanation;
 pub use find::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};

@@ -11,6 +11,8 @@ use memory_core::{
 };
 
 use crate::{
+    ArchiveLimits,
+    archive::Archive,
     late::Late,
     lexical::{MAX_UNSAVED, Weighed, WordIndex},
     notices::{in_full, push_new},
@@ -66,6 +68,7 @@ pub struct HybridRetriever {
     semantic: Semantic,
     cross_encoder: Option<CrossEncoder>,
     ranked_all: u64,
+    archive: Archive,
 }
 
 impl HybridRetriever {
@@ -77,7 +80,14 @@ impl HybridRetriever {
         index: Option<Arc<dyn VectorIndex>>,
     ) -> Self {
         let semantic = Semantic::new(embedder, index);
-        Self { source, words: WordIndex::new(POSTINGS_BYTES), semantic, cross_encoder: None, ranked_all: RANKED_ALL }
+        Self {
+            source,
+            words: WordIndex::new(POSTINGS_BYTES),
+            semantic,
+            cross_encoder: None,
+            ranked_all: RANKED_ALL,
+            archive: Archive::default(),
+        }
     }
 
     /// Also compares the best candidates by their tokens, whose vectors are in `tokens`, if the embedding model makes
@@ -116,6 +126,13 @@ impl HybridRetriever {
         self
     }
 
+    /// Limits how much of each conversation may be a hit; without limits by default. In a large scope, the messages that are
+    /// evicted still count where conversations are chosen.
+    #[must_use]
+    pub fn archive_limits(self, limits: ArchiveLimits) -> Self {
+        Self { archive: Archive::new(limits), ..self }
+    }
+
     /// Ranks all nodes of a scope of at most this many messages, 20,000 by default, or of at most 16 conversations. In a
     /// larger scope, words and vectors of all messages choose the conversations whose nodes are ranked.
     #[must_use]
@@ -150,7 +167,9 @@ impl HybridRetriever {
             }
         }
         let mut conversations = Vec::new();
-        for state in &states {
+        for (state, seen) in states.iter().zip(&mut seen) {
+            let archived = self.archive.archived(&*self.source, state).await?;
+            *seen = archived.evicted.max(*seen);
             let (indexed, _) = self.words.catch_up(&*self.source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
             conversations.push((state.id.clone(), indexed));
         }

@@ -44,7 +44,7 @@ impl Selection {
         Ok(Self { admitted: Some(admitted) })
     }
 
-    /// Excludes the first nodes of each conversation that another one covers.
+    /// Excludes the first nodes of each conversation: those that another one covers, or that are evicted.
     pub(crate) fn without(mut self, pool: &Pool, seen: &[u64]) -> Self {
         if seen.iter().all(|seen| *seen == 0) {
             return self;

@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Args {
     /// One group; by default all groups.
     group: Option<Group>,
-    /// A tenth of the traffic of the group `soak`: some minutes instead of half an hour.
+    /// A tenth of the traffic of the groups `managers` and `soak`: some minutes instead of half an hour.
     #[arg(long)]
     short: bool,
     /// Exit 1 if a figure misses its bar, or a bar of a measured group has no figure.

@@ -81,6 +81,8 @@ enum Command {
     },
     /// The cost of views and compaction.
     Views(Measured),
+    /// The cost of managing conversations turn by turn.
+    Managers(Measured),
     /// The memory of a process that runs for long.
     Soak(Measured),
 }
@@ -103,7 +105,7 @@ struct Measured {
     /// Where to keep stores that take minutes to make for the next run; by default they are not kept.
     #[arg(long)]
     kept: Option<PathBuf>,
-    /// A tenth of the traffic of the group `soak`.
+    /// A tenth of the traffic of the groups `managers` and `soak`.
     #[arg(long)]
     short: bool,
 }
@@ -129,6 +131,7 @@ fn main() -> Result<()> {
         Command::Plugins(measured) => measure(Group::Plugins, &measured)?,
         Command::LoadPlugin { library } => memory_benches::print_load(&library)?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
+        Command::Managers(measured) => measure(Group::Managers, &measured)?,
         Command::Soak(measured) => measure(Group::Soak, &measured)?,
     }
     Ok(())

@@ -370,6 +370,38 @@ impl Conversation {
         block_on(self.0.manager_state())
     }
 
+    /// As [`Conversation::initialize`](crate::Conversation::initialize).
+    ///
+    /// # Errors
+    /// Where the state of another manager is kept; otherwise when the store or a hook fails.
+    pub fn initialize(&self) -> Result<Vec<Message>, Error> {
+        block_on(self.0.initialize())
+    }
+
+    /// As [`Conversation::keep_manager_state`](crate::Conversation::keep_manager_state).
+    ///
+    /// # Errors
+    /// Where the state of another manager is kept; otherwise when the store fails.
+    pub fn keep_manager_state(&self) -> Result<bool, Error> {
+        block_on(self.0.keep_manager_state())
+    }
+
+    /// As [`Conversation::kept_manager_state`](crate::Conversation::kept_manager_state).
+    ///
+    /// # Errors
+    /// When it cannot be read, or the store fails.
+    pub fn kept_manager_state(&self) -> Result<Option<ManagerState>, Error> {
+        block_on(self.0.kept_manager_state())
+    }
+
+    /// As [`Conversation::forget_manager_state`](crate::Conversation::forget_manager_state).
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn forget_manager_state(&self) -> Result<(), Error> {
+        block_on(self.0.forget_manager_state())
+    }
+
     /// As [`Conversation::restore_manager`](crate::Conversation::restore_manager).
     ///
     /// # Errors

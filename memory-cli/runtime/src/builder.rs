@@ -3,8 +3,8 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use memory_core::{
-    ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Retriever, Store, Summarizer,
-    TokenCounter,
+    ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Reranker, Retriever, Store,
+    Summarizer, TokenCounter,
     plan::{
         Thresholds,
         list::{PerTurn, ProactiveCompression},
@@ -46,6 +46,8 @@ pub struct Builder {
     thresholds: Option<Thresholds>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     manager: Option<MakeManager>,
+    derived: Vec<MakeDerived>,
+    reranker: Option<Arc<dyn Reranker>>,
     hooks: HookRegistry,
     proactive: ProactiveCompression,
     per_turn: PerTurn,
@@ -61,6 +63,17 @@ type MakesManager = dyn FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> +
 impl fmt::Debug for MakeManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MakeManager")
+    }
+}
+
+/// Makes a manager that is built on another.
+struct MakeDerived(Box<MakesDerived>);
+
+type MakesDerived = dyn FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync;
+
+impl fmt::Debug for MakeDerived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeDerived")
     }
 }
 
@@ -88,6 +101,8 @@ impl Builder {
             thresholds: None,
             strategy: None,
             manager: None,
+            derived: Vec::new(),
+            reranker: None,
             hooks: HookRegistry::new(),
             proactive: ProactiveCompression::OFF,
             per_turn: PerTurn::Off,
@@ -139,6 +154,14 @@ impl Builder {
         self
     }
 
+    /// Sets a cross-encoder of the program's own, which reads question and candidates together, in place of the one that the
+    /// configuration names. It is not used where recall is by words.
+    #[must_use]
+    pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
+        self.reranker = Some(reranker);
+        self
+    }
+
     /// Sets a summarizer of the program's own. When it fails, the built-in one writes the summary.
     #[must_use]
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
@@ -175,7 +198,9 @@ impl Builder {
         self
     }
 
-    /// Sets when compaction of the default manager starts and stops.
+    /// Sets when compaction starts and stops, in place of what the manager's settings say. [`open`](Self::open) fails under a
+    /// manager that does not go by thresholds: `none`, `sliding-window`, `summarizing`, `semantic-summarizing`, `tiered`, and
+    /// one of the program's own.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = Some(thresholds);
@@ -183,14 +208,26 @@ impl Builder {
     }
 
     /// Sets a manager of conversations of the program's own, in place of the one that writes summaries. `make` is given
-    /// the conversations that this memory sees, once they are open. The summarizer, the scorer and the thresholds belong
-    /// to the manager that is replaced.
+    /// the conversations that this memory sees, once they are open. The summarizer and the scorer belong to the
+    /// manager that is replaced.
     #[must_use]
     pub fn manager(
         mut self,
         make: impl FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
     ) -> Self {
         self.manager = Some(MakeManager(Box::new(make)));
+        self
+    }
+
+    /// Builds the manager on the one that would be there otherwise, by name or by type, which `make` is given: as a
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the hooks
+    /// of what it is built on. Called again, it builds on the manager that is derived so far.
+    #[must_use]
+    pub fn derived(
+        mut self,
+        make: impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
+    ) -> Self {
+        self.derived.push(MakeDerived(Box::new(make)));
         self
     }
 
@@ -260,7 +297,8 @@ impl Builder {
         let failures = Arc::new(Failures::default());
         failures.listen(&mut self.hooks);
         let (config, background) = (self.config.clone(), self.background && may_write);
-        let parts = assemble_with(&config, store, embedder, |memory, store, retriever| {
+        let reranker = self.reranker.take();
+        let parts = assemble_with(&config, store, embedder, reranker, |memory, store, retriever| {
             self.into_memory(memory, store, retriever)
         })?;
         Memory::start(Opened { parts, failures, background, backups, config })
@@ -295,6 +333,7 @@ impl Builder {
             .fold(memory, |memory, (limits, model)| memory.judge(timed(model, self.chat_timeout), limits));
         let manager = self.manager.map(|MakeManager(make)| make(Arc::clone(store)));
         let memory = manager.into_iter().fold(memory, MemoryBuilder::manager);
+        let memory = self.derived.into_iter().fold(memory, |memory, MakeDerived(make)| memory.derived(make));
         let memory = self.summarizer.into_iter().fold(memory, MemoryBuilder::summarizer);
         let memory = self.scorer.into_iter().fold(memory, MemoryBuilder::scorer);
         let memory = self.token_counter.into_iter().fold(memory, MemoryBuilder::token_counter);

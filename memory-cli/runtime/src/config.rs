@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, time::Duration}
 
 use directories::ProjectDirs;
 use memory_core::OwnerId;
+use memory_search::ArchiveLimits;
 use memory_store::{Method, TokenBits};
 
 /// A backup a day.
@@ -52,6 +53,11 @@ pub struct Config {
     pub reranker: Option<String>,
     /// The least score, on the cross-encoder's scale, of a message among the hits; all messages by default.
     pub min_score: Option<f32>,
+    /// The most messages of a conversation that recall finds; no limit by default. The oldest are evicted from it first; the
+    /// log keeps them all.
+    pub max_num_archived_messages: Option<u64>,
+    /// The most bytes of a conversation's messages, as they are hashed, that recall finds; no limit by default.
+    pub max_memory_archived_messages: Option<u64>,
     /// The most bytes of cached embeddings; 0 turns the cache off.
     pub embedding_cache_bytes: u64,
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, but for what
@@ -115,6 +121,8 @@ impl Config {
             plain_http: false,
             reranker: None,
             min_score: None,
+            max_num_archived_messages: None,
+            max_memory_archived_messages: None,
             embedding_cache_bytes: 256 << 20,
             held_bytes: 64 << 20,
             backup_directory: None,
@@ -141,11 +149,19 @@ impl Config {
         const plain_http: bool,
         some into reranker: String,
         const some min_score: f32,
+        const some max_num_archived_messages: u64,
+        const some max_memory_archived_messages: u64,
         const embedding_cache_bytes: u64,
         const held_bytes: usize,
         some into backup_directory: PathBuf,
         const backup_interval_hours: NonZeroU32,
         const lock_timeout: Duration,
+    }
+
+    /// How much of each conversation recall finds.
+    #[must_use]
+    pub fn archive_limits(&self) -> ArchiveLimits {
+        ArchiveLimits::default().messages(self.max_num_archived_messages).bytes(self.max_memory_archived_messages)
     }
 
     /// Whether the manager is the semantic one, which also recalls exact messages for each message of the user.

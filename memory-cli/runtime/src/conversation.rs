@@ -333,6 +333,33 @@ impl Conversation {
         self.call(|inner| async move { Ok(inner.restore_manager(&state).await?) }).await
     }
 
+    /// Keeps what the manager knows of the conversation beside the log, if it knows something and that has changed, for
+    /// [`initialize`](Self::initialize) to restore, also in another process. [`Invocation::end`](crate::Invocation::end)
+    /// calls it. Returns whether it was written.
+    ///
+    /// # Errors
+    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) where the state of another manager is kept; otherwise
+    /// when the store fails.
+    pub async fn keep_manager_state(&self) -> Result<bool, Error> {
+        self.call(|inner| async move { Ok(inner.keep_manager_state().await?) }).await
+    }
+
+    /// The state of a manager that is kept of the conversation.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the store fails.
+    pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, Error> {
+        self.call(|inner| async move { Ok(inner.kept_manager_state().await?) }).await
+    }
+
+    /// Forgets the kept state, so that another manager may keep its own. The log still has it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn forget_manager_state(&self) -> Result<(), Error> {
+        self.call(|inner| async move { Ok(inner.forget_manager_state().await?) }).await
+    }
+
     /// Writes existing summaries again from the same messages, with the current summarizer.
     ///
     /// # Errors

@@ -14,11 +14,14 @@ pub struct Invocation {
 }
 
 impl Conversation {
-    /// Reports that an agent was made that works on the conversation; hooks are told if it goes on.
+    /// Reports that an agent was made that works on the conversation; hooks are told if it goes on. Gives the manager the
+    /// state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager puts before those
+    /// of the session; none for a manager by name.
     ///
     /// # Errors
-    /// When the store or a hook fails.
-    pub async fn initialize(&self) -> Result<(), Error> {
+    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) where the state of another manager is kept: choose that
+    /// manager, or [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
+    pub async fn initialize(&self) -> Result<Vec<Message>, Error> {
         self.call(|inner| async move { Ok(inner.initialize().await?) }).await
     }
 
@@ -94,7 +97,7 @@ impl Invocation {
         self.conversation.call(|_| async move { Ok(inner.after_tool_call(&call, content, is_error).await) }).await
     }
 
-    /// Ends the invocation, whether or not the model answered, and does what is due.
+    /// Ends the invocation, whether or not the model answered, does what is due, and keeps the manager's state.
     ///
     /// # Errors
     /// When a strategy or the store fails.

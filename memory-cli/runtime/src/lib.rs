@@ -95,14 +95,14 @@ pub use memory::{Memory, open};
 pub use memory_core::{
     AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatError,
     ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId,
-    ConversationManager, ConversationState, Conversations, Derived, EmbedError, Embedder, Excluded, Filter,
-    HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level, Losses,
-    ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node, NodeId,
-    NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind, RetrieveError,
-    Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal, Source, Store, StoreError,
-    SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp,
-    TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary,
-    message_from_json, message_to_json,
+    ConversationManager, ConversationState, Conversations, Derived, DerivedManager, EmbedError, Embedder, Excluded,
+    Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level,
+    Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node,
+    NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind,
+    Reranker, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
+    Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource,
+    TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest,
+    WrittenBy, WrittenSummary, message_from_json, message_to_json,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
@@ -119,7 +119,9 @@ pub use memory_hooks::{
     ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SystemClock, Title, Topic,
     ViewError,
 };
-pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
+pub use memory_search::{
+    ArchiveLimits, Archived, Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt,
+};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 pub use usage::Usage;

@@ -3,8 +3,8 @@
 use std::{io, sync::Arc};
 
 use memory_core::{
-    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Retriever, Store, StoreError, TokenIndex,
-    VectorError, VectorIndex,
+    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError,
+    TokenIndex, VectorError, VectorIndex,
     plan::{ManagerNameError, manager_named},
 };
 use memory_embed::{ModelError, TiktokenCounter};
@@ -143,7 +143,7 @@ pub async fn open_past(config: &Config, conversation: &ConversationId, last: Nod
         Recall::Hybrid => Some(embedding::of_store(&config, log.may_write())?),
     };
     // The words on disk are those of the whole conversation.
-    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, |memory, _, _| memory)
+    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, None, |memory, _, _| memory)
 }
 
 /// Wires the parts over `store` with that embedding model.
@@ -155,7 +155,7 @@ pub fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Parts, OpenError> {
-    assemble_with(config, store, embedder, |memory, _, _| memory)
+    assemble_with(config, store, embedder, None, |memory, _, _| memory)
 }
 
 /// Wires the parts, with a last change to the memory that is built of them, over the store that it sees and the retriever.
@@ -163,11 +163,12 @@ pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
+    reranker: Option<Arc<dyn Reranker>>,
     change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let words = Some(Arc::new(BlockFiles::beside(&store)));
     let seen = Seen { store: seen(config, &store), words };
-    wire(config, store, seen, embedder, change)
+    wire(config, store, seen, embedder, reranker, change)
 }
 
 /// The least score of the semantic manager, a logit on the cross-encoder's scale.
@@ -185,6 +186,7 @@ fn wire(
     store: Arc<LogStore>,
     Seen { store: seen, words }: Seen,
     embedder: Option<Arc<dyn Embedder>>,
+    reranker: Option<Arc<dyn Reranker>>,
     change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
@@ -204,17 +206,21 @@ fn wire(
         );
         Some(Arc::new(index.hold_at_most(config.held_bytes)) as Arc<dyn TokenIndex>)
     });
-    let mut retriever =
-        HybridRetriever::new(seen.clone(), embedder, vectors.clone()).hold_words_at_most(config.held_bytes);
+    let mut retriever = HybridRetriever::new(seen.clone(), embedder, vectors.clone())
+        .hold_words_at_most(config.held_bytes)
+        .archive_limits(config.archive_limits());
     if let Some(words) = words {
         retriever = retriever.word_cache(words);
     }
     if let Some(tokens) = &tokens {
         retriever = retriever.token_index(Arc::clone(tokens));
     }
-    if config.recall == Recall::Hybrid
-        && let Some(model) = reranking::load(config)?
-    {
+    let reranker = match (config.recall, reranker) {
+        (Recall::Words, _) => None,
+        (Recall::Hybrid, Some(own)) => Some(own),
+        (Recall::Hybrid, None) => reranking::load(config)?,
+    };
+    if let Some(model) = reranker {
         let options = RerankOptions::default();
         let least = config.min_score.or(config.is_semantic().then_some(SEMANTIC_MIN_SCORE));
         let options = least.map_or(options, |least| options.min_score(least));
@@ -230,12 +236,8 @@ fn wire(
         .summarizer(registry.summarizer(&config.summarizer)?)
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
-        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?);
-    let memory = match &*config.manager {
-        // It is the memory's own, whose thresholds the program may set.
-        Config::DEFAULT_MANAGER if config.manager_settings.is_empty() => memory,
-        name => memory.strategy(manager_named(name, &config.manager_settings)?),
-    };
+        .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
+        .strategy(manager_named(&config.manager, &config.manager_settings)?);
     let memory = change(memory, &seen, &retriever).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }

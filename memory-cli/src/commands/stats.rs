@@ -14,7 +14,7 @@ use self::{
     costs::{CostArgs, Costs},
 };
 use super::resolve;
-use memory::{Usage, parts::derived};
+use memory::{ArchiveLimits, Archived, Usage, parts::derived};
 
 use crate::{
     Access, Alternatives,
@@ -60,7 +60,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;
     let options = PromptOptions::new(args.costs.budget);
-    let mut all = Vec::with_capacity(ids.len());
+    let limits = config.archive_limits();
+    let (mut all, mut archived) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
     for id in ids {
         let conversation = runtime.memory.conversation(id.clone());
         let stats = conversation.stats().await?;
@@ -75,15 +76,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             Err(error) => return Err(error.into()),
         };
         let messages = bytes::of_messages(&*runtime.store, &id).await?;
+        let state = runtime.store.conversation(&id).await?;
+        archived.push(limits.archived(&*runtime.store, &state).await?);
         all.push((id, stats, cost, messages));
     }
     let output = globals.output;
     if output.json {
         let costs = |cost: &Option<Costs>| cost.as_ref().map(|cost| cost.to_json(&args.costs));
-        let conversation = |(id, stats, cost, messages): &(ConversationId, ConversationStats, Option<Costs>, u64)| {
-            to_json(id, stats, costs(cost), bytes.conversation_json(id, *messages))
+        let conversation = |((id, stats, cost, messages), archived): (&(_, _, _, u64), &Archived)| {
+            to_json(id, stats, costs(cost), bytes.conversation_json(id, *messages), *archived)
         };
-        let conversations: Vec<_> = all.iter().map(conversation).collect();
+        let conversations: Vec<_> = all.iter().zip(&archived).map(conversation).collect();
         return Ok(
             output.value(&json!({"conversations": conversations, "store": sees_all.then(|| bytes.store_json())}))?
         );
@@ -120,6 +123,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     output.line("")?;
     let messages: Vec<_> = all.iter().map(|(id, _, _, messages)| (id, *messages)).collect();
     bytes.print(output, &messages, sees_all)?;
+    if limits != ArchiveLimits::default() {
+        output.line("")?;
+        let rows = all
+            .iter()
+            .zip(&archived)
+            .map(|((id, ..), archived)| [id.to_string(), grouped(archived.held), grouped(archived.evicted)]);
+        output.table(["archive of", "held", "evicted"], rows)?;
+        output.line(
+            "Recall finds the messages that are held. The log keeps those that are evicted: they are expanded and verified as \
+             before, and found again without the limit.",
+        )?;
+    }
     let costs: Vec<_> = all.iter().filter_map(|(id, _, cost, _)| Some((id, cost.as_ref()?))).collect();
     if !costs.is_empty() {
         output.line("")?;
@@ -137,7 +152,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>, bytes: Value) -> Value {
+fn to_json(
+    id: &ConversationId,
+    stats: &ConversationStats,
+    costs: Option<Value>,
+    bytes: Value,
+    archived: Archived,
+) -> Value {
     let [full, summary, meta, archive] = stats.nodes_per_level;
     json!({
         "conversation": id.as_str(),
@@ -154,6 +175,7 @@ fn to_json(id: &ConversationId, stats: &ConversationStats, costs: Option<Value>,
         "compression_ratio": decimal(stats.compression_ratio()),
         "days": decimal(stats.days),
         "bytes": bytes,
+        "archive": {"held": archived.held, "evicted": archived.evicted},
         "costs": costs,
     })
 }

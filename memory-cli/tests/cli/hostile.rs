@@ -364,7 +364,14 @@ fn mistakes_on_the_command_line_are_repeated_on_their_line() {
     refused(&store, &["stats", "--store", &format!("{H}://x")]);
     refused(&store, &["stats", "--summarizer", H]);
     run(&store, &["stats", "--configure", &format!("{H}={{")], false);
-    for variable in ["MEMORY_MIN_SCORE", "MEMORY_VECTORS", "MEMORY_LOCK_TIMEOUT", "MEMORY_STORE", "MEMORY_LOG"] {
+    for variable in [
+        "MEMORY_MIN_SCORE",
+        "MEMORY_MAX_NUM_ARCHIVED_MESSAGES",
+        "MEMORY_VECTORS",
+        "MEMORY_LOCK_TIMEOUT",
+        "MEMORY_STORE",
+        "MEMORY_LOG",
+    ] {
         for args in [&["stats"][..], &["--help"], &["stats", "--help"]] {
             let mut command = memory();
             isolated(&store, &mut command);

@@ -1,5 +1,7 @@
 //! `memory --manager` and `memory context --turn`, through the binary.
 
+use serde_json::{Value, json};
+
 use crate::support::{self, Store};
 
 /// A conversation `talk` of `count` messages.
@@ -43,4 +45,28 @@ fn a_turn_begins_with_all_of_the_turn_before_also_in_another_process() {
     assert!(store.succeed(&aside).ends_with("Current question: What was message 3?"));
     assert_eq!(turn(), after, "what is asked aside changes no turn");
     store.fail(&["context", "-c", "talk", "--turn", "--scope", "all"], 2);
+}
+
+/// Limits evict from what recall finds, never from the log.
+#[test]
+fn limits_of_the_archive_evict_the_oldest_from_recall_and_nothing_from_the_log() {
+    let store = Store::new();
+    for text in ["The ferry leaves at six.", "Lunch is at noon.", "The museum is closed.", "Dinner is at eight."] {
+        store.succeed(&["append", "-c", "trip", "--role", "user", text]);
+    }
+    let limit = ["--max-num-archived-messages", "2"];
+    let found = |limit: &[&str]| {
+        let found = store.succeed(&[limit, &["search", "-c", "trip", "ferry six"]].concat());
+        found.contains("The ferry leaves at six.")
+    };
+    assert!(found(&[]) && !found(&limit), "it is evicted");
+    let stats = store.succeed(&[&limit[..], &["stats", "-c", "trip"]].concat());
+    assert!(stats.contains("archive of") && stats.contains("evicted"), "{stats}");
+    let stats = store.succeed(&[&limit[..], &["stats", "-c", "trip", "--json"]].concat());
+    let stats: Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(stats["conversations"][0]["archive"], json!({"held": 2, "evicted": 2}));
+    assert!(store.succeed(&[&limit[..], &["expand", "-c", "trip", "1"]].concat()).contains("The ferry leaves at six."));
+    store.succeed(&[&limit[..], &["verify"]].concat());
+    assert!(found(&["--max-memory-archived-messages", "1000000"]), "it is found again");
+    assert!(!found(&["--max-memory-archived-messages", "100"]));
 }

@@ -8,6 +8,7 @@ use super::Tree;
 use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
 
 pub use ratio::plan_ratio;
+pub(super) use ratio::share_of;
 
 /// When compaction starts and where it stops, in nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ pub use knowledge::KnowledgeView;
 pub use named::{MANAGERS, ManagerNameError, manager_named};
 pub use query_aware::QueryAwareView;
 pub use sliding_window::SlidingWindowView;
-pub use summarizing::{InvalidRatio, SummarizingView};
+pub use summarizing::SummarizingView;
 pub use tiered::{TierShares, TieredView};
 
 /// Plans a view of at most `budget` tokens. Everything is shown word for word if it fits.

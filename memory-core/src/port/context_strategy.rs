@@ -1,10 +1,10 @@
 //! Port: which part of a history is shown to a model.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::{
     NodeId, NodeRange, WrittenBy,
-    plan::{Compaction, Cut, CutPiece, PlanError, Tree, coarsest},
+    plan::{Compaction, Cut, CutPiece, PlanError, Thresholds, Tree, coarsest},
 };
 
 /// Decides what a manager of the summary tree does: which summaries are written when, and what a view shows.
@@ -15,6 +15,12 @@ use crate::{
 pub trait ContextStrategy: fmt::Debug + Send + Sync {
     /// Name and version. The name is that of the manager.
     fn identity(&self) -> WrittenBy;
+
+    /// The same strategy with compaction that starts and stops by `thresholds`; `None`, as by default, for one that does not
+    /// go by them.
+    fn with_thresholds(&self, _thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
+        None
+    }
 
     /// The summaries that are due now; none by default. Performing them may make others due: it is asked again until
     /// nothing is.

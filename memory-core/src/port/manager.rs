@@ -18,6 +18,8 @@ use crate::{
 /// - [`reduce`](Self::reduce) with a cause makes the smallest view smaller or fails; failing, it changes nothing that a
 ///   view shows. Without a cause it does what it can.
 /// - What the manager keeps beside the log is in [`state`](Self::state), and a state of another manager is refused.
+/// - An error of [`manage`](Self::manage) or [`reduce`](Self::reduce) is announced to hooks by the memory that called it; a
+///   manager announces what it does not return.
 pub trait ConversationManager: fmt::Debug + Send + Sync {
     /// Name and version. The name tells whose a state is.
     fn identity(&self) -> WrittenBy;

@@ -44,7 +44,7 @@ pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
         while let Some(conversation) = worker.0.next().await {
             let Some(parts) = parts.upgrade() else { return };
             // A failure is reported to the hooks and changes nothing: the next message makes it due again.
-            if let Err(error) = parts.manager.manage(&conversation, &()).await {
+            if let Err(error) = parts.manage(&conversation, &()).await {
                 tracing::debug!(%conversation, %error, "left for later");
             }
         }

@@ -12,7 +12,7 @@ use super::{
     failing::Patience,
     writing::{KEPT_OUT, Writer},
 };
-use crate::{Compacted, CompactionFailed, CompactionStarted, MemoryError, ports::Ports, snapshot_cache::Snapshot};
+use crate::{Compacted, CompactionStarted, MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
     pub(crate) report: CompactionReport,
     /// The conversation with the summaries, the unrecorded ones included.
     pub(crate) snapshot: Snapshot,
-    /// Why the store did not take them, unless it is for reading alone or damaged.
+    /// Why the store did not take them, unless it is for reading alone or damaged. As an error, it is not announced yet.
     pub(crate) refused: Option<StoreError>,
 }
 
@@ -145,8 +145,7 @@ impl<'a> Compacting<'a> {
             self.ports.report(CompactionStarted { conversation, tokens_before }).await;
         }
         let performed = self.perform(&plan).await;
-        if let Err(error) = &performed {
-            self.announce_failure(error).await;
+        if performed.is_err() {
             self.announce().await;
         }
         performed.map(|()| true)
@@ -271,9 +270,7 @@ impl<'a> Compacting<'a> {
             // What it is for reading alone is known, and damage is told of what is read.
             Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => None,
             Err(error) => {
-                let error = MemoryError::from(error);
-                self.announce_failure(&error).await;
-                self.refused = if let MemoryError::Store(error) = error { Some(error) } else { None };
+                self.refused = Some(error);
                 None
             }
         }
@@ -282,7 +279,8 @@ impl<'a> Compacting<'a> {
     async fn finish(mut self) -> Result<Outcome, MemoryError> {
         if !self.pending.is_empty() {
             let after = self.ports.strategy.smallest(&self.ahead.tree);
-            self.announce_failure(&MemoryError::NoProgress { before: self.report.tokens_after, after }).await;
+            let error = MemoryError::NoProgress { before: self.report.tokens_after, after };
+            self.ports.report_failure(self.conversation, &error).await;
             while self.ahead.tree.next_summary() > self.recorded {
                 self.ahead.tree.undo();
             }
@@ -300,12 +298,6 @@ impl<'a> Compacting<'a> {
         let conversation = self.conversation.clone();
         tracing::debug!(%conversation, summaries, tokens_before, tokens_after, "compacted");
         self.ports.report(Compacted { conversation, summaries, tokens_before, tokens_after }).await;
-    }
-
-    async fn announce_failure(&self, error: &MemoryError) {
-        let event = CompactionFailed { conversation: self.conversation.clone(), error: error.to_string() };
-        tracing::warn!(conversation = %event.conversation, %error, "compaction failed");
-        self.ports.report(event).await;
     }
 }
 

@@ -85,7 +85,7 @@ impl Said {
 }
 
 /// An error and its causes in one line.
-pub(super) fn in_a_line(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn in_a_line(error: &(dyn Error + 'static)) -> String {
     let mut line = vec![error.to_string()];
     let mut next = error.source();
     while let Some(cause) = next {

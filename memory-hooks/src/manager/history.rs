@@ -169,9 +169,12 @@ impl History<'_> {
             match compacting::shrink(self.ports, self.request.conversation, target, scope).await {
                 Ok(Outcome { snapshot, refused, .. }) => {
                     self.snapshot = snapshot;
-                    self.note(refused);
+                    if let Some(error) = refused {
+                        self.note(&error).await;
+                    }
                 }
                 Err(error) => {
+                    self.ports.report_failure(self.request.conversation, &error).await;
                     self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
                     self.shorten_last_turn();
                     let history = self.history_within(limit).await?;
@@ -183,10 +186,13 @@ impl History<'_> {
         }
     }
 
-    /// Notes once why summaries were not recorded.
-    fn note(&mut self, refused: Option<StoreError>) {
-        let notice = refused.map(|error| failed(&error));
-        self.notices.extend(notice.filter(|notice| !self.notices.contains(notice)));
+    /// Says once why summaries were not recorded.
+    async fn note(&mut self, refused: &StoreError) {
+        let notice = failed(refused);
+        if !self.notices.contains(&notice) {
+            self.ports.report_failure(self.request.conversation, refused).await;
+            self.notices.push(notice);
+        }
     }
 
     /// Whether the last turn is shown word for word.

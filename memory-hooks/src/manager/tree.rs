@@ -34,13 +34,17 @@ impl TreeManager {
             return history::view(ports, request, snapshot, Vec::new()).await;
         }
         // Compaction by the thresholds is best effort: without it the prompt is coarser or a later step fails.
-        let (snapshot, notices) = match compacting::compact(ports, request.conversation, &()).await {
+        let (snapshot, elsewhere, error) = match compacting::compact(ports, request.conversation, &()).await {
             Ok(Outcome { report, snapshot, refused }) => {
-                let elsewhere = report.is_left_to_another.then_some(Notice::CompactionElsewhere);
-                (snapshot, elsewhere.into_iter().chain(refused.map(|error| history::failed(&error))).collect())
+                (snapshot, report.is_left_to_another, refused.map(MemoryError::from))
             }
-            Err(error) => (Snapshot::read(ports, request.conversation).await?, vec![history::failed(&error)]),
+            Err(error) => (Snapshot::read(ports, request.conversation).await?, false, Some(error)),
         };
+        let mut notices = Vec::from_iter(elsewhere.then_some(Notice::CompactionElsewhere));
+        if let Some(error) = error {
+            ports.report_failure(request.conversation, &error).await;
+            notices.push(history::failed(&error));
+        }
         history::view(ports, request, snapshot, notices).await
     }
 
@@ -78,15 +82,14 @@ impl ConversationManager for TreeManager {
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
         Box::pin(async move {
             let shrunk = compacting::shrink(&self.ports, conversation, tokens, ShrinkScope::All).await;
-            let report = match shrunk {
-                Ok(Outcome { report, .. }) => report,
-                // The failure was announced to the hooks.
-                Err(error) if cause.is_none() => {
-                    tracing::debug!(%conversation, %error, "not reduced");
-                    return Ok(CompactionReport::default());
-                }
+            let (report, failed) = match shrunk {
+                Ok(Outcome { report, refused, .. }) => (report, refused.map(MemoryError::from)),
+                Err(error) if cause.is_none() => (CompactionReport::default(), Some(error)),
                 Err(error) => return Err(self.error(error)),
             };
+            if let Some(error) = failed {
+                self.ports.report_failure(conversation, &error).await;
+            }
             let CompactionReport { tokens_before: before, tokens_after: after, .. } = report;
             if cause.is_some() && after >= before && after > tokens {
                 return Err(ManagerError::NoProgress { before, after });

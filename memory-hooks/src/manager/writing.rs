@@ -165,7 +165,7 @@ impl Writer<'_> {
     }
 
     async fn tell(&self, strategy: WrittenBy, answered_by: Option<WrittenBy>, cause: String) {
-        self.ports.said.tell(&self.ports.hooks, self.conversation, strategy, answered_by, cause).await;
+        self.ports.said.tell(self.ports.hooks(), self.conversation, strategy, answered_by, cause).await;
     }
 
     /// The author of what is written without a strategy.

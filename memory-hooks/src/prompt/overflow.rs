@@ -1,6 +1,6 @@
 //! A smaller prompt, after the window of a model overflowed.
 
-use memory_core::{ConversationId, ManagerError, NodeId, ReduceCause, plan::PlanError};
+use memory_core::{ConversationId, NodeId, ReduceCause, plan::PlanError};
 
 use super::{
     Prompt, PromptOptions, Reduction,
@@ -96,14 +96,14 @@ async fn coarsest(
     most: u32,
 ) -> Result<Prompt, MemoryError> {
     // Where nothing gets smaller, the tokens needed are the better answer.
-    let reduced = parts.manager.reduce(conversation, 0, Some(ReduceCause::Overflow)).await;
-    let trouble = reduced.err().filter(|error| !matches!(error, ManagerError::NoProgress { .. }));
+    let reduced = parts.reduce(conversation, 0, Some(ReduceCause::Overflow)).await;
+    let trouble = reduced.err().filter(|error| !matches!(error, MemoryError::NoProgress { .. }));
     match assemble(parts, conversation, request.within(1)).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
             assemble(parts, conversation, request.within(needed)).await
         }
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) => {
-            Err(trouble.map_or_else(|| PlanError::BudgetTooSmall { needed, budget: most }.into(), MemoryError::from))
+            Err(trouble.unwrap_or_else(|| PlanError::BudgetTooSmall { needed, budget: most }.into()))
         }
         assembled => assembled,
     }

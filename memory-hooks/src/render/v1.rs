@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use memory_core::{Level, Node, NodeRange, Summary};
 use regex::Regex;
 
-use super::{Body, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, Tail, Written, end_line, is_line_break};
+use super::{
+    Body, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, Tail, Written, end_line, is_line_break, v2::own_offset,
+};
 use crate::{Piece, PieceKind};
 
 const HISTORY_LEAD: &str = "Conversation so far, oldest first. A summary stands for the messages it names; \
@@ -69,8 +71,18 @@ fn summary_line(summary: &Summary) -> String {
 }
 
 /// `[Message 7, Maya]: text`.
-pub(crate) fn message_line(node: &Node) -> String {
-    format!("[Message {}, {}]: {}", node.id, speaker(node), escape(&node.message.text()))
+fn message_line(node: &Node) -> String {
+    labelled(node, "")
+}
+
+/// `[Message 7, Maya, 2023-05-21]: text` for the recall hook; without the day where the time is unknown.
+pub(crate) fn dated_line(node: &Node) -> String {
+    let day = node.at.civil(own_offset(&node.message).unwrap_or_default());
+    labelled(node, &day.map(|day| format!(", {}", day.date())).unwrap_or_default())
+}
+
+fn labelled(node: &Node, day: &str) -> String {
+    format!("[Message {}, {}{day}]: {}", node.id, speaker(node), escape(&node.message.text()))
 }
 
 /// `[Message 7: lost]`, `[Messages 7-12: lost]`.

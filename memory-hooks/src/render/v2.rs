@@ -150,7 +150,7 @@ fn offset(parts: &[Part]) -> i32 {
 }
 
 /// The UTC offset of a message's time, in seconds east.
-fn own_offset(message: &Message) -> Option<i32> {
+pub(super) fn own_offset(message: &Message) -> Option<i32> {
     let seconds = message.metadata.get("utc_offset")?.as_str().parse::<i32>().ok()?;
     Some(seconds).filter(|seconds| seconds.abs() < 86_400)
 }

@@ -158,6 +158,47 @@ fn a_proactive_reduction_that_fails_is_an_event_and_the_call_goes_on() {
 }
 
 #[test]
+fn a_call_has_one_number_before_and_after_it_across_invocations() {
+    let log = Log::default();
+    let world = World::with(|builder, _| {
+        let mut hooks = HookRegistry::new();
+        let seen = Arc::clone(&log);
+        hooks.listen("seen", move |event: &BeforeModelCall| seen.lock().unwrap().push(format!("to {}", event.call)));
+        let seen = Arc::clone(&log);
+        hooks.listen("seen", move |event: &AfterModelCall| seen.lock().unwrap().push(format!("from {}", event.call)));
+        builder.hooks(hooks)
+    });
+    for calls in [2, 1] {
+        let mut run = block_on(world.talk.invoke()).unwrap();
+        for _ in 0..calls {
+            block_on(run.before_model_call(None, None)).unwrap();
+            block_on(run.after_model_call(Ok(&Message::assistant("Yes."))));
+        }
+        block_on(run.end()).unwrap();
+    }
+    assert_eq!(taken(&log), "to 1 from 1 to 2 from 2 to 3 from 3");
+}
+
+#[test]
+fn a_failure_of_the_manager_is_announced_once_wherever_it_is_managed() {
+    let world = World::with(|builder, _| {
+        let failing = Scripted::new(Manner::FailsFrom(0));
+        builder.summarizer(failing.clone()).fallback_summarizer(failing).per_turn(PerTurn::Every)
+    });
+    world.say(chat(40));
+    let announced = || std::mem::take(&mut *world.failed.lock().unwrap()).len();
+    let mut run = block_on(world.talk.invoke()).unwrap();
+    block_on(run.before_model_call(None, None)).unwrap();
+    assert_eq!(announced(), 1, "before a call");
+    block_on(run.end()).unwrap_err();
+    assert_eq!(announced(), 1, "at the end");
+    block_on(world.talk.compact(&())).unwrap_err();
+    assert_eq!(announced(), 1, "where it is asked for");
+    block_on(world.talk.prompt("topic7", &memory_hooks::PromptOptions::new(4_000))).unwrap();
+    assert_eq!(announced(), 1, "for a prompt that does without it");
+}
+
+#[test]
 fn what_is_due_is_done_before_every_nth_call() {
     let log = Log::default();
     let world = World::with(|builder, _| builder.hooks(noting(&log)).per_turn(PerTurn::nth(3).unwrap()));

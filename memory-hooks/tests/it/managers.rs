@@ -6,12 +6,12 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, CompactionReport, ConversationId, ConversationManager, HookRegistry, Level, ManagedView, ManagerError,
-    ManagerState, Message, Progress, ReduceCause, Source, ViewRequest, WrittenBy,
-    plan::{MANAGERS, PlanError, manager_named},
-    testing::{EverythingManager, ScanRetriever, WordCounter, manager_conformance},
+    ConversationId, ConversationManager, DerivedManager, HookRegistry, Json, Level, ManagerError, ManagerState,
+    Message, ReduceCause, Source, WrittenBy,
+    plan::{MANAGERS, PlanError, Thresholds, manager_named},
+    testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
-use memory_hooks::{AsOf, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
+use memory_hooks::{AsOf, BuildError, ListOptions, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
 use pollster::block_on;
 
 use crate::support::{Manner, Scripted, World, chat, covered, id, line, nodes_of};
@@ -147,52 +147,34 @@ fn the_knowledge_manager_gives_standing_lines_more_room() {
     assert!(few > 0 && many > 2 * few, "{few} and {many} standing lines");
 }
 
-/// A manager that passes every call on, and counts the messages that its hook sees.
+/// A manager that passes every call on, counts the messages that its hook sees, and keeps the count.
 #[derive(Debug)]
 struct Counting {
-    base: EverythingManager,
+    name: &'static str,
+    base: Arc<dyn ConversationManager>,
     seen: Arc<AtomicUsize>,
 }
 
-impl ConversationManager for Counting {
+impl DerivedManager for Counting {
     fn identity(&self) -> WrittenBy {
-        self.base.identity()
+        WrittenBy::new(self.name, "1")
     }
 
-    fn manage<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-        progress: &'a dyn Progress,
-    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
-        self.base.manage(conversation, progress)
+    fn base(&self) -> &Arc<dyn ConversationManager> {
+        &self.base
     }
 
-    fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>> {
-        self.base.view(request)
+    fn own_state(&self, _conversation: &ConversationId) -> Option<Json> {
+        Json::new(&self.seen.load(Ordering::Relaxed).to_string()).ok()
     }
 
-    fn reduce<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-        tokens: u32,
-        cause: Option<ReduceCause>,
-    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
-        self.base.reduce(conversation, tokens, cause)
+    fn restore_own(&self, _conversation: &ConversationId, own: &Json) -> Result<(), ManagerError> {
+        let seen = own.as_str().parse().map_err(|_| ManagerError::InvalidState { why: own.as_str().to_owned() })?;
+        self.seen.store(seen, Ordering::Relaxed);
+        Ok(())
     }
 
-    fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>> {
-        self.base.state(conversation)
-    }
-
-    fn restore<'a>(
-        &'a self,
-        conversation: &'a ConversationId,
-        state: &'a ManagerState,
-    ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>> {
-        self.base.restore(conversation, state)
-    }
-
-    fn register(self: Arc<Self>, hooks: &mut HookRegistry) {
+    fn register_own(self: Arc<Self>, hooks: &mut HookRegistry) {
         let seen = Arc::clone(&self.seen);
         hooks.listen("counting", move |_: &MessageAdded| {
             seen.fetch_add(1, Ordering::Relaxed);
@@ -200,12 +182,87 @@ impl ConversationManager for Counting {
     }
 }
 
+/// A counting manager that is built on another, and its count.
+fn counting(
+    name: &'static str,
+) -> (impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager>, Arc<AtomicUsize>) {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let of = Arc::clone(&seen);
+    (move |base| Arc::new(Counting { name, base, seen: of }) as Arc<dyn ConversationManager>, seen)
+}
+
+#[test]
+fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
+    let (inner, of_base) = counting("inner");
+    let (outer, own) = counting("outer");
+    let world = World::with(|builder, _| builder.derived(inner).derived(outer));
+    world.say(chat(50));
+    block_on(world.talk.add_message(Message::user("How far are we?"))).unwrap();
+    assert_eq!([&of_base, &own].map(|seen| seen.load(Ordering::Relaxed)), [1, 1], "each hook fired once");
+    block_on(world.talk.compact(&())).unwrap();
+    assert!(!world.summaries().is_empty(), "the hierarchical manager at the bottom wrote them");
+    assert!(!world.compacted.lock().unwrap().is_empty(), "and its events reach the hooks");
+    assert_eq!(world.memory.manager().identity().strategy, "outer");
+    let state = block_on(world.talk.manager_state()).unwrap();
+    assert!(state.removed_message_count > 0 && state.data["base"]["data"]["own"] == 1, "{state:?}");
+}
+
+#[test]
+fn a_derived_manager_conforms() {
+    block_on(manager_conformance(|store| {
+        let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).derived(counting("mine").0);
+        Arc::clone(builder.build().unwrap().manager())
+    }));
+}
+
+#[test]
+fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
+    let store = Arc::new(MemoryStore::default());
+    let open = |name| {
+        let (make, seen) = counting(name);
+        (World::over(Arc::clone(&store), |builder, _| builder.derived(make)), seen)
+    };
+    let (first, _) = open("mine");
+    block_on(async {
+        let talk = &first.talk;
+        assert_eq!(talk.initialize().await.unwrap(), []);
+        let run = talk.invoke().await.unwrap();
+        talk.add_message(Message::user("One.")).await.unwrap();
+        talk.add_message(Message::assistant("Two.")).await.unwrap();
+        run.end().await.unwrap();
+        assert!(!talk.keep_manager_state().await.unwrap(), "it is kept already");
+    });
+    drop(first);
+    let (again, seen) = open("mine");
+    block_on(again.talk.initialize()).unwrap();
+    assert_eq!(seen.load(Ordering::Relaxed), 2);
+    assert_eq!(block_on(again.talk.stats()).unwrap().nodes, 2, "no message of the conversation itself");
+    let listed = block_on(again.memory.list(&ListOptions::default())).unwrap();
+    assert_eq!(listed.conversations.len(), 1, "and none to go on with");
+
+    let (other, seen) = open("another");
+    let refused = block_on(other.talk.initialize()).unwrap_err();
+    assert!(matches!(refused, MemoryError::Manager(ManagerError::OtherManager { .. })), "{refused}");
+    let refused = block_on(other.talk.keep_manager_state()).unwrap_err();
+    assert!(refused.to_string().contains("`mine`, not of `another`"), "nothing is overwritten: {refused}");
+    assert_eq!(seen.load(Ordering::Relaxed), 0);
+    block_on(other.talk.forget_manager_state()).unwrap();
+    block_on(other.talk.initialize()).unwrap();
+    assert!(block_on(other.talk.keep_manager_state()).unwrap());
+
+    // What follows from the log alone is not kept.
+    let plain = World::new();
+    plain.say(chat(30));
+    assert!(!block_on(plain.talk.keep_manager_state()).unwrap());
+    assert_eq!(block_on(plain.talk.kept_manager_state()).unwrap(), None);
+}
+
 #[test]
 fn another_manager_decides_what_is_shown_and_registers_its_hooks() {
     let seen = Arc::new(AtomicUsize::new(0));
     let world = World::with(|builder, store| {
-        let base = EverythingManager::new(store);
-        builder.manager(Arc::new(Counting { base, seen: Arc::clone(&seen) }))
+        let base = Arc::new(EverythingManager::new(store));
+        builder.manager(Arc::new(Counting { name: "mine", base, seen: Arc::clone(&seen) }))
     });
     world.say(chat(50));
     block_on(world.talk.add_message(Message::user("How far are we?"))).unwrap();
@@ -215,6 +272,33 @@ fn another_manager_decides_what_is_shown_and_registers_its_hooks() {
     assert!(world.summaries().is_empty(), "what the hierarchical manager would have written");
     let refused = block_on(world.talk.prompt("How far?", &PromptOptions::new(100))).unwrap_err();
     assert!(matches!(refused, MemoryError::Plan(_)), "{refused}");
+}
+
+#[test]
+fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_others() {
+    let thresholds = Thresholds::default().recent_node_limit(3).summary_threshold(5);
+    let with_thresholds = ["hierarchical", "importance-window", "query-aware", "knowledge"];
+    for name in MANAGERS {
+        let builder = || {
+            let store = Arc::new(MemoryStore::default());
+            Memory::builder().store(store).token_counter(Arc::new(WordCounter)).thresholds(thresholds)
+        };
+        let built = builder().strategy(manager_named(name, "").unwrap()).build();
+        if !with_thresholds.contains(&name) {
+            assert_eq!(built.unwrap_err(), BuildError::NoThresholds { manager: name.to_owned() });
+            continue;
+        }
+        let talk = built.unwrap().conversation(id());
+        for message in (1..=8).map(|number| line(number, 80)) {
+            block_on(talk.append(message)).unwrap();
+        }
+        block_on(talk.compact(&())).unwrap();
+        assert_eq!(block_on(talk.stats()).unwrap().nodes_per_level[0], 3, "{name}");
+    }
+    let store = Arc::new(MemoryStore::default());
+    let own = Memory::builder().store(Arc::clone(&store) as _).token_counter(Arc::new(WordCounter));
+    let own = own.thresholds(thresholds).manager(Arc::new(EverythingManager::new(store)));
+    assert_eq!(own.build().unwrap_err(), BuildError::NoThresholds { manager: "everything".to_owned() });
 }
 
 #[test]

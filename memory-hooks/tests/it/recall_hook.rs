@@ -1,10 +1,10 @@
 //! The hook that adds recalled words to a user's message, to the letter of its layout.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ContentBlock, ConversationId, IndexReport, Media, Message, NodeId, Progress, Query, Recall,
-    RecallRequest, RetrieveError, Retrieved, Retriever, Role,
+    BoxFuture, ContentBlock, ConversationId, IndexReport, Json, Media, Message, NodeId, Progress, Query, Recall,
+    RecallRequest, RetrieveError, Retrieved, Retriever, Role, Timestamp,
     testing::{MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{Added, HookRegistry, Memory, RecallBudget, RecallHook, RecallHookOptions};
@@ -38,31 +38,32 @@ fn body(added: &Added) -> String {
 }
 
 fn say(world: &World, texts: &[&str]) {
-    world.say(
-        texts
-            .iter()
-            .enumerate()
-            .map(|(index, text)| Message::text_of(if index % 2 == 0 { Role::User } else { Role::Assistant }, *text)),
-    );
+    world.say(spoken(texts));
+}
+
+/// Messages of a user and an assistant in turns.
+fn spoken(texts: &[&str]) -> impl Iterator<Item = Message> {
+    let role = |index: usize| if index.is_multiple_of(2) { Role::User } else { Role::Assistant };
+    texts.iter().enumerate().map(move |(index, text)| Message::text_of(role(index), *text))
 }
 
 #[test]
 fn the_layout_is_the_documented_one() {
     let world = world(radius(1, 2));
-    say(
-        &world,
-        &[
-            "Hello there.",
-            "Hi!",
-            "Our invoice number is 4471.",
-            "Noted.",
-            "Lunch?",
-            "Yes.",
-            "Nice day.",
-            "It is.",
-            "Pay the invoice by Friday.",
-        ],
-    );
+    let texts = [
+        "Hello there.",
+        "Hi!",
+        "Our invoice number is 4471.",
+        "Noted.",
+        "Lunch?",
+        "Yes.",
+        "Nice day.",
+        "It is.",
+        "Pay the invoice by Friday.",
+    ];
+    // When they were said is unknown.
+    let batch = spoken(&texts).map(|message| (message, Timestamp::default())).collect();
+    block_on(world.talk.append_batch(batch)).unwrap();
     let added = ask(&world, Message::user("Which invoice is due?"));
     let expected = format!(
         "{LEAD}\n\
@@ -79,6 +80,25 @@ fn the_layout_is_the_documented_one() {
     );
     assert_eq!(added.outgoing.text(), expected);
     assert_eq!(added.appended.node, NodeId::new(10).unwrap());
+}
+
+#[test]
+fn a_recalled_line_has_the_day_where_it_is_known() {
+    let world = world(radius(0, 3));
+    let at = |minutes: i64| Timestamp::from_millis(1_684_663_200_000 + minutes * 60_000);
+    let zone = BTreeMap::from([("utc_offset".to_owned(), Json::new("7200").unwrap())]);
+    let batch = vec![
+        (Message::user("Our invoice number is 4471.").speaker("Maya"), at(0)),
+        (Message::assistant("The invoice is filed."), Timestamp::default()),
+        (Message::user("The invoice is paid.").metadata(zone), at(13 * 60 + 30)),
+    ];
+    block_on(world.talk.append_batch(batch)).unwrap();
+    assert_eq!(
+        body(&ask(&world, Message::user("Which invoice?"))),
+        "[Message 1, Maya, 2023-05-21]: Our invoice number is 4471.\n\
+         [Message 2, assistant]: The invoice is filed.\n\
+         [Message 3, user, 2023-05-22]: The invoice is paid."
+    );
 }
 
 #[test]
@@ -135,7 +155,7 @@ fn the_best_hit_is_never_the_one_cut() {
     texts[4] = &best;
     say(&world, &texts);
     let shown = body(&ask(&world, Message::user("When has the zebra crossed a river?")));
-    assert!(shown.contains("[Message 5, user]: BEGIN the zebra crossed"), "{shown}");
+    assert!(shown.contains("[Message 5, user, 2025-06-15]: BEGIN the zebra crossed"), "{shown}");
     assert!(shown.contains("characters not shown: expand_node(5)] ") && shown.ends_with(" END"), "{shown}");
     let length = shown.chars().count();
     assert!((1_900..=2_000).contains(&length), "{length} characters");

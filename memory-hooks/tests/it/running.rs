@@ -1,9 +1,15 @@
 //! The prompts of an agent that runs turn by turn.
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
-use memory_core::{ContentBlock, Message, Role, Store, testing::ScanRetriever};
+use memory_core::{
+    ContentBlock, Message, Role, Store, TokenCounter,
+    testing::{ScanRetriever, WordCounter},
+};
 use memory_hooks::{AsOf, PieceKind, Prompt, PromptOptions, RecallUsed};
 use pollster::block_on;
 
@@ -183,4 +189,34 @@ fn recall_of_a_turn_is_reported_once() {
     assert_eq!(seen.lock().unwrap().len(), told, "nothing new was recalled");
     let recalled = prompts.iter().filter(|prompt| prompt.recalled_tokens() > 0).count();
     assert!(told > 0 && told < recalled, "{told} events, {recalled} prompts that show something recalled");
+}
+
+/// Counts words, and how often it is given a whole prompt.
+#[derive(Debug, Default)]
+struct Whole(AtomicUsize);
+
+impl TokenCounter for Whole {
+    fn name(&self) -> &'static str {
+        "whole"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.0.fetch_add(usize::from(text.starts_with("Conversation")), Ordering::Relaxed);
+        WordCounter.count(text)
+    }
+}
+
+#[test]
+fn a_turn_that_keeps_its_window_reads_a_new_message_once_and_counts_the_window_once() {
+    let counter = Arc::new(Whole::default());
+    let world = World::with(|builder, _| builder.token_counter(Arc::<Whole>::clone(&counter)));
+    run(&world, 20);
+    world.say([line(41, 20)]);
+    let counted = counter.0.swap(0, Ordering::Relaxed);
+    let prompt = turn(&world);
+    assert!(counted > 0 && prompt.text().starts_with("Conversation"), "{}", prompt.text());
+    assert_eq!(covered(&prompt).len(), 41);
+    let new = memory_core::NodeId::new(41).unwrap();
+    assert_eq!(world.store.reads(&id())[&new], 1, "the standing lines are not read where the window stays");
+    assert_eq!(counter.0.load(Ordering::Relaxed), 2, "once for the window and once for the prompt");
 }

@@ -1,5 +1,6 @@
 //! Tests of the retriever against fakes of the other ports.
 
+mod archive;
 mod backlog;
 mod budget;
 mod failures;

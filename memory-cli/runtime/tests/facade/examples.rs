@@ -9,6 +9,9 @@ mod custom_hook;
 #[path = "../../examples/custom_summarizer.rs"]
 mod custom_summarizer;
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/derived_manager.rs"]
+mod derived_manager;
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
 #[path = "../../examples/embed.rs"]
 mod embed;
 
@@ -26,6 +29,12 @@ fn the_example_model_summaries_shows_what_a_model_wrote() {
 fn the_example_embed_shows_what_answers_the_question() {
     let text = pollster::block_on(embed::run(Dir::new().store())).unwrap();
     assert!(text.contains("7:42 from platform 9"), "{text}");
+}
+
+#[test]
+fn the_example_derived_manager_goes_on_counting_after_a_restart() {
+    let state = derived_manager::run(Dir::new().store()).unwrap();
+    assert!(state.contains(r#""manager":"metered""#) && state.contains(r#""own":3"#), "{state}");
 }
 
 #[test]

@@ -17,7 +17,9 @@ fn the_recall_hook_adds_to_an_outgoing_message_what_the_log_holds() {
     let added = talk.add_message(Message::user("Which locker has my bag?")).unwrap();
     let sent = added.outgoing.text();
     assert!(
-        sent.contains("---Previous Context---\n") && sent.contains("[Message 8, user]: My bag is in locker 4471."),
+        sent.contains("---Previous Context---\n")
+            && sent.contains("[Message 8, user, 2")
+            && sent.contains("]: My bag is in locker 4471."),
         "{sent}"
     );
     assert!(sent.ends_with("---End Previous Context---\n\nCurrent question: Which locker has my bag?"), "{sent}");

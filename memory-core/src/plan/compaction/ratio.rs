@@ -13,7 +13,7 @@ use crate::{
 /// [`archive_fan_out`](Thresholds::archive_fan_out) METAs become an ARCHIVE. When all messages but the preserved ones are
 /// summarized, neighbours are merged, at last the two newest.
 #[must_use]
-pub fn plan_ratio(tree: &Tree, ratio: f32, preserved: u64, scope: ShrinkScope) -> Compaction {
+pub fn plan_ratio(tree: &Tree, ratio: f64, preserved: u64, scope: ShrinkScope) -> Compaction {
     let of_one = |merge| Compaction { merge: vec![merge], ..Compaction::default() };
     let roots: Vec<_> = tree.roots().collect();
     let fresh = runs_of(&roots, |summary| summary.level == Level::Summary);
@@ -36,17 +36,21 @@ pub fn plan_ratio(tree: &Tree, ratio: f32, preserved: u64, scope: ShrinkScope) -
     }
 }
 
+/// A share of a number of messages, rounded down.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a share of a number of messages"
+)]
+pub(in crate::plan) fn share_of(messages: u64, ratio: f64) -> u64 {
+    (messages as f64 * ratio) as u64
+}
+
 /// The oldest `ratio` of the FULL nodes before the last `preserved`, whole turns. A turn that is longer is taken whole,
 /// unless it reaches into the preserved ones.
-fn oldest_share(tree: &Tree, ratio: f32, preserved: u64) -> Vec<NodeId> {
-    let full = tree.full_count();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "a share of a number of messages"
-    )]
-    let share = ((full as f64 * f64::from(ratio)) as u64).max(1);
+fn oldest_share(tree: &Tree, ratio: f64, preserved: u64) -> Vec<NodeId> {
+    let share = share_of(tree.full_count(), ratio).max(1);
     let end = tree.total().saturating_sub(preserved);
     let chosen = oldest_full(tree, share);
     let longer = || super::full_turns(tree).next().unwrap_or_default();

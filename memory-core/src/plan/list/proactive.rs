@@ -44,10 +44,26 @@ impl ProactiveCompression {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share of a window")]
     pub fn is_due(self, projected: Option<u64>, window: Option<u64>) -> bool {
-        let window = window.filter(|window| *window > 0).unwrap_or(DEFAULT_WINDOW);
         let Self(Some(threshold)) = self else { return false };
-        projected.is_some_and(|tokens| tokens as f64 / window as f64 >= threshold)
+        projected.is_some_and(|tokens| tokens as f64 / stated(window) as f64 >= threshold)
     }
+
+    /// The tokens below which a request is not due, rounded down; `None` where it is off.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a share of a window, which ends at the largest number"
+    )]
+    pub fn target(self, window: Option<u64>) -> Option<u32> {
+        self.0.map(|threshold| (threshold * stated(window) as f64) as u32)
+    }
+}
+
+/// The window of a model in tokens.
+fn stated(window: Option<u64>) -> u64 {
+    window.filter(|window| *window > 0).unwrap_or(DEFAULT_WINDOW)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,5 +143,14 @@ mod tests {
         assert!(on.is_due(Some(150_000), None) && on.is_due(Some(150_000), Some(0)), "the default window");
         assert!(!on.is_due(Some(130_000), None));
         assert!(!ProactiveCompression::OFF.is_due(Some(u64::MAX), Some(1)));
+    }
+
+    #[test]
+    fn the_target_is_the_threshold_of_the_models_window() {
+        let on = ProactiveCompression::ON;
+        assert_eq!(on.target(Some(1_000)), Some(700));
+        assert_eq!([on.target(None), on.target(Some(0))], [Some(140_000); 2], "the default window");
+        assert_eq!(on.target(Some(u64::MAX)), Some(u32::MAX));
+        assert_eq!(ProactiveCompression::OFF.target(Some(1_000)), None);
     }
 }

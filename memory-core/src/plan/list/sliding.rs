@@ -84,14 +84,8 @@ impl SlidingWindow {
         first_reduction: bool,
         cause: Option<ReduceCause>,
     ) -> Result<ListPlan, ListError> {
-        let pin_first = self.pin_first.filter(|_| first_reduction).unwrap_or(0);
-        let items = pins::with_first_pinned(items, pin_first);
-        let plan = match self.reduction(&items, cause) {
-            Ok(plan) => plan,
-            Err(error) if cause.is_some() => return Err(error),
-            Err(error) => ListPlan::stopped(items.len(), error),
-        };
-        Ok(ListPlan { pin_first, ..plan })
+        let pin_first = self.pin_first.filter(|_| first_reduction);
+        ListPlan::reducing(items, pin_first, cause, |items| self.reduction(items, cause))
     }
 
     fn reduction(&self, items: &[ListItem], cause: Option<ReduceCause>) -> Result<ListPlan, ListError> {

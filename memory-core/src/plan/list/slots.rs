@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::{
     error::ListError,
     item::{ListItem, Listed},
+    pins,
 };
+use crate::ReduceCause;
 
 /// What is to be done to a list of messages. Indices are those of the list that it was made for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,9 +45,21 @@ impl ListPlan {
         Self { messages, ..Self::default() }
     }
 
-    /// A plan that does nothing, for a reason.
-    pub(super) fn stopped(messages: usize, why: ListError) -> Self {
-        Self { stopped: Some(why), ..Self::nothing(messages) }
+    /// What `plan` decides over a list whose first messages get pinned. Without a cause, a plan that fails is one that does
+    /// nothing, for that reason.
+    pub(super) fn reducing(
+        items: &[ListItem],
+        pin_first: Option<usize>,
+        cause: Option<ReduceCause>,
+        plan: impl FnOnce(&[ListItem]) -> Result<Self, ListError>,
+    ) -> Result<Self, ListError> {
+        let pin_first = pin_first.unwrap_or(0);
+        let plan = match plan(&pins::with_first_pinned(items, pin_first)) {
+            Ok(plan) => plan,
+            Err(error) if cause.is_some() => return Err(error),
+            Err(error) => Self { stopped: Some(error), ..Self::nothing(items.len()) },
+        };
+        Ok(Self { pin_first, ..plan })
     }
 
     /// Whether messages are removed or shortened.

@@ -13,7 +13,7 @@ use super::{
     split::split_within,
     state::Extent,
 };
-use crate::ReduceCause;
+use crate::{ReduceCause, plan::compaction::share_of};
 
 /// Replaces the oldest messages of a list by a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,20 +107,14 @@ impl Summarizing {
         cause: Option<ReduceCause>,
         spent: Option<Extent>,
     ) -> Result<ListPlan, ListError> {
-        let pin_first = self.pin_first.filter(|_| first_reduction).unwrap_or(0);
-        let items = pins::with_first_pinned(items, pin_first);
-        let plan = match self.reduction(&items, spent) {
-            Ok(plan) => plan,
-            Err(error) => {
-                let shorten = if cause.is_some() { oldest_to_shorten(&items) } else { Vec::new() };
-                match (shorten.is_empty(), cause) {
-                    (false, _) => ListPlan { shorten, ..ListPlan::nothing(items.len()) },
-                    (true, Some(_)) => return Err(error),
-                    (true, None) => ListPlan::stopped(items.len(), error),
-                }
-            }
-        };
-        Ok(ListPlan { pin_first, ..plan })
+        let pin_first = self.pin_first.filter(|_| first_reduction);
+        ListPlan::reducing(items, pin_first, cause, |items| {
+            self.reduction(items, spent).or_else(|error| {
+                let shorten = if cause.is_some() { oldest_to_shorten(items) } else { Vec::new() };
+                let shortened = ListPlan { shorten, ..ListPlan::nothing(items.len()) };
+                if shortened.reduces() { Ok(shortened) } else { Err(error) }
+            })
+        })
     }
 
     fn reduction(&self, items: &[ListItem], spent: Option<Extent>) -> Result<ListPlan, ListError> {
@@ -129,7 +123,8 @@ impl Summarizing {
         if limit == 0 {
             return Err(ListError::Insufficient { messages, preserved });
         }
-        let split = share(messages, self.summary_ratio).clamp(1, limit);
+        let share = usize::try_from(share_of(messages as u64, self.summary_ratio)).unwrap_or(usize::MAX);
+        let split = share.clamp(1, limit);
         let cut = split_within(items, split, limit).ok_or(ListError::TailPreserved { preserved })?;
         let remove = pins::removable(items, cut);
         if remove.is_empty() {
@@ -140,17 +135,6 @@ impl Summarizing {
         let is_in_vain = plan.removed(items) == 0 || spent == Some(Extent::at(items, &plan.remove));
         if is_in_vain { Err(ListError::Exhausted) } else { Ok(plan) }
     }
-}
-
-/// A share of a number of messages.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of a list, rounded down"
-)]
-fn share(messages: usize, ratio: f64) -> usize {
-    (messages as f64 * ratio) as usize
 }
 
 /// How many of the last messages are never summarized. As JSON: a number, or the name of a preset.

@@ -1,5 +1,7 @@
 //! The strategy that plans the hierarchical view.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::settled;
@@ -55,6 +57,10 @@ impl Thresholds {
 impl ContextStrategy for HierarchicalView {
     fn identity(&self) -> WrittenBy {
         WrittenBy { strategy: "hierarchical".into(), version: "1".into() }
+    }
+
+    fn with_thresholds(&self, thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
+        Some(Arc::new(Self { thresholds }))
     }
 
     fn due(&self, tree: &Tree) -> Compaction {

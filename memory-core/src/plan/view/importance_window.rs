@@ -1,5 +1,7 @@
 //! The strategy that shows recent and important messages word for word.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, selected};
@@ -47,6 +49,10 @@ impl ImportanceWindowView {
 impl ContextStrategy for ImportanceWindowView {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new("importance-window", "1")
+    }
+
+    fn with_thresholds(&self, thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
+        Some(Arc::new(Self { thresholds, ..*self }))
     }
 
     fn due(&self, tree: &Tree) -> Compaction {

@@ -1,5 +1,7 @@
 //! The strategy that gives what is known of a conversation more room than its history.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, selected};
@@ -39,6 +41,10 @@ impl KnowledgeView {
 impl ContextStrategy for KnowledgeView {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new("knowledge", "1")
+    }
+
+    fn with_thresholds(&self, thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
+        Some(Arc::new(Self { thresholds, ..*self }))
     }
 
     fn due(&self, tree: &Tree) -> Compaction {

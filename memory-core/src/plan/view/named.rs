@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::{
-    EverythingView, HierarchicalView, ImportanceWindowView, InvalidRatio, KnowledgeView, QueryAwareView,
-    SlidingWindowView, SummarizingView, TieredView,
+    EverythingView, HierarchicalView, ImportanceWindowView, KnowledgeView, QueryAwareView, SlidingWindowView,
+    SummarizingView, TieredView,
 };
 use crate::{
     ContextStrategy,
-    plan::{InvalidThresholds, Thresholds},
+    plan::{InvalidThresholds, Thresholds, list::InvalidListConfig},
 };
 
 /// The names of the managers, the default first.
@@ -60,7 +60,7 @@ pub enum ManagerNameError {
         name: String,
         /// The ratio.
         #[source]
-        source: InvalidRatio,
+        source: InvalidListConfig,
     },
 }
 

@@ -1,5 +1,7 @@
 //! The strategy that shows recent messages and those that bear on the question.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, selected};
@@ -42,6 +44,10 @@ impl QueryAwareView {
 impl ContextStrategy for QueryAwareView {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new("query-aware", "1")
+    }
+
+    fn with_thresholds(&self, thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
+        Some(Arc::new(Self { thresholds, ..*self }))
     }
 
     fn due(&self, tree: &Tree) -> Compaction {

@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::selected::selected;
 use crate::{
     ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
-    plan::{Compaction, Cut, PlanError, Tree, plan_ratio},
+    plan::{
+        Compaction, Cut, PlanError, Tree,
+        list::{InvalidListConfig, Summarizing},
+        plan_ratio,
+    },
 };
 
 /// The summarizing manager of Strands Agents 1.62, over the summary tree: nothing is due after a message; a view that
@@ -17,18 +21,13 @@ use crate::{
 #[non_exhaustive]
 pub struct SummarizingView {
     /// The share of the messages that one step summarizes, 0.1..=0.8; 0.3 by default.
-    pub summary_ratio: f32,
+    pub summary_ratio: f64,
     /// How many of the last messages are never summarized; 10 by default.
     pub preserve_recent_messages: u64,
     /// Whether the manager is the semantic one, which also recalls exact messages for each message of the user.
     #[serde(skip)]
     pub is_semantic: bool,
 }
-
-/// A share that no summarizing manager takes.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("summary_ratio is {0}: it must be 0.1 to 0.8")]
-pub struct InvalidRatio(pub f32);
 
 impl Default for SummarizingView {
     fn default() -> Self {
@@ -38,24 +37,23 @@ impl Default for SummarizingView {
 
 impl SummarizingView {
     crate::setters! {
-        const summary_ratio: f32,
+        const summary_ratio: f64,
         const preserve_recent_messages: u64,
         const is_semantic: bool,
     }
 
-    /// The same with a ratio within 0.1..=0.8, as Strands clamps it.
+    /// The same with a ratio within [`Summarizing::RATIOS`], as [`Summarizing::clamped`] moves it there.
     #[must_use]
-    pub const fn clamped(mut self) -> Self {
-        self.summary_ratio = self.summary_ratio.clamp(0.1, 0.8);
-        self
+    pub fn clamped(self) -> Self {
+        self.summary_ratio(Summarizing::clamped(self.summary_ratio).summary_ratio())
     }
 
     /// Checks the ratio.
     ///
     /// # Errors
-    /// [`InvalidRatio`].
-    pub fn check(&self) -> Result<(), InvalidRatio> {
-        if (0.1..=0.8).contains(&self.summary_ratio) { Ok(()) } else { Err(InvalidRatio(self.summary_ratio)) }
+    /// When it is outside of [`Summarizing::RATIOS`].
+    pub fn check(&self) -> Result<(), InvalidListConfig> {
+        Summarizing::new(self.summary_ratio).map(drop)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The prompt of an agent that runs turn by turn: it keeps what it showed, so that a provider's cache can be read.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use memory_core::{
     ConversationId, Losses, ManagedView, ManagerError, Node, NodeId, NodeRange, Notice, View, ViewId, ViewPiece,
@@ -40,7 +40,7 @@ pub(crate) async fn turn(
     options: &PromptOptions,
 ) -> Result<Prompt, MemoryError> {
     let mut running = Running::begin(parts, conversation, options, "").await?;
-    let window = running.next().await?;
+    let (window, _) = running.next().await?;
     let prompt = running.prompt(&window, Vec::new());
     parts.windows.keep(conversation, window);
     Ok(running.finish(prompt).await)
@@ -55,14 +55,13 @@ pub(crate) async fn aside(
     options: &PromptOptions,
 ) -> Result<Prompt, MemoryError> {
     let mut running = Running::begin(parts, conversation, options, question).await?;
-    let mut window = running.next().await?;
-    let free = options.budget.saturating_sub(running.tokens(&window));
-    if free < share_of(options.budget, ASIDE) {
+    let (mut window, mut tokens) = running.next().await?;
+    if options.budget.saturating_sub(tokens) < share_of(options.budget, ASIDE) {
         // What is due is left to the agent's own turns.
         running.manages = false;
-        window = running.moved().await?;
+        (window, tokens) = running.moved().await?;
     }
-    let mut recalled = running.recall(&window, question, options.budget).await?;
+    let mut recalled = running.recall(&window, tokens, question, options.budget).await?;
     let mut prompt = running.prompt(&window, recalled.clone());
     while prompt.tokens > options.budget && recalled.pop().is_some() {
         prompt = running.prompt(&window, recalled.clone());
@@ -94,7 +93,6 @@ impl<'a> Running<'a> {
         let snapshot = Snapshot::read(parts, conversation).await?;
         let now = options.now.unwrap_or_else(|| snapshot.tree.last_time());
         let (nodes, full_tokens) = (snapshot.tree.total(), snapshot.tree.tokens());
-        let standing_lines = standing::lines(parts, conversation, &snapshot).await?;
         let assembly = Assembly {
             parts,
             conversation,
@@ -107,7 +105,8 @@ impl<'a> Running<'a> {
             snapshot,
             nodes,
             full_tokens,
-            standing_lines,
+            // Read where the window moves.
+            standing_lines: Arc::default(),
             notices: Vec::new(),
         };
         let layout = Layout::running(options.now);
@@ -129,13 +128,13 @@ impl<'a> Running<'a> {
         prompt
     }
 
-    /// What is shown now: the last window with what came since, or a new one where that does not fit.
-    async fn next(&mut self) -> Result<Window, MemoryError> {
+    /// What is shown now, and its tokens: the last window with what came since, or a new one where that does not fit.
+    async fn next(&mut self) -> Result<(Window, u32), MemoryError> {
         if let Some(kept) = self.kept().await? {
             let window = self.grown(kept).await?;
-            let window = self.asking(window).await?;
-            if self.tokens(&window) <= self.assembly.options.budget {
-                return Ok(window);
+            let (window, tokens) = self.asking(window).await?;
+            if tokens <= self.assembly.options.budget {
+                return Ok((window, tokens));
             }
             tracing::debug!(conversation = %self.assembly.conversation, "the window of a running agent moves");
         }
@@ -193,29 +192,38 @@ impl<'a> Running<'a> {
         shorten::shortened(node, longest, true, self.assembly.parts.counter.as_ref())
     }
 
-    /// A window with what is recalled for the last message of the user, if that was not done before.
-    async fn asking(&mut self, mut window: Window) -> Result<Window, MemoryError> {
-        let Some((at, node)) = last_asking(&window.shown) else { return Ok(window) };
+    /// A window with what is recalled for the last message of the user, if that was not done before; and its tokens.
+    async fn asking(&mut self, mut window: Window) -> Result<(Window, u32), MemoryError> {
+        let tokens = self.tokens(&window);
+        let Some((at, node)) = last_asking(&window.shown) else { return Ok((window, tokens)) };
         let (asking, question) = (node.id, node.message.text());
         if window.asked >= Some(asking) {
-            return Ok(window);
+            return Ok((window, tokens));
         }
         window.asked = Some(asking);
         let most = share_of(self.assembly.options.budget, self.assembly.options.turn_share);
-        let before = self.tokens(&window);
-        let room = self.assembly.options.budget.saturating_sub(before).min(most);
-        let recalled = self.recall(&window, &question, room).await?;
+        let recalled = self.recall(&window, tokens, &question, most).await?;
         self.recalled = recalled.iter().map(|part| part.nodes).collect();
+        if recalled.is_empty() {
+            return Ok((window, tokens));
+        }
         window.shown.splice(at..at, recalled);
-        Ok(window)
+        let tokens = self.tokens(&window);
+        Ok((window, tokens))
     }
 
-    /// What is worth recalling for a question beside a window, in order, within `room` tokens.
-    async fn recall(&mut self, window: &Window, question: &str, room: u32) -> Result<Vec<Part>, MemoryError> {
-        let free = self.assembly.options.budget.saturating_sub(self.tokens(window));
+    /// What is worth recalling for a question beside a window of `tokens` tokens, in order, within `most` tokens.
+    async fn recall(
+        &mut self,
+        window: &Window,
+        tokens: u32,
+        question: &str,
+        most: u32,
+    ) -> Result<Vec<Part>, MemoryError> {
+        let free = self.assembly.options.budget.saturating_sub(tokens);
         let frame = self.assembly.count(&render::recall_frame());
         let question_tokens = self.assembly.count(&render::question_lines(&self.assembly.tail, &window.shown));
-        let room = room.min(free.saturating_sub(question_tokens)).saturating_sub(frame);
+        let room = most.min(free.saturating_sub(question_tokens)).saturating_sub(frame);
         if question.trim().is_empty() || room == 0 {
             return Ok(Vec::new());
         }
@@ -235,14 +243,17 @@ impl<'a> Running<'a> {
         Ok(recalled)
     }
 
-    /// A new window: the manager's view within its share of the budget, or everything where that leaves room to grow.
-    async fn moved(&mut self) -> Result<Window, MemoryError> {
+    /// A new window: the manager's view within its share of the budget, or everything where that leaves room to grow; and
+    /// its tokens.
+    async fn moved(&mut self) -> Result<(Window, u32), MemoryError> {
         let PromptOptions { budget, window_floor, turn_share, .. } = self.assembly.options;
         let reserve = share_of(budget, turn_share).saturating_mul(2);
         let mut window = self.view(budget.saturating_sub(reserve), share_of(budget, window_floor)).await?;
         let is_whole = window.shown.iter().all(|part| part.kind == PieceKind::Message);
         if !is_whole {
             let room = budget.saturating_sub(self.tokens(&window));
+            let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
+            self.assembly.standing_lines = standing::lines(parts, conversation, snapshot).await?;
             let (lines, _) = self.assembly.standing(&visible(&window.shown), room).await?;
             let at = window.shown.iter().rposition(|part| !matches!(part.kind, PieceKind::Message));
             let at = at.map_or(0, |last| last + 1);
@@ -250,12 +261,11 @@ impl<'a> Running<'a> {
                 window.shown.splice(at..at, lines);
             }
         }
-        let window = self.asking(window).await?;
-        let needed = self.tokens(&window);
+        let (window, needed) = self.asking(window).await?;
         if needed > budget {
             return Err(PlanError::BudgetTooSmall { needed, budget }.into());
         }
-        Ok(window)
+        Ok((window, needed))
     }
 
     /// The manager's view: everything word for word within `whole` tokens, otherwise a cut of at most `floor`; where the

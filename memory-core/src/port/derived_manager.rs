@@ -1,0 +1,176 @@
+//! A conversation manager that is built on another one.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BoxFuture, CompactionReport, ConversationManager, HookRegistry, ManagedView, ManagerError, ManagerState, Progress,
+    ReduceCause, ViewRequest,
+};
+use crate::{ConversationId, Json, Message, WrittenBy};
+
+/// A manager that is built on another, which does everything that this one does not do itself. It is a
+/// [`ConversationManager`].
+///
+/// Every call goes to the [base](Self::base) by default, so a type implements only what it changes. The hooks of the base
+/// stay registered, before those of its [own](Self::register_own). A [state](ConversationManager::state) holds that of
+/// the base and what this one [keeps](Self::own_state), under the name of this one.
+pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
+    /// As [`ConversationManager::identity`]. The name differs from that of the base, whose states it does not take.
+    fn identity(&self) -> WrittenBy;
+
+    /// The manager that it is built on.
+    fn base(&self) -> &Arc<dyn ConversationManager>;
+
+    /// As [`ConversationManager::manage`].
+    ///
+    /// # Errors
+    /// As there.
+    fn manage<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
+        self.base().manage(conversation, progress)
+    }
+
+    /// As [`ConversationManager::view`].
+    ///
+    /// # Errors
+    /// As there.
+    fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>> {
+        self.base().view(request)
+    }
+
+    /// As [`ConversationManager::reduce`].
+    ///
+    /// # Errors
+    /// As there.
+    fn reduce<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        tokens: u32,
+        cause: Option<ReduceCause>,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
+        self.base().reduce(conversation, tokens, cause)
+    }
+
+    /// What it keeps of a conversation beside the state of the base; nothing by default.
+    fn own_state(&self, _conversation: &ConversationId) -> Option<Json> {
+        None
+    }
+
+    /// Takes what [`own_state`](Self::own_state) gave. The state of the base is restored before.
+    ///
+    /// # Errors
+    /// [`ManagerError::InvalidState`] for what it cannot read; then it changes nothing.
+    fn restore_own(&self, _conversation: &ConversationId, _own: &Json) -> Result<(), ManagerError> {
+        Ok(())
+    }
+
+    /// Registers hooks of its own, after those of the base; none by default.
+    fn register_own(self: Arc<Self>, _hooks: &mut HookRegistry) {}
+}
+
+/// What the state of a derived manager holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Held {
+    base: ManagerState,
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    own: serde_json::Value,
+}
+
+impl<M: DerivedManager> ConversationManager for M {
+    fn identity(&self) -> WrittenBy {
+        DerivedManager::identity(self)
+    }
+
+    fn manage<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        progress: &'a dyn Progress,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
+        DerivedManager::manage(self, conversation, progress)
+    }
+
+    fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>> {
+        DerivedManager::view(self, request)
+    }
+
+    fn reduce<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        tokens: u32,
+        cause: Option<ReduceCause>,
+    ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
+        DerivedManager::reduce(self, conversation, tokens, cause)
+    }
+
+    fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>> {
+        Box::pin(async move {
+            let base = self.base().state(conversation).await?;
+            let own = self.own_state(conversation).map_or(serde_json::Value::Null, |own| own.to_value());
+            let state = ManagerState::new(DerivedManager::identity(self), base.removed_message_count);
+            if own.is_null() && base.data.is_null() {
+                return Ok(state);
+            }
+            let held = serde_json::to_value(Held { base, own });
+            let held = held.map_err(|error| ManagerError::InvalidState { why: error.to_string() })?;
+            Ok(state.data(held))
+        })
+    }
+
+    fn restore<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        state: &'a ManagerState,
+    ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>> {
+        Box::pin(async move {
+            state.check(&DerivedManager::identity(self))?;
+            let held = if state.data.is_null() {
+                // The base keeps nothing beside the log.
+                let base = ManagerState::new(self.base().identity(), state.removed_message_count);
+                Held { base, own: serde_json::Value::Null }
+            } else {
+                serde_json::from_value(state.data.clone())
+                    .map_err(|error| ManagerError::InvalidState { why: error.to_string() })?
+            };
+            let before = self.base().restore(conversation, &held.base).await?;
+            if !held.own.is_null() {
+                self.restore_own(conversation, &Json::from_value(&held.own))?;
+            }
+            Ok(before)
+        })
+    }
+
+    fn register(self: Arc<Self>, hooks: &mut HookRegistry) {
+        Arc::clone(self.base()).register(hooks);
+        self.register_own(hooks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{EverythingManager, manager_conformance};
+
+    #[derive(Debug)]
+    struct Same(Arc<dyn ConversationManager>);
+
+    impl DerivedManager for Same {
+        fn identity(&self) -> WrittenBy {
+            WrittenBy::new("same", "1")
+        }
+
+        fn base(&self) -> &Arc<dyn ConversationManager> {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn a_manager_that_changes_nothing_of_its_base_conforms() {
+        pollster::block_on(manager_conformance(|store| Arc::new(Same(Arc::new(EverythingManager::new(store))))));
+    }
+}

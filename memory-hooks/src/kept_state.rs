@@ -1,0 +1,101 @@
+//! The state of a conversation's manager, kept beside the conversation for the next process.
+//!
+//! It is a document as those of sessions of Strands are: a message of a conversation of its own, appended whole each time
+//! it changes. The last one counts.
+
+use std::collections::BTreeMap;
+
+use memory_core::{
+    ConversationId, Event, Json, ManagerError, ManagerState, Mark, Message, NodeDraft, NodeId, Role, StoreError,
+};
+
+use crate::{Conversation, MemoryError};
+
+/// The member of a message's metadata that says what document it is.
+const DOCUMENT: &str = "document";
+/// This document.
+const MANAGER_STATE: &str = "manager_state";
+
+impl Conversation {
+    /// Keeps what the manager knows of the conversation beside the log, if that has changed since it was last kept, for
+    /// [`initialize`](Self::initialize) to restore. [`Invocation::end`](crate::Invocation::end) calls it. A manager whose
+    /// state follows from the log, as that of every manager by name, has nothing to keep. Returns whether it was written.
+    ///
+    /// # Errors
+    /// [`ManagerError::OtherManager`] where the state of another manager is kept; otherwise when the store fails.
+    pub async fn keep_manager_state(&self) -> Result<bool, MemoryError> {
+        let state = self.manager_state().await?;
+        let kept = self.kept_manager_state().await?;
+        if let Some(kept) = &kept {
+            kept.check(&self.parts.manager.identity())?;
+        }
+        if kept.as_ref() == Some(&state) || kept.is_none() && state.data.is_null() {
+            return Ok(false);
+        }
+        self.write_state(&state.to_json()).await?;
+        Ok(true)
+    }
+
+    /// The state of a manager that is kept of the conversation.
+    ///
+    /// # Errors
+    /// [`ManagerError::InvalidState`] for one that cannot be read; otherwise when the store fails.
+    pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, MemoryError> {
+        // Nothing was kept of a conversation whose name is too long for it.
+        let Ok(document) = self.document() else { return Ok(None) };
+        let nodes = match self.parts.store.conversation(&document).await {
+            Err(error) if error.is_not_found() => return Ok(None),
+            state => state?.nodes,
+        };
+        let Some(last) = NodeId::new(nodes) else { return Ok(None) };
+        let node = self.parts.store.node(&document, last).await?;
+        let text = Json::new(node.message.text().as_str());
+        let invalid = |why: String| MemoryError::Manager(ManagerError::InvalidState { why });
+        let json = text.map_err(|error| invalid(format!("message {last} of `{document}`: {error}")))?;
+        if json.to_value().is_null() { Ok(None) } else { Ok(Some(ManagerState::from_json(&json)?)) }
+    }
+
+    /// Forgets the kept state, so that another manager may keep its own. The log still has it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn forget_manager_state(&self) -> Result<(), MemoryError> {
+        if self.kept_manager_state().await?.is_none() {
+            return Ok(());
+        }
+        self.write_state(&Json::from_value(&Default::default())).await
+    }
+
+    /// Gives the manager the kept state, if there is one.
+    pub(crate) async fn restore_kept_state(&self) -> Result<Vec<Message>, MemoryError> {
+        match self.kept_manager_state().await? {
+            Some(state) => Ok(self.parts.manager.restore(&self.id, &state).await?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn write_state(&self, state: &Json) -> Result<(), MemoryError> {
+        let document = self.document()?;
+        let metadata = BTreeMap::from([(DOCUMENT.to_owned(), Json::string(MANAGER_STATE))]);
+        let text = state.as_str();
+        let message = Message::text_of(Role::System, text).metadata(metadata).keep_out_of_summaries(true);
+        let draft = NodeDraft::new(message, self.parts.clock.now(), self.parts.counter.count(text));
+        let written = self.parts.store.append(&document, vec![draft]).await?;
+        if written.first().is_some_and(|first| first.node == NodeId::FIRST) {
+            // It is no conversation to go on with.
+            let tags = self.parts.store.conversation(&document).await?.tags_with(Mark::Archived, true);
+            self.parts.store.record(&document, vec![Event::Tags(tags)]).await?;
+        }
+        Ok(())
+    }
+
+    /// The conversation that holds the state.
+    fn document(&self) -> Result<ConversationId, MemoryError> {
+        let name = format!("manager-state:{}", self.id);
+        let backend = |source: memory_core::InvalidConversationId| StoreError::Backend {
+            backend: "the state of a manager",
+            source: source.into(),
+        };
+        ConversationId::new(&name).map_err(|error| backend(error).into())
+    }
+}
