@@ -7,7 +7,7 @@ use memory_core::{
 };
 
 use super::failing::{Patience, in_a_line};
-use crate::{MemoryError, kept_out::Redactor, ports::Ports};
+use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
 
 /// The text in place of a message that is excluded from summaries.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
@@ -194,14 +194,21 @@ impl Writer<'_> {
             let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
-        self.ask(Level::Summary, vec![self.message(node, metadata)], Vec::new(), max_tokens, &[leaf]).await
+        let source = self.message(node, metadata);
+        let mut draft = self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await?;
+        let text = render::without_name(draft.text.clone(), node.message.voice());
+        if text != draft.text {
+            draft.tokens = self.ports.counter.count(&text);
+            draft.text = text;
+        }
+        Ok(draft)
     }
 
     /// A message as a source.
     pub(super) fn message(&self, node: &Node, metadata: SummaryMetadata) -> SummarySource {
-        SummarySource::new(NodeRange::single(node.id), self.clean_text(node))
+        SummarySource::new(NodeRange::single(node.id), render::escape_names(&self.clean_text(node)))
             .role(node.message.role)
-            .speaker(node.message.speaker_or_role().to_owned())
+            .speaker(node.message.voice().to_owned())
             .metadata(metadata)
     }
 
@@ -282,7 +289,7 @@ impl Writer<'_> {
         let identity = summarizer.identity();
         let mut written = summarizer.summarize(job).await?;
         let breach = |breach: String| MemoryError::Contract { strategy: identity.clone(), breach };
-        // Asked once more after the call, it may be that of whoever is to write next.
+        // Asked once more after the call, it may be that of the one who is to write next.
         let written_by = match written.written_by.take() {
             Some(written_by) => written_by,
             None if summarizer.identity() == identity => identity.clone(),
