@@ -1,6 +1,6 @@
 //! Rewrites existing summaries: their places stay, their words are superseded.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::atomic::AtomicUsize};
 
 use memory_core::{
     ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summary, SummaryDraft, SummaryId,
@@ -132,6 +132,8 @@ impl Rewriting<'_> {
             redactor: &snapshot.redactor,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
+            awaited: AtomicUsize::new(0),
+            most_awaited: usize::MAX,
         };
         let mut written = Vec::new();
         let outcome = writer.write(&plan(&snapshot.tree, batch), &mut written).await;

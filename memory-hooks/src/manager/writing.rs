@@ -1,5 +1,10 @@
 //! Writes planned summaries without recording them.
 
+use std::{
+    future::poll_fn,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
 use memory_core::{
     ConversationId, Event, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob, Summarizer,
     Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy, WrittenSummary,
@@ -55,29 +60,49 @@ pub(super) struct Writer<'a> {
     /// Failures of the summarizer and the scorer in this compaction.
     pub(super) summarizer: &'a Patience,
     pub(super) scorer: &'a Patience,
+    /// Answers that were not there at once.
+    pub(super) awaited: AtomicUsize,
+    /// After this many of them nothing more is written: what costs time or money is to be recorded soon.
+    pub(super) most_awaited: usize,
 }
 
 impl Writer<'_> {
     /// Appends the events of a plan to `events`: summaries, and the importance scores found on the way. After an error
-    /// they contain what was written before it.
+    /// they contain what was written before it, and so they do once most answers were waited for.
     pub(super) async fn write(&self, plan: &Compaction, events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for chunk in plan.summarize.chunks(CHUNK) {
+            if self.is_enough() {
+                return Ok(());
+            }
             self.write_leaves(chunk, events).await?;
         }
         for merge in &plan.merge {
+            if self.is_enough() {
+                return Ok(());
+            }
             events.push(Event::Summary(self.write_merge(merge).await?));
         }
         Ok(())
     }
 
+    fn is_enough(&self) -> bool {
+        self.awaited.load(Ordering::Relaxed) >= self.most_awaited
+    }
+
     async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
+            if self.is_enough() {
+                return Ok(());
+            }
             let (mut nodes, leaves, losses) = self.read(run).await?;
             self.score(&mut nodes, events).await;
             let lost = losses.runs().iter().flat_map(|run| run.iter());
             let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
             let mut outcome = Ok(());
             for (node, leaf) in nodes.iter().zip(leaves) {
+                if self.is_enough() {
+                    break;
+                }
                 match self.write_leaf(node, leaf).await {
                     Ok(draft) => drafts.push(draft),
                     Err(error) => {
@@ -287,7 +312,15 @@ impl Writer<'_> {
         span: NodeRange,
     ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
         let identity = summarizer.identity();
-        let mut written = summarizer.summarize(job).await?;
+        let mut asked = summarizer.summarize(job);
+        let mut is_awaited = false;
+        let answer = poll_fn(|context| {
+            let polled = asked.as_mut().poll(context);
+            is_awaited |= polled.is_pending();
+            polled
+        });
+        let mut written = answer.await?;
+        self.awaited.fetch_add(usize::from(is_awaited), Ordering::Relaxed);
         let breach = |breach: String| MemoryError::Contract { strategy: identity.clone(), breach };
         // Asked once more after the call, it may be that of the one who is to write next.
         let written_by = match written.written_by.take() {
