@@ -310,7 +310,7 @@ pub(crate) fn summary_part(
 /// Who said the one message of `span`, as far as its outline tells; `None` for several messages.
 pub(crate) fn said_as(snapshot: &Snapshot, span: NodeRange) -> Option<Role> {
     let outline = snapshot.tree.node(span.first()).filter(|_| span.count() == 1)?;
-    Some(if SourceClass::of_outline(&outline) == SourceClass::Tool { Role::Tool } else { outline.role })
+    Some(if SourceClass::of_outline(outline) == SourceClass::Tool { Role::Tool } else { outline.role })
 }
 
 /// The present where the caller gave none: when the last of the shown conversations was spoken in last.

@@ -268,8 +268,10 @@ impl Summarizer for Slow {
                 if std::mem::replace(&mut is_ready, true) { Poll::Ready(()) } else { Poll::Pending }
             })
             .await;
-            let state = self.store.conversation(&id()).await.unwrap();
-            self.recorded.lock().unwrap().push(state.summaries);
+            let state = self.store.conversation(&id()).await;
+            if let (Ok(state), Ok(mut recorded)) = (state, self.recorded.lock()) {
+                recorded.push(state.summaries);
+            }
             FirstWords.summarize(job).await
         })
     }
