@@ -57,7 +57,8 @@ pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
 /// Reads the same from text, where JSON from outside (metadata, tool inputs, unknown blocks) is kept byte for byte: no
 /// number is rounded.
 ///
-/// An `image_url` block of OpenAI's Chat Completions API becomes an image. A member of the message that it does not know is
+/// In the shape of OpenAI's Chat Completions API, an `image_url` block becomes an image, `tool_calls` of an assistant become
+/// calls after the content, and a message with a `tool_call_id` becomes the result of that call. A member of the message that it does not know is
 /// ignored if it is `null`, as `refusal` is there.
 ///
 /// The members named `beside` are the caller's: they are given back as they came, in their order.
@@ -144,6 +145,33 @@ mod tests {
 
     fn imported(json: &str) -> Result<Message, InvalidMessage> {
         message_with_members(serde_json::from_str(json).unwrap(), &[]).map(|(message, _)| message)
+    }
+
+    #[test]
+    fn calls_in_the_shape_of_openai_are_calls_and_their_answers_results() {
+        let call = |arguments: &str| {
+            let call = json!({"id": "c1", "type": "function", "function": {"name": "sum", "arguments": arguments}});
+            imported(&json!({"role": "assistant", "content": null, "tool_calls": [call]}).to_string()).unwrap()
+        };
+        let input = |message: &Message| match message.content.as_slice() {
+            [ContentBlock::ToolUse { id, name, input }] if id == "c1" && name == "sum" => input.as_str().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(input(&call(r#"{"of": [1, 0.10000000000000000001]}"#)), r#"{"of": [1, 0.10000000000000000001]}"#);
+        assert_eq!([call(""), call("{\"of")].each_ref().map(input), ["{}", r#""{\"of""#]);
+        let said = imported(r#"{"role":"assistant","content":"Wait.","tool_calls":[]}"#).unwrap();
+        assert_eq!(said.content, [ContentBlock::Text("Wait.".to_owned())]);
+
+        let answer = imported(r#"{"role":"tool","tool_call_id":"c1","content":"3"}"#).unwrap();
+        let content = vec![ContentBlock::Text("3".to_owned())];
+        let result = ContentBlock::ToolResult { tool_use_id: "c1".to_owned(), content, is_error: false };
+        assert_eq!((answer.role, answer.content), (Role::Tool, vec![result]));
+
+        let fault = |json: &str| imported(json).unwrap_err().at;
+        assert_eq!(fault(r#"{"role":"user","content":"x","tool_calls":[{}]}"#), "tool_calls");
+        assert_eq!(fault(r#"{"role":"assistant","tool_calls":[{"id":"c1"}]}"#), "tool_calls[0].function");
+        assert_eq!(fault(r#"{"role":"user","content":"x","tool_call_id":"c1"}"#), "tool_call_id");
+        assert_eq!(fault(r#"{"role":"assistant","tool_calls":null}"#), "content");
     }
 
     #[test]

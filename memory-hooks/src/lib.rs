@@ -21,7 +21,7 @@
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
 //!    [`stats`](Conversation::stats) and [`spending`](Conversation::spending) report figures.
 //! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title. What it is for, by rules
-//!    and without a model, is in [`state`](Conversation::state), and where it stood, for whoever goes on with it, in
+//!    and without a model, is in [`state`](Conversation::state), and where it stood, for a reader who goes on with it, in
 //!    [`reminder`](Conversation::reminder). [`details`](Conversation::details) and [`over_time`](Conversation::over_time)
 //!    show messages with their parts, and figures by periods.
 //! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a

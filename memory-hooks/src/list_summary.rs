@@ -33,7 +33,7 @@ pub async fn summarize_list(
         let text = if is_kept_out(message) { KEPT_OUT.to_owned() } else { redactor.redact(&message.text()) };
         SummarySource::new(NodeRange::single(NodeId::from_index(index)), text)
             .role(message.role)
-            .speaker(message.speaker_or_role())
+            .speaker(message.voice())
     };
     let sources: Vec<_> = chosen.iter().filter_map(|index| Some((*index, list.get(*index)?))).map(source).collect();
     let tokens = sources.iter().map(|source| counter.count(&source.text)).fold(0, u32::saturating_add);

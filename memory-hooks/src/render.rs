@@ -1,5 +1,6 @@
 //! Rendering of views, recalled words and questions for a model.
 
+mod marks;
 #[cfg(test)]
 mod testing;
 mod v1;
@@ -7,9 +8,13 @@ mod v2;
 
 use std::{ops::Range, sync::Arc};
 
-use memory_core::{ConversationId, Level, Node, NodeRange, Summary, SummaryId, Timestamp};
+use memory_core::{ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp};
 
-pub(crate) use self::v1::{bare_line, dated_line, gap_line};
+use self::v2::Form;
+pub(crate) use self::{
+    marks::{escape_names, without_name},
+    v1::{bare_line, dated_line, gap_line},
+};
 use crate::{
     Piece, PieceKind, SourceClass,
     kept_out::{Redactor, Secrets},
@@ -35,39 +40,70 @@ pub(crate) enum Layout {
     Running,
     /// Like `Running`, but the present is the time that the caller gave.
     RunningAsked,
+    /// Like `Four`, but results of tools are said by the tool, and a summary of one message names its speaker, and its
+    /// number where several share a line.
+    Eight,
+    /// Like `FourAsked`, with the same difference.
+    EightAsked,
+    /// Like `Running`, with the same difference.
+    RunningEight,
+    /// Like `RunningAsked`, with the same difference.
+    RunningEightAsked,
 }
 
 impl Layout {
     /// The newest layout.
-    pub(crate) const NEWEST: Self = Self::RunningAsked;
-    const ALL: [Self; 7] =
-        [Self::One, Self::Two, Self::TwoAsked, Self::Four, Self::FourAsked, Self::Running, Self::RunningAsked];
+    pub(crate) const NEWEST: Self = Self::RunningEightAsked;
+    const ALL: [Self; 11] = [
+        Self::One,
+        Self::Two,
+        Self::TwoAsked,
+        Self::Four,
+        Self::FourAsked,
+        Self::Running,
+        Self::RunningAsked,
+        Self::Eight,
+        Self::EightAsked,
+        Self::RunningEight,
+        Self::RunningEightAsked,
+    ];
 
     /// The layout of new prompts, with or without a time from the caller.
     pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::FourAsked } else { Self::Four }
+        if asked_at.is_some() { Self::EightAsked } else { Self::Eight }
     }
 
     /// The layout of the prompts of a running agent.
     pub(crate) const fn running(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::RunningAsked } else { Self::Running }
+        if asked_at.is_some() { Self::RunningEightAsked } else { Self::RunningEight }
     }
 
     /// Whether what was recalled may stand between messages.
     pub(crate) const fn is_running(self) -> bool {
-        matches!(self, Self::Running | Self::RunningAsked)
+        matches!(self, Self::Running | Self::RunningAsked | Self::RunningEight | Self::RunningEightAsked)
     }
 
     /// Whether the present is the time that the caller gave.
     pub(crate) const fn asks_when(self) -> bool {
-        matches!(self, Self::TwoAsked | Self::FourAsked | Self::RunningAsked)
+        match self {
+            Self::TwoAsked | Self::FourAsked | Self::RunningAsked | Self::EightAsked | Self::RunningEightAsked => true,
+            Self::One | Self::Two | Self::Four | Self::Running | Self::Eight | Self::RunningEight => false,
+        }
     }
 
     /// Which words of excluded messages are removed from summaries.
     pub(crate) const fn secrets(self) -> Secrets {
         match self {
             Self::One | Self::Two | Self::TwoAsked => Secrets::Long,
-            Self::Four | Self::FourAsked | Self::Running | Self::RunningAsked => Secrets::All,
+            _ => Secrets::All,
+        }
+    }
+
+    /// Who is named, and where.
+    const fn form(self) -> Form {
+        match self {
+            Self::Eight | Self::EightAsked | Self::RunningEight | Self::RunningEightAsked => Form::Eight,
+            _ => Form::Two,
         }
     }
 
@@ -81,6 +117,10 @@ impl Layout {
             Self::FourAsked => 5,
             Self::Running => 6,
             Self::RunningAsked => 7,
+            Self::Eight => 8,
+            Self::EightAsked => 9,
+            Self::RunningEight => 10,
+            Self::RunningEightAsked => 11,
         }
     }
 
@@ -93,8 +133,8 @@ impl Layout {
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         match self {
             Self::One => v1::write(parts, tail, count),
-            Self::Two | Self::TwoAsked | Self::Four | Self::FourAsked => v2::write(parts, tail, count),
-            Self::Running | Self::RunningAsked => v2::write_running(parts, tail, count),
+            _ if self.is_running() => v2::write_running(self.form(), parts, tail, count),
+            _ => v2::write(self.form(), parts, tail, count),
         }
     }
 }
@@ -144,8 +184,9 @@ pub(crate) struct Part {
 pub(crate) enum Body {
     /// A message, word for word except for shortened parts.
     Message(Box<Node>),
-    /// A summary without excluded content, and the times of its first and last message.
-    Summary { summary: Box<Summary>, from: Timestamp, to: Timestamp },
+    /// A summary without excluded content, the times of its first and last message, and who said its message if it is
+    /// of one alone.
+    Summary { summary: Box<Summary>, from: Timestamp, to: Timestamp, said_as: Option<Role> },
     /// A byte range of a message's text, without excluded content.
     Excerpt { node: Box<Node>, bytes: Range<usize>, text: String },
     /// Nothing, since it cannot be read.
@@ -206,12 +247,7 @@ impl Part {
 
     fn speaker(&self) -> Option<String> {
         match &self.body {
-            // The label of the text, which a layout fixes, is that of the role.
-            Body::Message(node) | Body::Excerpt { node, .. } => {
-                let message = &node.message;
-                let is_tool = message.speaker.is_none() && message.said_as() != message.role;
-                Some(if is_tool { message.said_as().as_str().to_owned() } else { v2::label(message) })
-            }
+            Body::Message(node) | Body::Excerpt { node, .. } => Some(label(&node.message)),
             Body::Summary { .. } | Body::Lost | Body::Omitted => None,
         }
     }
@@ -266,8 +302,15 @@ pub(crate) fn summary_part(
     let [from, to] = [known().min(), known().max()].map(Option::unwrap_or_default);
     let source = outlines().map(SourceClass::of_outline).min();
     let kind = PieceKind::Summary(summary.body.level);
-    let body = Body::Summary { summary: Box::new(summary), from, to };
+    let said_as = said_as(snapshot, span);
+    let body = Body::Summary { summary: Box::new(summary), from, to, said_as };
     Part { kind, elsewhere: None, nodes: span, source, reason, body }
+}
+
+/// Who said the one message of `span`, as far as its outline tells; `None` for several messages.
+pub(crate) fn said_as(snapshot: &Snapshot, span: NodeRange) -> Option<Role> {
+    let outline = snapshot.tree.node(span.first()).filter(|_| span.count() == 1)?;
+    Some(if SourceClass::of_outline(outline) == SourceClass::Tool { Role::Tool } else { outline.role })
 }
 
 /// The present where the caller gave none: when the last of the shown conversations was spoken in last.
@@ -296,12 +339,12 @@ pub(crate) struct Written {
 
 /// The lines of the history alone, in the newest layout.
 pub(crate) fn history_lines(parts: &[Part]) -> Vec<String> {
-    v2::history(parts)
+    v2::history(Layout::NEWEST.form(), parts)
 }
 
 /// The standing lines alone.
 pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
-    v2::standing(parts)
+    v2::standing(Layout::NEWEST.form(), parts)
 }
 
 /// The lines around recalled words, to count their cost.
@@ -321,12 +364,12 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// Who speaks, as it is shown.
 pub(crate) fn label(message: &memory_core::Message) -> String {
-    v2::label(message)
+    v2::label(Layout::NEWEST.form(), message)
 }
 
 /// The question with the lines that precede it where `parts` are shown, to count their cost.
 pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
-    v2::question(tail, parts)
+    v2::question(Layout::NEWEST.form(), tail, parts)
 }
 
 /// Ends the last line.

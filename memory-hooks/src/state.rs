@@ -120,7 +120,7 @@ impl Statement {
         Self {
             node: node.id,
             at: node.at,
-            speaker: node.message.speaker_or_role().to_owned(),
+            speaker: node.message.voice().to_owned(),
             text: part.split_whitespace().collect::<Vec<_>>().join(" "),
         }
     }

@@ -202,9 +202,9 @@ mod tests {
         let twice = r#"{"role":"user","content":"x","session":"a","metadata":{"session":"b"}}"#;
         check(twice, "session: there is one in the metadata, too");
         check(
-            r#"{"role":"assistant","content":null,"tool_calls":[]}"#,
-            "tool_calls: a message has no such member, only role, content, speaker, key, keep_out_of_summaries, \
-             metadata, id, at, timestamp, session, name;",
+            r#"{"role":"assistant","content":null,"function_call":{}}"#,
+            "function_call: a message has no such member, only role, content, speaker, key, keep_out_of_summaries, \
+             metadata, tool_calls, tool_call_id, id, at, timestamp, session, name;",
         );
         assert_eq!(parse_text("\n \n").unwrap_err(), "x.jsonl holds no message: nothing was imported");
     }

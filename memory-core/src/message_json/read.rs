@@ -1,5 +1,7 @@
 //! Reading a message from JSON, leniently or exactly.
 
+mod calls;
+
 use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -35,8 +37,12 @@ pub(super) fn message(json: Raw<'_>, beside: &[&str]) -> Result<(Message, OtherM
         members.into_iter().partition(|(name, _)| beside.contains(&name.as_ref()));
     let members = members.into_iter().filter(|(name, value)| !says_nothing(name, value)).collect();
     let members = Object { members, exact: json.exact };
-    if let Some(unknown) = members.beyond(&MEMBERS) {
-        let known: Vec<_> = MEMBERS.iter().chain(beside).copied().collect();
+    let mut known: Vec<_> = MEMBERS.to_vec();
+    if json.foreign {
+        known.extend(calls::MEMBERS);
+    }
+    if let Some(unknown) = members.beyond(&known) {
+        known.extend(beside);
         let why = format!("a message has no such member, only {}", known.join(", "));
         return Err(invalid(unknown, why));
     }
@@ -123,8 +129,10 @@ impl<'a> Object<'a> {
         };
         let content = match self.get("content") {
             Some(content) => blocks(content, "content", 0)?,
+            None if self.given("tool_calls").is_some() => Vec::new(),
             None => return Err(invalid("content", "missing")),
         };
+        let content = self.with_calls(role, content)?;
         let key = match self.text("key")? {
             Some(key) => Some(MessageKey::new(&key).map_err(|e| invalid("key", e.to_string()))?),
             None => None,

@@ -1,6 +1,6 @@
 //! Performs the compactions that `memory_core::plan` plans.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicUsize};
 
 use memory_core::{
     CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, ShrinkScope, StoreError,
@@ -16,6 +16,9 @@ use crate::{Compacted, CompactionStarted, MemoryError, ports::Ports, snapshot_ca
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
+/// Most answers in one step that had to be waited for, as those of a model: what was written is recorded after them, so
+/// that a process that is killed loses no more.
+const AWAITED: usize = 16;
 
 /// What a compaction did.
 pub(crate) struct Outcome {
@@ -201,8 +204,8 @@ impl<'a> Compacting<'a> {
         self.ahead.unrecorded.iter().cloned().chain(pending).collect()
     }
 
-    /// Writes one plan, and records it with those before it once they lower the token count. If a plan fails, the part
-    /// written before is handled the same way.
+    /// Writes one plan, or the part of it for which a slow strategy is waited long enough, and records it with those
+    /// before it once they lower the token count. If a plan fails, the part written before is handled the same way.
     async fn perform(&mut self, plan: &Compaction) -> Result<(), MemoryError> {
         let writer = Writer {
             ports: self.ports,
@@ -213,6 +216,8 @@ impl<'a> Compacting<'a> {
             author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
+            awaited: AtomicUsize::new(0),
+            most_awaited: AWAITED,
         };
         let mut events = Vec::new();
         let written = writer.write(plan, &mut events).await;

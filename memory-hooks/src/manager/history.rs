@@ -357,7 +357,7 @@ impl History<'_> {
 fn piece(part: Part) -> Option<ViewPiece> {
     let body = match part.body {
         Body::Message(node) => ViewBody::Message(node),
-        Body::Summary { summary, from, to } => ViewBody::Summary { summary, from, to, source: part.source },
+        Body::Summary { summary, from, to, .. } => ViewBody::Summary { summary, from, to, source: part.source },
         Body::Lost => ViewBody::Lost(part.nodes),
         Body::Omitted => ViewBody::Omitted(part.nodes),
         // No history has parts of messages.

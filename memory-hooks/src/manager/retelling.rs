@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, SummarySource};
 
 use super::writing::{Writer, is_of_a_lost_message};
-use crate::MemoryError;
+use crate::{MemoryError, render};
 
 /// A message of more bytes is not read again; its SUMMARY is used. So the sources of a META stay bounded, and one long
 /// text does not outweigh a group of short ones.
@@ -52,7 +52,12 @@ impl Writer<'_> {
     /// A summary as a source.
     fn told(&self, child: &Summary) -> SummarySource {
         let metadata = child.body.metadata.clone().topics(self.redactor.clean_topics(&child.body.metadata.topics));
-        SummarySource::new(child.body.span, self.redactor.redact(&child.body.text)).metadata(metadata)
+        let mut text = self.redactor.redact(&child.body.text);
+        // Above SUMMARY the signs between speakers are a strategy's own.
+        if child.body.level == Level::Summary {
+            text = render::escape_names(&text);
+        }
+        SummarySource::new(child.body.span, text).metadata(metadata)
     }
 
     /// The messages under SUMMARYs that can be read and are short enough.

@@ -1,6 +1,9 @@
 //! Rewrites existing summaries: their places stay, their words are superseded.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicUsize},
+};
 
 use memory_core::{
     ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summarizer, Summary, SummaryDraft,
@@ -134,6 +137,8 @@ impl Rewriting<'_> {
             author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
+            awaited: AtomicUsize::new(0),
+            most_awaited: usize::MAX,
         };
         let mut written = Vec::new();
         let outcome = writer.write(&plan(&snapshot.tree, batch), &mut written).await;

@@ -1,5 +1,10 @@
 //! Writes planned summaries without recording them.
 
+use std::{
+    future::poll_fn,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
 use memory_core::{
     ConversationId, Event, Excluded, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob,
     Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy,
@@ -8,7 +13,7 @@ use memory_core::{
 };
 
 use super::failing::{Patience, in_a_line};
-use crate::{MemoryError, kept_out::Redactor, ports::Ports};
+use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
 
 /// The text in place of a message that is excluded from summaries.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
@@ -58,29 +63,49 @@ pub(super) struct Writer<'a> {
     /// Failures of the summarizer and the scorer in this compaction.
     pub(super) summarizer: &'a Patience,
     pub(super) scorer: &'a Patience,
+    /// Answers that were not there at once.
+    pub(super) awaited: AtomicUsize,
+    /// After this many of them nothing more is written: what costs time or money is to be recorded soon.
+    pub(super) most_awaited: usize,
 }
 
 impl Writer<'_> {
     /// Appends the events of a plan to `events`: summaries, and the importance scores found on the way. After an error
-    /// they contain what was written before it.
+    /// they contain what was written before it, and so they do once most answers were waited for.
     pub(super) async fn write(&self, plan: &Compaction, events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for chunk in plan.summarize.chunks(CHUNK) {
+            if self.is_enough() {
+                return Ok(());
+            }
             self.write_leaves(chunk, events).await?;
         }
         for merge in &plan.merge {
+            if self.is_enough() {
+                return Ok(());
+            }
             events.push(Event::Summary(self.write_merge(merge).await?));
         }
         Ok(())
     }
 
+    fn is_enough(&self) -> bool {
+        self.awaited.load(Ordering::Relaxed) >= self.most_awaited
+    }
+
     async fn write_leaves(&self, ids: &[NodeId], events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for run in NodeRange::merge(ids.iter().copied().map(NodeRange::single).collect()) {
+            if self.is_enough() {
+                return Ok(());
+            }
             let (mut nodes, leaves, losses) = self.read(run).await?;
             self.score(&mut nodes, events).await;
             let lost = losses.runs().iter().flat_map(|run| run.iter());
             let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
             let mut outcome = Ok(());
             for (node, leaf) in nodes.iter().zip(leaves) {
+                if self.is_enough() {
+                    break;
+                }
                 match self.write_leaf(node, leaf).await {
                     Ok(draft) => drafts.push(draft),
                     Err(error) => {
@@ -197,14 +222,21 @@ impl Writer<'_> {
             let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
-        self.ask(Level::Summary, vec![self.message(node, metadata)], Vec::new(), max_tokens, &[leaf]).await
+        let source = self.message(node, metadata);
+        let mut draft = self.ask(Level::Summary, vec![source], Vec::new(), max_tokens, &[leaf]).await?;
+        let text = render::without_name(draft.text.clone(), node.message.voice());
+        if text != draft.text {
+            draft.tokens = self.ports.counter.count(&text);
+            draft.text = text;
+        }
+        Ok(draft)
     }
 
     /// A message as a source.
     pub(super) fn message(&self, node: &Node, metadata: SummaryMetadata) -> SummarySource {
-        SummarySource::new(NodeRange::single(node.id), self.clean_text(node))
+        SummarySource::new(NodeRange::single(node.id), render::escape_names(&self.clean_text(node)))
             .role(node.message.role)
-            .speaker(node.message.speaker_or_role().to_owned())
+            .speaker(node.message.voice().to_owned())
             .metadata(metadata)
     }
 
@@ -283,9 +315,17 @@ impl Writer<'_> {
         span: NodeRange,
     ) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
         let identity = summarizer.identity();
-        let mut written = summarizer.summarize(job).await?;
+        let mut asked = summarizer.summarize(job);
+        let mut is_awaited = false;
+        let answer = poll_fn(|context| {
+            let polled = asked.as_mut().poll(context);
+            is_awaited |= polled.is_pending();
+            polled
+        });
+        let mut written = answer.await?;
+        self.awaited.fetch_add(usize::from(is_awaited), Ordering::Relaxed);
         let breach = |breach: String| MemoryError::Contract { strategy: identity.clone(), breach };
-        // Asked once more after the call, it may be that of whoever is to write next.
+        // Asked once more after the call, it may be that of the one who is to write next.
         let written_by = match written.written_by.take() {
             Some(written_by) => written_by,
             None if summarizer.identity() == identity => identity.clone(),

@@ -140,7 +140,9 @@ fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
         ViewBody::Summary { mut summary, from, to, source } => {
             summary.body.text = snapshot.redactor.redact(&summary.body.text);
             let (kind, nodes) = (PieceKind::Summary(summary.body.level), summary.body.span);
-            Part { kind, elsewhere: None, nodes, source, reason, body: Body::Summary { summary, from, to } }
+            let said_as = render::said_as(snapshot, nodes);
+            let body = Body::Summary { summary, from, to, said_as };
+            Part { kind, elsewhere: None, nodes, source, reason, body }
         }
         ViewBody::Lost(nodes) => Part::lost(nodes, &reason),
         ViewBody::Omitted(nodes) => Part::omitted(nodes, &reason),

@@ -1,4 +1,4 @@
-//! Layout 2: dates where the day or the session changes, speakers on every message, numbers shared by runs.
+//! Layouts from 2 on: dates where the day or the session changes, speakers on every message, numbers shared by runs.
 
 mod elsewhere;
 
@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::{
     Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail, Written, end_line,
-    is_line_break,
+    is_line_break, marks,
 };
 use crate::{Piece, PieceKind};
 
@@ -33,14 +33,24 @@ const IMPORTANT: f32 = 0.8;
 /// Most speakers that are listed with their roles.
 const SPEAKERS: usize = 12;
 
+/// How layouts from 2 on differ in who is named, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A message of the user's role is said by the user. Summaries that share a line stand as they are.
+    Two,
+    /// A message that holds nothing but results of tools is said by the tool. A summary of one message begins with its
+    /// speaker, and with its number where several share a line; no text of it can pass for either.
+    Eight,
+}
+
 /// Renders a prompt.
-pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+pub(super) fn write(form: Form, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     // What is of other conversations stands last and changes nothing of what is written before.
     let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
     let offset = offset(parts);
-    let mut writer = Writer::new(offset, count);
+    let mut writer = Writer::new(form, offset, count);
     writer.lines.push(lead(history));
     writer.write(history);
     if !standing.is_empty() {
@@ -62,7 +72,7 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
         writer.lines.push(format!("{FENCE_CLOSE}\n"));
     }
     end_line(&mut writer.lines);
-    let question = question(tail, parts);
+    let question = question(form, tail, parts);
     writer.lines.push(question.clone());
     writer.pieces.push(Piece::question(question, count));
     Written { pieces: writer.pieces, lines: writer.lines }
@@ -70,8 +80,8 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
 
 /// Renders a prompt of a running agent, whose parts stand in the order of time: what was recalled for a message stands
 /// before it.
-pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-    let mut writer = Writer::new(offset(parts), count);
+pub(super) fn write_running(form: Form, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+    let mut writer = Writer::new(form, offset(parts), count);
     writer.lines.push(lead(parts));
     for run in parts.chunk_by(|a, b| a.kind.is_history() == b.kind.is_history()) {
         if run.first().is_some_and(|part| part.kind.is_history()) {
@@ -82,7 +92,7 @@ pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str
     }
     if !tail.question.is_empty() {
         end_line(&mut writer.lines);
-        let question = question(tail, parts);
+        let question = question(form, tail, parts);
         writer.lines.push(question.clone());
         writer.pieces.push(Piece::question(question, count));
     }
@@ -90,16 +100,16 @@ pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str
 }
 
 /// The lines of a history alone.
-pub(super) fn history(parts: &[Part]) -> Vec<String> {
-    let mut writer = Writer::new(offset(parts), &|_| 0);
+pub(super) fn history(form: Form, parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(form, offset(parts), &|_| 0);
     writer.lines.push(lead(parts));
     writer.write(parts);
     writer.lines
 }
 
 /// The standing lines alone, with the lines around them.
-pub(super) fn standing(parts: &[Part]) -> Vec<String> {
-    let mut writer = Writer::new(offset(parts), &|_| 0);
+pub(super) fn standing(form: Form, parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(form, offset(parts), &|_| 0);
     writer.lines.push(format!("\n{STANDING_LEAD}\n"));
     writer.write(parts);
     writer.lines
@@ -111,9 +121,9 @@ fn lead(history: &[Part]) -> String {
 }
 
 /// The question, preceded by the roles of the speakers in `parts` and the present time.
-pub(super) fn question(tail: &Tail<'_>, parts: &[Part]) -> String {
+pub(super) fn question(form: Form, tail: &Tail<'_>, parts: &[Part]) -> String {
     let mut out = String::new();
-    if let Some(speakers) = speakers(parts) {
+    if let Some(speakers) = speakers(form, parts) {
         let _ = writeln!(out, "[Speakers: {speakers}]");
     }
     if let Some(now) = tail.now.civil(offset(parts)) {
@@ -124,12 +134,12 @@ pub(super) fn question(tail: &Tail<'_>, parts: &[Part]) -> String {
 }
 
 /// `Anna (user), Ben (assistant)`, where names do not show the role.
-fn speakers(parts: &[Part]) -> Option<String> {
+fn speakers(form: Form, parts: &[Part]) -> Option<String> {
     let mut cast: Vec<(String, Role)> = Vec::new();
     for part in parts {
         let Body::Message(node) = &part.body else { continue };
-        let (Some(_), role) = (&node.message.speaker, node.message.role) else { continue };
-        let entry = (label(&node.message), role);
+        let (Some(_), role) = (&node.message.speaker, role(form, &node.message)) else { continue };
+        let entry = (label(form, &node.message), role);
         if !cast.contains(&entry) && entry.0 != role.as_str() {
             cast.push(entry);
         }
@@ -156,6 +166,7 @@ pub(super) fn own_offset(message: &Message) -> Option<i32> {
 }
 
 struct Writer<'a> {
+    form: Form,
     offset: i32,
     count: &'a dyn Fn(&str) -> u32,
     pieces: Vec<Piece>,
@@ -178,9 +189,9 @@ struct Dated {
 }
 
 impl<'a> Writer<'a> {
-    fn new(offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
+    fn new(form: Form, offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
         let (pieces, lines, mark, above) = Default::default();
-        Self { offset, count, pieces, lines, last: None, dated: None, mark, above }
+        Self { form, offset, count, pieces, lines, last: None, dated: None, mark, above }
     }
 
     /// Forgets the current heading.
@@ -242,7 +253,7 @@ impl<'a> Writer<'a> {
         let day = self.heading(node.at, own_offset(&node.message), session);
         let mut text = std::mem::take(&mut self.above) + &day;
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
-        let name = label(&node.message);
+        let name = label(self.form, &node.message);
         if !follows || node.id.get().is_multiple_of(NUMBERED) {
             let _ = write!(text, "[Message {}{}, {name}]: ", self.mark, node.id);
         } else {
@@ -279,7 +290,7 @@ impl<'a> Writer<'a> {
         let opens = if before.ends_with(stands) { "…" } else { "" };
         let is_cut = !text.ends_with(['.', '!', '?']) && behind.starts_with(stands);
         let closes = if is_cut { "…" } else { "" };
-        let name = label(&node.message);
+        let name = label(self.form, &node.message);
         self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
     }
 
@@ -301,7 +312,7 @@ impl<'a> Writer<'a> {
         next.level() == Some(Level::Summary) && before.nodes.is_followed_by(next.nodes) && is_same_day && are_short
     }
 
-    /// `Messages 3-4: … | … (62 lines)`.
+    /// `Messages 3-4: … | … (62 lines)`; in the later form `Messages 3-4: 3 Anna: … | 4 Ben: … (62 lines)`.
     fn summaries(&mut self, first: &Part, more: &[Part]) {
         let all = || std::iter::once(first).chain(more);
         let mut text = match &first.body {
@@ -318,11 +329,19 @@ impl<'a> Writer<'a> {
         let mut line = String::new();
         let count = more.len();
         for (index, part) in all().enumerate() {
-            if let Body::Summary { summary, .. } = &part.body {
+            if let Body::Summary { summary, said_as, .. } = &part.body {
                 if summary.body.metadata.importance >= IMPORTANT {
                     text.push_str("[IMPORTANT] ");
                 }
-                text.push_str(&escape(&summary.body.text));
+                match self.form {
+                    Form::Two => text.push_str(&escape(&summary.body.text)),
+                    Form::Eight => {
+                        if count > 0 {
+                            let _ = write!(text, "{} ", part.nodes.first());
+                        }
+                        text.push_str(&told(&summary.body.text, *said_as));
+                    }
+                }
             }
             text.push_str(&if index < count { " | ".to_owned() } else { format!(" ({})\n", counted(lines)) });
             line.push_str(&text);
@@ -342,9 +361,24 @@ impl<'a> Writer<'a> {
             [None, None] => String::new(),
         };
         let lines = counted(summary.body.metadata.line_count);
-        let text = format!("{} ({days}{lines}): {}\n", capitalized(part.nodes), escape(&summary.body.text));
+        let told = match self.form {
+            Form::Two => escape(&summary.body.text),
+            Form::Eight => marks::escape_importance(&escape(&summary.body.text)),
+        };
+        let text = format!("{} ({days}{lines}): {told}\n", capitalized(part.nodes));
         self.begin();
         self.line(part, text);
+    }
+}
+
+/// The text of the summary of one message, on one line, beginning with a speaker: the name that it begins with, or else
+/// who said the message.
+fn told(text: &str, said_as: Option<Role>) -> String {
+    let text = text.split(is_line_break).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let text = escape(&marks::escape_importance(&marks::escape_names(&text)));
+    match said_as {
+        Some(role) if !marks::begins_with_name(&text) => format!("{}: {text}", role_label(role)),
+        _ => text,
     }
 }
 
@@ -359,11 +393,9 @@ fn capitalized(nodes: NodeRange) -> String {
 
 /// A name on one line that cannot close its bracket. The system role belongs to the application alone: earlier
 /// instructions are shown as data, and a name that equals another role is marked as a name.
-pub(super) fn label(message: &Message) -> String {
-    let role = match message.role {
-        Role::System => "earlier instructions",
-        role => role.as_str(),
-    };
+pub(super) fn label(form: Form, message: &Message) -> String {
+    let said_as = role(form, message);
+    let role = role_label(said_as);
     let Some(speaker) = &message.speaker else { return role.to_owned() };
     let name = plain(speaker);
     let name = name.trim();
@@ -371,8 +403,23 @@ pub(super) fn label(message: &Message) -> String {
     let is_role = roles.iter().any(|other| name.eq_ignore_ascii_case(other));
     match name {
         "" => role.to_owned(),
-        name if is_role && name != message.role.as_str() => format!("{role} named {name}"),
+        name if is_role && name != said_as.as_str() => format!("{role} named {name}"),
         name => name.to_owned(),
+    }
+}
+
+/// Who says a message, where no name is known.
+fn role(form: Form, message: &Message) -> Role {
+    match form {
+        Form::Two => message.role,
+        Form::Eight => message.said_as(),
+    }
+}
+
+fn role_label(role: Role) -> &'static str {
+    match role {
+        Role::System => "earlier instructions",
+        role => role.as_str(),
     }
 }
 

@@ -221,7 +221,7 @@ fn what_another_process_compacted_meanwhile_is_not_paid_for_again() {
 }
 
 #[test]
-fn a_view_is_made_to_fit_whoever_has_the_lease() {
+fn a_view_is_made_to_fit_whichever_process_has_the_lease() {
     let world = World::new();
     world.store.lease_away(true);
     world.say(chat(60));

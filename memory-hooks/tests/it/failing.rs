@@ -1,13 +1,18 @@
 //! Strategies that fail or break their contract: who answers, what is recorded, and what is said of it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
 };
 
 use memory_core::{
-    BoxFuture, ImportanceScorer, NodeId, Notice, ScoreError, ScoreJob, Store, SummarizeError, Summarizer, SummaryJob,
-    WrittenBy, WrittenSummary,
+    BoxFuture, FirstWords, ImportanceScorer, Level, NodeId, Notice, ScoreError, ScoreJob, Source, Store,
+    SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary, testing::MemoryStore,
 };
 use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
 use pollster::block_on;
@@ -241,4 +246,65 @@ fn a_text_names_who_wrote_it_whatever_happened_in_between() {
             assert_eq!(there.body.text, there.body.written_by.strategy);
         }
     }
+}
+
+/// A summarizer whose answers have to be waited for. It remembers how many summaries were recorded at each call.
+#[derive(Debug)]
+struct Slow {
+    store: Arc<MemoryStore>,
+    recorded: Mutex<Vec<u64>>,
+}
+
+impl Summarizer for Slow {
+    fn identity(&self) -> WrittenBy {
+        WrittenBy::new("slow", "1")
+    }
+
+    fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {
+        Box::pin(async move {
+            let mut is_ready = false;
+            poll_fn(|context| {
+                context.waker().wake_by_ref();
+                if std::mem::replace(&mut is_ready, true) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            let state = self.store.conversation(&id()).await;
+            if let (Ok(state), Ok(mut recorded)) = (state, self.recorded.lock()) {
+                recorded.push(state.summaries);
+            }
+            FirstWords.summarize(job).await
+        })
+    }
+}
+
+#[test]
+fn what_a_slow_summarizer_writes_is_recorded_as_it_is_written() {
+    let asked: Mutex<Option<Arc<Slow>>> = Mutex::default();
+    let world = World::with(|builder, store| {
+        let slow = Arc::new(Slow { store, recorded: Mutex::default() });
+        *asked.lock().unwrap() = Some(Arc::clone(&slow));
+        builder.summarizer(slow)
+    });
+    world.say((1..=300).map(|number| line(number, 60)));
+    compact(&world).unwrap();
+    let slow = asked.lock().unwrap().take().unwrap();
+    let recorded = slow.recorded.lock().unwrap();
+    assert!(recorded.len() > 200, "{}", recorded.len());
+    // All calls but the last 16 are on disk.
+    let lost = (0..).zip(recorded.iter()).map(|(calls, recorded)| calls - recorded);
+    assert!(lost.clone().all(|lost| lost < 16), "{:?}", lost.max());
+    // As a summarizer that answers at once leaves it. What is merged may differ, as it does turn by turn.
+    let quick = World::with(|builder, _| builder.summarizer(Arc::new(FirstWords)));
+    quick.say((1..=300).map(|number| line(number, 60)));
+    compact(&quick).unwrap();
+    let of_messages = |world: &World| {
+        let all = world.summaries().into_iter().filter(|summary| summary.body.level == Level::Summary);
+        all.map(|summary| (summary.body.span, summary.body.text)).collect::<BTreeMap<_, _>>()
+    };
+    let (slowly, quickly) = (of_messages(&world), of_messages(&quick));
+    assert!(slowly.iter().all(|(span, text)| quickly.get(span) == Some(text)));
+    // A rest that is not due yet stays for the next compaction.
+    assert!(slowly.len() + 16 > quickly.len(), "{} of {}", slowly.len(), quickly.len());
+    let metas = |world: &World| world.summaries().iter().filter(|summary| summary.body.level == Level::Meta).count();
+    assert_eq!(metas(&world), metas(&quick));
 }

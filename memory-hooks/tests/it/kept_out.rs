@@ -99,7 +99,7 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     let prompt = block_on(world.talk.prompt("unrelated", &PromptOptions::new(4_500))).unwrap();
     let first = &prompt.pieces[0];
     assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
-    assert!(first.text.contains("\nMessage 1: [kept out] is the reference"), "{}", first.text);
+    assert!(first.text.contains("\nMessage 1: user: [kept out] is the reference"), "{}", first.text);
 }
 
 /// What a strategy knows from elsewhere than its job: from a call for another conversation, for one.

@@ -62,7 +62,7 @@ proptest! {
 #[test]
 fn an_oversized_tool_result_is_shortened_first_and_the_log_keeps_it_whole() {
     let world = World::new();
-    world.say(chat(4));
+    world.say((1..=4).map(|number| line(number, 40)));
     let rows = format!("first row {}last row", "row ".repeat(3_000));
     world.say([calls(&["a"]), results(&["a"], &rows), Message::assistant("There are 3,002.")]);
     let whole = prompt(&world, 8_000);

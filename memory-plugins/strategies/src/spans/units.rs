@@ -2,8 +2,15 @@
 //!
 //! A unit never separates a negation from its scope, or a condition from its main clause.
 
+mod ends;
+mod weight;
+
 use std::ops::Range;
 
+use self::{
+    ends::{End, cut_of, end_of},
+    weight::{FIGURE, GREETED, weight},
+};
 use super::lexis::{Class, class};
 use crate::{
     cues::{Cues, cues},
@@ -11,7 +18,7 @@ use crate::{
     segments::{Kind, Segment},
     sentences::closes,
     terms::is_common,
-    words::{Form, KeyMap, Word, words},
+    words::{Form, KeyMap, words},
 };
 
 /// A piece of a segment that may be quoted.
@@ -72,18 +79,6 @@ struct WordPlace {
     /// Whether it is informative by itself.
     content: bool,
     term: Option<(usize, f32)>,
-}
-
-/// A boundary after a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
-    Nothing,
-    Phrase,
-    /// A colon.
-    Colon,
-    Clause,
-    /// An omission.
-    Gap,
 }
 
 /// Maximum words in the scope of a negation or condition: text without stops would otherwise be one unit.
@@ -478,87 +473,4 @@ fn bare(said: &[WordPlace], from: usize, opens: bool) -> usize {
         start = place.cut;
     }
     start
-}
-
-/// The boundary between two words.
-fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind: Kind) -> End {
-    if gap == " " {
-        return open_end(class, next, word);
-    }
-    let free = gap.ends_with([' ', '(', '"', '“', '‘', '\'', '[', '$', '€', '£', '#']) || gap.contains(' ');
-    let unspaced = gap.contains(['、', '，', '；', '：', '。', '！', '？']);
-    if !free && !unspaced {
-        return End::Nothing;
-    }
-    if gap.contains(['…', '|']) {
-        return End::Gap;
-    }
-    if gap.contains(": ") {
-        return End::Colon;
-    }
-    let clause =
-        unspaced || gap.contains([';', '—', '–', '(', ')', '!', '?']) || gap.contains(" - ") || gap.contains(" . ");
-    if clause {
-        return End::Clause;
-    }
-    if gap.contains(',') {
-        // The cells of a row are not informative by themselves.
-        let joins = next.is(Class::CONNECTIVE) || next.is(Class::SUBJECT);
-        return if joins && kind == Kind::Sentence { End::Clause } else { End::Phrase };
-    }
-    open_end(class, next, word)
-}
-
-/// The boundary between two words with only a blank between them.
-fn open_end(class: Class, next: Class, _word: &Word<'_>) -> End {
-    if next.is(Class::OPENER) {
-        End::Clause
-    } else if next.is(Class::PHRASE.or(Class::TO)) && !class.is(Class::PHRASE) {
-        End::Phrase
-    } else {
-        End::Nothing
-    }
-}
-
-/// The byte offset in the gap at which the next unit begins.
-fn cut_of(gap: &str) -> usize {
-    gap.rfind(char::is_whitespace)
-        .map_or(gap.len(), |at| at + gap.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8))
-}
-
-/// The value of a greeted person's name.
-const GREETED: f32 = 3.5;
-
-/// The value of a figure.
-const FIGURE: f32 = 2.5;
-
-/// The value of a word by itself; 0 if it is not informative.
-fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) -> f32 {
-    const DATE: f32 = 4.0;
-    const NAME: f32 = 5.0;
-    // "New" of "New York"
-    const NAME_OF_COMMON: f32 = 1.0;
-    let is_month = class.is(Class::MONTH_BY_CAPITAL) && word.form == Form::Capital && (dated || !opens);
-    if is_month || class.is(Class::DATE) {
-        return DATE;
-    }
-    let named = word.form == Form::Capital && !opens && word.text.len() > 2;
-    if named && is_common(word) && !class.is(Class::LEADS_ON.or(Class::SUBJECT).or(Class::FILLER).or(Class::CONNECTIVE))
-    {
-        return NAME_OF_COMMON;
-    }
-    if is_common(word) || word.text.len() < 3 && word.form == Form::Plain {
-        return 0.0;
-    }
-    let plain = 0.3 + 0.08 * f32::from(u8::try_from(word.text.len().min(10)).unwrap_or(10));
-    match word.form {
-        // Generated identifiers; and addresses and paths, which have either form.
-        _ if word.text.len() > 30 => 0.2,
-        Form::Figure | Form::Identifier if word.text.contains(['\\', '@']) || word.text.matches('/').count() > 1 => 0.2,
-        Form::Figure => FIGURE,
-        Form::Capital if !opens => NAME,
-        Form::Plain | Form::Capital => plain,
-        Form::Identifier => 1.5,
-        Form::Unspaced => 0.4,
-    }
 }

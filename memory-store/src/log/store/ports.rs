@@ -1,0 +1,273 @@
+//! The ports of the core over the log.
+
+use std::{
+    sync::{Arc, PoisonError},
+    thread,
+};
+
+use futures_channel::oneshot;
+use memory_core::{
+    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
+    NodeOutline, NodeProof, NodeRange, OwnerId, ReadNodes, Recorded, Revision, Source, Store, StoreError, Summary,
+    SummaryId, SummaryOutline, Verification, View, ViewId,
+};
+
+use super::{
+    super::{read::reader::Reader, upkeep::verify::verify, write::request::Request},
+    LogStore, prepare, read_summaries,
+};
+
+impl Source for LogStore {
+    fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
+        Box::pin(async move { self.read(conversation, |there| Ok(there.nodes.outlines())) })
+    }
+
+    fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let summaries = self.known_summaries(conversation)?;
+            Ok(summaries.to_vec())
+        })
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.overview(state.conversation(conversation)?))
+        })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async move {
+            let state = self.shared.current()?;
+            Ok(state.conversations().map(|conversation| state.overview(conversation)).collect())
+        })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(ReadNodes::of(self, conversation, range))
+    }
+}
+
+impl Store for LogStore {
+    fn append_for<'a>(
+        &'a self,
+        owner: Option<&'a OwnerId>,
+        conversation: &'a ConversationId,
+        batch: Vec<NodeDraft>,
+    ) -> BoxFuture<'a, Result<Vec<Appended>, StoreError>> {
+        Box::pin(async move {
+            if batch.is_empty() {
+                return Ok(Vec::new());
+            }
+            let batch = prepare(conversation, batch, &self.shared.buffers)?;
+            let bytes = batch.bytes();
+            let (owner, conversation) = (owner.cloned(), conversation.clone());
+            self.write(bytes, |reply| Request::Append { owner, conversation, batch, reply }).await
+        })
+    }
+
+    fn record<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+        Box::pin(async move {
+            let bytes = events.iter().map(event_bytes).sum();
+            let conversation = conversation.clone();
+            self.write(bytes, |reply| Request::Record { conversation, events, reply }).await
+        })
+    }
+
+    fn fork<'a>(
+        &'a self,
+        parent: &'a ConversationId,
+        node: NodeId,
+        child: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            let (from, to) = (parent.clone(), child.clone());
+            self.write(0, |reply| Request::Fork { parent: from, node, child: to, reply }).await?;
+            self.conversation(child).await
+        })
+    }
+
+    fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>> {
+        Box::pin(async move {
+            let (segments, wanted) = {
+                let state = self.shared.current()?;
+                let there = state.conversation(conversation)?;
+                let wanted = there.nodes.wanted(node).ok_or_else(|| there.unknown_node(node))?;
+                (Arc::clone(&state.segments), wanted)
+            };
+            Reader::new(&segments).node(&wanted)
+        })
+    }
+
+    fn nodes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>> {
+        Box::pin(async move { self.read_nodes(conversation, range) })
+    }
+
+    fn summaries_of<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        ids: &'a [SummaryId],
+    ) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
+        Box::pin(async move {
+            let (segments, locations) = {
+                let state = self.shared.current()?;
+                let there = state.conversation(conversation)?;
+                let mut ids = ids.to_vec();
+                ids.sort_unstable();
+                ids.dedup();
+                let locations: Vec<_> = ids.iter().filter_map(|id| there.summaries.location(*id)).collect();
+                (Arc::clone(&state.segments), locations)
+            };
+            let mut summaries = Vec::with_capacity(locations.len());
+            read_summaries(conversation, &segments, locations, |summary| summaries.push(summary))?;
+            Ok(summaries)
+        })
+    }
+
+    fn views<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: ViewId,
+        last: ViewId,
+    ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
+        Box::pin(async move {
+            let (segments, locations) = {
+                let state = self.shared.current()?;
+                (Arc::clone(&state.segments), state.conversation(conversation)?.views.locations(first, last))
+            };
+            let mut views = Vec::with_capacity(locations.len());
+            let mut reader = Reader::new(&segments);
+            for location in locations {
+                match reader.view(location) {
+                    Ok(view) => views.push(view),
+                    // Nothing depends on it: only the record that it was shown is gone.
+                    Err(error) if error.is_damage() => tracing::error!(%error, %conversation, "a view is lost"),
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(views)
+        })
+    }
+
+    fn changes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        since: Revision,
+    ) -> BoxFuture<'a, Result<Changes, StoreError>> {
+        Box::pin(async move {
+            let (segments, (mut changes, locations)) = {
+                let state = self.shared.current()?;
+                (Arc::clone(&state.segments), state.conversation(conversation)?.changes(state.epoch, since))
+            };
+            let summaries = &mut changes.summaries;
+            read_summaries(conversation, &segments, locations, |summary| {
+                summaries.push(SummaryOutline::of(summary.id, &summary.body));
+            })?;
+            Ok(changes)
+        })
+    }
+
+    fn find_key<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        key: &'a MessageKey,
+    ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>> {
+        Box::pin(async move {
+            let (segments, candidates) = {
+                let state = self.shared.current()?;
+                let hash = state.key_hash(key.as_str());
+                let candidates = state.key_candidates(state.conversation(conversation)?, hash);
+                (Arc::clone(&state.segments), candidates)
+            };
+            let found = Reader::new(&segments).with_key(key, &candidates)?;
+            Ok(found.map(|(node, _)| node))
+        })
+    }
+
+    fn proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>> {
+        Box::pin(async move {
+            let (segments, wanted) = self.wanted(conversation, range)?;
+            let mut reader = Reader::of_run(&segments, &wanted);
+            wanted.iter().map(|wanted| reader.proof(wanted.location)).collect()
+        })
+    }
+
+    fn nodes_with_proofs<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<Vec<(Node, NodeProof)>, StoreError>> {
+        Box::pin(async move {
+            let (segments, wanted) = self.wanted(conversation, range)?;
+            Reader::of_run(&segments, &wanted).nodes_with_proofs(&wanted)
+        })
+    }
+
+    fn verify<'a>(
+        &'a self,
+        conversation: Option<&'a ConversationId>,
+    ) -> BoxFuture<'a, Result<Verification, StoreError>> {
+        Box::pin(async move {
+            // Reads every byte: too long for the thread that polls.
+            let (reply, answer) = oneshot::channel();
+            let (shared, only) = (Arc::clone(&self.shared), conversation.cloned());
+            let thread = thread::Builder::new().name("memory-verify".into());
+            let spawned = thread.spawn(move || reply.send(verify(&shared, only.as_ref())));
+            spawned.map_err(|source| StoreError::Io { action: "verify", place: self.path().into(), source })?;
+            let panicked = || StoreError::Backend { backend: "verification", source: "its thread panicked".into() };
+            answer.await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+
+    fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            if !self.may_write() {
+                return Ok(Lease::unshared());
+            }
+            let mut held = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+            let lease = match held.upgrade() {
+                Some(lease) => lease,
+                None => Arc::new(self.take_lease()?),
+            };
+            *held = Arc::downgrade(&lease);
+            Ok(Lease::holding(lease))
+        })
+    }
+}
+
+/// About how many bytes the event takes in the log.
+fn event_bytes(event: &Event) -> usize {
+    const FIXED: usize = 64;
+    FIXED
+        + match event {
+            Event::Summary(draft) => draft.text.len() + draft.children.len() * 3,
+            Event::Title(title) => title.len(),
+            Event::View(draft) => {
+                let elsewhere = draft.elsewhere.iter();
+                let elsewhere =
+                    elsewhere.map(|other| 64 + other.title.as_ref().map_or(0, String::len) + other.runs.len() * 16);
+                draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16 + elsewhere.sum::<usize>()
+            }
+            Event::Tags(tags) => tags.iter().map(String::len).sum(),
+            _ => 0,
+        }
+}
