@@ -52,10 +52,12 @@ mod compaction_queue;
 mod conversation;
 mod counts;
 mod details;
+mod documents;
 mod error;
 mod events;
 mod invocation;
 mod kept_out;
+mod levels;
 mod list_summary;
 mod listing;
 mod manager;
@@ -87,6 +89,7 @@ pub use candidate::Candidate;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use details::{DetailedNodes, NodeDetails};
+pub use documents::{Document, DocumentChange, Documents, DocumentsNow};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -94,6 +97,7 @@ pub use events::{
     SessionRestored,
 };
 pub use invocation::Invocation;
+pub use levels::{LevelEntry, LevelPage, LevelsRequest};
 pub use list_summary::summarize_list;
 pub use listing::{ListOptions, ListedConversation, Listing};
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
@@ -103,6 +107,7 @@ pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use reminder::Reminder;
+pub use render::{fenced, quoted};
 pub use spending::{PromptTokens, Spending};
 pub use state::{DerivedState, Link, Statement, Topic};
 pub use stats::ConversationStats;

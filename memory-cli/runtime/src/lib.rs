@@ -65,6 +65,7 @@ mod builder;
 mod config;
 mod conversation;
 mod derived;
+mod documents;
 mod embedding;
 mod error;
 mod heap;
@@ -82,6 +83,7 @@ pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
 pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
+pub use documents::Documents;
 pub use error::Error;
 pub use heap::limit_heap_arenas;
 pub use invocation::Invocation;
@@ -95,21 +97,24 @@ pub use memory_core::{
     ReduceCause, Relation, RelationKind, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob,
     ScoreScale, SearchStep, Signal, Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob,
     SummaryMetadata, SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody,
-    ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    ViewId, ViewPiece, ViewRequest, WrittenBy, WrittenSummary, grouped, is_hidden, lines, message_from_json,
+    message_to_json, one_line,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
         manager_named,
     },
+    visible_json,
 };
 pub use memory_hooks::{
     Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
     BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ConversationStats,
-    DerivedState, DetailedNodes, FellBack, Hook, HookError, HookEvent, HookFailed, HookProvider, HookRegistry, Link,
-    ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece,
-    PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction,
-    Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass, Spending, Statement, SystemClock, Title,
-    Topic, ViewError,
+    DerivedState, DetailedNodes, Document, DocumentChange, DocumentsNow, FellBack, Hook, HookError, HookEvent,
+    HookFailed, HookProvider, HookRegistry, LevelEntry, LevelPage, LevelsRequest, Link, ListOptions,
+    ListedConversation, Listing, MemoryError, MessageAdded, NodeDetails, OverTime, PeriodStats, Piece, PieceKind,
+    Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder,
+    Resummarize, ResummarizeReport, SessionRestored, SourceClass, Spending, Statement, SystemClock, Title, Topic,
+    ViewError, fenced, quoted,
 };
 pub use memory_search::{Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt};
 pub use memory_store::{Method, TokenBits};
