@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod conformance;
 mod demo;
 mod document;
 mod eval;
@@ -47,6 +48,8 @@ enum Command {
     Nightly,
     /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
     Strands,
+    /// Run the official suite of the Model Context Protocol, the Inspector and the Python client against `memory mcp`.
+    Conformance,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,
     /// Measure against the peers and compare the figures with their bars.
@@ -78,6 +81,7 @@ fn run(command: Command) -> Result<()> {
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),
         Command::Strands => strands::run(&workspace),
+        Command::Conformance => conformance::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Eval(args) => eval::run(&workspace, &args),
