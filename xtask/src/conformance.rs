@@ -7,7 +7,8 @@ mod suite;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 
 use self::environment::Environment;
 use self::served::Served;
@@ -17,6 +18,8 @@ use crate::workspace::Workspace;
 
 /// The revisions of the protocol that are served.
 const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
+/// Calls of the load.
+const CALLS: &str = "500";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut steps = Steps::start();
@@ -100,6 +103,21 @@ impl Memory {
     }
 }
 
+/// What the Inspector says of a load.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Loaded {
+    requests: u32,
+    errors: u32,
+    tool_errors: u32,
+    latency_ms: Latency,
+}
+
+#[derive(Deserialize)]
+struct Latency {
+    p50: f64,
+}
+
 /// The Inspector's command line: schemas that every client can use, and a load of calls.
 fn inspector(workspace: &Workspace, environment: &Environment, memory: &Memory) -> Result<String> {
     let store = memory.store.to_string_lossy().into_owned();
@@ -114,8 +132,14 @@ fn inspector(workspace: &Workspace, environment: &Environment, memory: &Memory) 
     let call =
         ["--method", "tools/call", "--tool-name", "expand_node", "--tool-arg", "conversation_id=trip", "node_id=7"];
     let answered = inspect("full").args(call).capture()?;
-    anyhow::ensure!(answered.contains("platform 9"), "the Inspector was answered {answered}");
-    Ok("inspector strict on both profiles".to_owned())
+    ensure!(answered.contains("platform 9"), "the Inspector was answered {answered}");
+    let load = ["--method", "tools/call", "--tool-name", "search_memory", "--tool-arg", "query=Which platform?"];
+    let load = inspect("full").args(load).args(["--load", "--load-requests", CALLS, "--load-concurrency", "10"]);
+    let said = load.capture()?;
+    let loaded: Loaded = serde_json::from_str(&said).context("reading what the Inspector says of the load")?;
+    let is_clean = loaded.errors == 0 && loaded.tool_errors == 0 && loaded.requests.to_string() == CALLS;
+    ensure!(is_clean, "the Inspector says of the load: {said}");
+    Ok(format!("inspector strict on both profiles, {CALLS} calls at p50 {} ms", loaded.latency_ms.p50))
 }
 
 /// The Python client: both transports, each revision.

@@ -26,7 +26,15 @@ fn described(error: &dyn std::error::Error) -> String {
 
 /// The conversation that a model names: by its id, the beginning of one, its title, or `last`.
 pub(crate) async fn conversation(memory: &Memory, name: &str) -> Result<Conversation, Failure> {
-    memory.resume(name.trim()).await.map_err(|error| match error.is_not_found() {
+    let name = name.trim();
+    // A whole id, as it is most often, needs no look at all conversations.
+    if name != "last"
+        && let Ok(conversation) = memory.conversation(name)
+        && conversation.overview().await.is_ok()
+    {
+        return Ok(conversation);
+    }
+    memory.resume(name).await.map_err(|error| match error.is_not_found() {
         true => Failure(format!("Conversation {} not found: list_conversations shows those there are", named(name))),
         false => error.into(),
     })

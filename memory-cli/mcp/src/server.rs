@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use memory::{ConversationId, Documents, InvalidConversationId, Memory, NodeId};
+use memory::{Documents, InvalidConversationId, Memory, NodeId};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -30,19 +30,6 @@ pub struct Server {
     memory: Memory,
     options: Options,
     notes: Documents,
-}
-
-/// The messages of the notes that hold the text of a document, of those that hold an earlier one or none.
-pub(crate) struct CurrentNotes {
-    conversation: ConversationId,
-    nodes: BTreeSet<NodeId>,
-}
-
-impl CurrentNotes {
-    /// Whether a message is worth being found: earlier notes are not.
-    pub(crate) fn admits(&self, conversation: &ConversationId, node: NodeId) -> bool {
-        *conversation != self.conversation || self.nodes.contains(&node)
-    }
 }
 
 impl Server {
@@ -81,9 +68,9 @@ impl Server {
         &self.notes
     }
 
-    pub(crate) async fn current_notes(&self) -> Result<CurrentNotes, Failure> {
-        let nodes = self.notes.look(|now| now.all().map(|(_, document)| document.node).collect()).await?;
-        Ok(CurrentNotes { conversation: self.notes.conversation().clone(), nodes })
+    /// The messages of the notes that hold the text of a document, of those that hold an earlier one or none.
+    pub(crate) async fn current_notes(&self) -> Result<BTreeSet<NodeId>, Failure> {
+        Ok(self.notes.look(|now| now.all().map(|(_, document)| document.node).collect()).await?)
     }
 
     /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.

@@ -17,6 +17,8 @@
 //!    the part of a message to show for a question.
 //! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for, by
 //!    rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
+//! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under names,
+//!    such as notes of a model, in the log. [`fenced`] and [`quoted`] set what is quoted apart as data.
 //!
 //! # Threads
 //!

@@ -7,7 +7,7 @@ use rmcp::{
         GetPromptResponse, GetPromptResult, InputRequests, InputRequiredResult, InputResponses, PromptMessage, Role,
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::Context;
 
@@ -92,10 +92,8 @@ pub(crate) fn answer(request: &CallToolRequestParams, context: &Context) -> Resu
             if state.is_some() && all == [true; 3] {
                 Ok(done("All were given.".to_owned()))
             } else {
-                let greeting = sampling("Generate a greeting", 50);
-                let mut inputs = name();
-                inputs["greeting"] = greeting;
-                inputs["client_roots"] = roots();
+                let inputs = json!({"user_name": elicitation("What is your name?", "name", "string"),
+                                    "greeting": sampling("Generate a greeting", 50), "client_roots": roots()});
                 Err(required(inputs, Some("all"))?)
             }
         }
@@ -112,17 +110,14 @@ pub(crate) fn answer(request: &CallToolRequestParams, context: &Context) -> Resu
         },
         "test_input_required_result_capabilities" => {
             let capabilities = context.client_capabilities().unwrap_or_default();
-            let mut inputs = json!({});
-            if capabilities.sampling.is_some() {
-                inputs["greeting"] = sampling("Generate a greeting", 50);
-            }
-            if capabilities.elicitation.is_some() {
-                inputs["user_name"] = elicitation("What is your name?", "name", "string");
-            }
-            if responses.is_some() || inputs == json!({}) {
+            let greeting = capabilities.sampling.map(|_| ("greeting", sampling("Generate a greeting", 50)));
+            let name = capabilities.elicitation.map(|_| ("user_name", elicitation("Your name?", "name", "string")));
+            let inputs: Map<String, Value> =
+                greeting.into_iter().chain(name).map(|(name, input)| (name.to_owned(), input)).collect();
+            if responses.is_some() || inputs.is_empty() {
                 Ok(done("Done.".to_owned()))
             } else {
-                Err(required(inputs, None)?)
+                Err(required(inputs.into(), None)?)
             }
         }
         _ => return Err(ErrorData::invalid_params("there is no such tool", None)),

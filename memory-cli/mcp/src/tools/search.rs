@@ -1,6 +1,6 @@
 //! `search_memory`: the messages that answer a question best.
 
-use memory::{ConversationId, Hit, Notice, Query, Recall, Scope, excerpt};
+use memory::{ConversationId, Hit, Notice, Query, Recall, Retrieved, Scope, excerpt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,9 +80,7 @@ impl Tool for Search {
         let limit = input.limit.clamp(1, 100);
         // One more, which tells whether there are more.
         let query = Query::new(&input.query, scope.owner(memory.config().owner.clone())).limit(skip + limit + 1);
-        let mut found = memory.search(query).await?;
-        let is_current = server.current_notes().await?;
-        found.hits.retain(|hit| is_current.admits(&hit.conversation, hit.node.id));
+        let mut found = found(server, query).await?;
         let more = found.hits.len() > skip + limit;
         found.hits.drain(..skip.min(found.hits.len()));
         found.hits.truncate(limit);
@@ -98,6 +96,26 @@ impl Tool for Search {
             |notice: &&Notice| memory.config().recall != Recall::Words || !matches!(notice, Notice::WordsOnly { .. });
         let notices = found.notices.iter().filter(is_news).map(ToString::to_string).collect();
         Ok(Output { messages, memory_used, notices, next_cursor })
+    }
+}
+
+/// As many hits as `query` has a limit, if there are, without earlier texts of notes.
+async fn found(server: &Server, query: Query) -> Result<Retrieved, Failure> {
+    let (wanted, notes) = (query.limit, server.notes().conversation());
+    let mut limit = wanted;
+    loop {
+        let mut found = server.memory().search(query.clone().limit(limit)).await?;
+        if !found.hits.iter().any(|hit| hit.conversation == *notes) {
+            return Ok(found);
+        }
+        let all = found.hits.len();
+        let current = server.current_notes().await?;
+        found.hits.retain(|hit| hit.conversation != *notes || current.contains(&hit.node.id));
+        if found.hits.len() >= wanted || all < limit || limit >= LAST {
+            found.hits.truncate(wanted);
+            return Ok(found);
+        }
+        limit *= 4;
     }
 }
 

@@ -201,10 +201,19 @@ async fn the_scratchpad_is_read_set_and_appended_to_and_stays() {
     assert_eq!(other.ask("scratchpad_read", json!({})).await["text"], "Hotel: booked at the Seagull");
     let found = other.ask("search_memory", json!({"query": "hotel booked tickets"})).await.to_string();
     assert!(found.contains("Seagull") && !found.contains("still to book"), "{found}");
+    // However many earlier texts there are, they stand in the way of nothing else.
+    say(&memory, "hotels", ["The hotel at the harbour was booked out.".to_owned()]).await;
+    for version in 0..30 {
+        client.ask("scratchpad_set", json!({"text": format!("Hotel: booked at the Seagull, version {version}")})).await;
+    }
+    let found = client.ask("search_memory", json!({"query": "hotel booked", "limit": 2})).await;
+    let texts: Vec<_> = found["messages"].as_array().unwrap().iter().map(|hit| hit["text"].as_str().unwrap()).collect();
+    assert!(texts.len() == 2 && texts.contains(&"Hotel: booked at the Seagull, version 29"), "{found}");
+    assert!(texts.contains(&"The hotel at the harbour was booked out."), "{found}");
     let listed = other.ask("list_conversations", json!({})).await;
-    assert_eq!(listed["conversations"].as_array().unwrap().len(), 1, "notes are not listed: {listed}");
+    assert_eq!(listed["conversations"].as_array().unwrap().len(), 2, "notes are not listed: {listed}");
     let last = other.ask("get_recent_nodes", json!({"conversation_id": "last"})).await;
-    assert_eq!(last["conversation"], "trip");
+    assert_ne!(last["conversation"], "memory-notes");
     let refused = client.refused("scratchpad_set", json!({"text": "x".repeat(70_000)})).await;
     assert!(refused.contains("at most 65536 bytes"), "{refused}");
 }
