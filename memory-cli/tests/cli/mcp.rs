@@ -195,7 +195,7 @@ fn a_server_that_is_killed_while_it_appends_leaves_a_whole_store() {
         assert_eq!((&verified["nodes"], &verified["damage"]), (&verified["verified"], &json!([])), "round {round}");
         let nodes = store.json(&["stats", "-c", "harbour"])["conversations"][0]["nodes"].as_u64().unwrap();
         // All of a batch is there or nothing.
-        assert!(nodes >= acknowledged && nodes % 200 == 0, "round {round}: {nodes} of {acknowledged}");
+        assert!(nodes >= acknowledged && nodes.is_multiple_of(200), "round {round}: {nodes} of {acknowledged}");
         acknowledged = nodes;
     }
     store.succeed(&["doctor"]);
@@ -213,19 +213,19 @@ struct Listening {
 impl Listening {
     fn new(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut token = None;
-        loop {
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut listening = Self { child, said, address: String::new(), token: None };
+        while listening.address.is_empty() {
             let mut line = String::new();
-            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it ended");
+            assert_ne!(listening.said.read_line(&mut line).unwrap(), 0, "it ended");
             if let Some(made) = line.strip_prefix("token ") {
-                token = Some(made.trim().to_owned());
+                listening.token = Some(made.trim().to_owned());
             }
             if let Some(url) = line.strip_prefix("serving http://") {
-                let address = url.trim().strip_suffix("/mcp").unwrap().to_owned();
-                return Self { child, said, address, token };
+                url.trim().strip_suffix("/mcp").unwrap().clone_into(&mut listening.address);
             }
         }
+        listening
     }
 
     /// The status of a request for the tools.

@@ -1,5 +1,4 @@
 //! Hostile words, names and owners.
-#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams};
 use serde_json::json;

@@ -1,5 +1,4 @@
 //! Paging to the end of ten thousand messages.
-#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use rmcp::model::{PaginatedRequestParams, ReadResourceRequestParams};
 use serde_json::{Value, json};
