@@ -13,6 +13,7 @@
 //! It has no logic that the memory could have. It asks nothing of a client: no sampling, no elicitation, no roots.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod context;
 mod failure;
 mod http;
 mod options;
@@ -24,6 +25,7 @@ mod server;
 mod shown;
 mod stdio;
 mod token;
+mod tool;
 mod tools;
 mod uri;
 

@@ -7,7 +7,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::{Server, failure, failure::Failure, resources};
+use crate::{context::Context, failure, failure::Failure, resources};
 
 const RECALL: &str = "recall";
 
@@ -24,7 +24,7 @@ pub(crate) fn list() -> ListPromptsResult {
     ])
 }
 
-pub(crate) async fn get(server: &Server, request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+pub(crate) async fn get(context: &Context, request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let invalid = |why: String| ErrorData::invalid_params(why, None);
     if request.name != RECALL {
         return Err(invalid(format!("there is no prompt {}", failure::named(&request.name))));
@@ -33,7 +33,7 @@ pub(crate) async fn get(server: &Server, request: &GetPromptRequestParams) -> Re
     let question = argument("question").filter(|question| !question.trim().is_empty());
     let question = question.ok_or_else(|| invalid("the argument question is missing".to_owned()))?;
     let name = argument("conversation").unwrap_or("last");
-    let found = failure::conversation(server.memory(), name).await;
+    let found = failure::conversation(context.memory(), name).await;
     let conversation = found.map_err(|Failure(why)| invalid(why))?;
     // It is not what a running agent is shown, so nothing is recorded.
     let options = PromptOptions::default().scope(Conversations::All).record(false);

@@ -1,8 +1,8 @@
 //! The protocol's side of a memory.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::borrow::Cow;
 
-use memory::{Documents, InvalidConversationId, Memory, NodeId};
+use memory::{InvalidConversationId, Memory};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -13,10 +13,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-use crate::{Options, failure::Failure, page, prompts, resources, tools};
-
-/// The conversation with the documents of models, of a store without owners and of each owner.
-const NOTES: &str = "memory-notes";
+use crate::{Options, context::Context, prompts, resources, tools};
 
 /// What a model is told of the server as a whole.
 const INSTRUCTIONS: &str = "Everything said in earlier conversations is kept here exactly. Search it (search_memory, find) \
@@ -26,11 +23,7 @@ const INSTRUCTIONS: &str = "Everything said in earlier conversations is kept her
 
 /// What speaks the protocol for a memory. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
-pub struct Server {
-    memory: Memory,
-    options: Options,
-    notes: Documents,
-}
+pub struct Server(Context);
 
 impl Server {
     /// A server of `memory`.
@@ -38,56 +31,25 @@ impl Server {
     /// # Errors
     /// When the name of the memory's owner is too long for a conversation of notes.
     pub fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
-        let notes = match &memory.config().owner {
-            Some(owner) => memory.documents(&format!("{NOTES}.{owner}"))?,
-            None => memory.documents(NOTES)?,
-        };
-        Ok(Self { memory, options, notes })
+        Ok(Self(Context::new(memory, options)?))
     }
 
     /// The memory.
     #[must_use]
     pub fn memory(&self) -> &Memory {
-        &self.memory
+        self.0.memory()
     }
 
     /// What it offers.
     #[must_use]
     pub fn options(&self) -> Options {
-        self.options
+        self.0.options()
     }
 
     /// Every tool that it offers, as a client is told of it.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
-        tools::offered(self).map(|tool| tool.described(self.options.profile)).collect()
-    }
-
-    /// The documents of models.
-    pub(crate) fn notes(&self) -> &Documents {
-        &self.notes
-    }
-
-    /// The messages of the notes that hold the text of a document, of those that hold an earlier one or none.
-    pub(crate) async fn current_notes(&self) -> Result<BTreeSet<NodeId>, Failure> {
-        Ok(self.notes.look(|now| now.all().map(|(_, document)| document.node).collect()).await?)
-    }
-
-    /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.
-    pub(crate) fn beginning(&self, text: &str, most: u32) -> String {
-        let mut text = text.to_owned();
-        loop {
-            // JSON escapes what text shows as it is.
-            let json = serde_json::to_string(&text).unwrap_or_default();
-            let shown = self.memory.count_tokens(&memory::quoted(&text));
-            let tokens = shown.max(self.memory.count_tokens(&json));
-            let chars = text.chars().count() as u64;
-            if tokens <= most || chars <= 1 {
-                return text;
-            }
-            let part = (chars * u64::from(most) / u64::from(tokens)).clamp(1, chars - 1);
-            page::keep(&mut text, usize::try_from(part).unwrap_or(usize::MAX));
-        }
+        tools::offered(&self.0).map(|tool| tool.described(self.options().profile)).collect()
     }
 }
 
@@ -113,8 +75,8 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tool = tools::offered(self).find(|tool| tool.name == name)?;
-        Some(tool.described(self.options.profile))
+        let tool = tools::offered(&self.0).find(|tool| tool.name == name)?;
+        Some(tool.described(self.options().profile))
     }
 
     async fn call_tool(
@@ -122,11 +84,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = tools::offered(self).find(|tool| tool.name == request.name) else {
+        let Some(tool) = tools::offered(&self.0).find(|tool| tool.name == request.name) else {
             let name = crate::failure::named(&request.name);
             return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None));
         };
-        Ok(tool.called(self, request.arguments.unwrap_or_default()).await.into())
+        Ok(tool.called(&self.0, request.arguments.unwrap_or_default()).await.into())
     }
 
     async fn list_resources(
@@ -134,7 +96,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(self, request).await
+        resources::list(&self.0, request).await
     }
 
     async fn list_resource_templates(
@@ -151,7 +113,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(resources::read(self, &request.uri).await?.into())
+        Ok(resources::read(&self.0, &request.uri).await?.into())
     }
 
     async fn list_prompts(
@@ -168,6 +130,6 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        Ok(prompts::get(self, &request).await?.into())
+        Ok(prompts::get(&self.0, &request).await?.into())
     }
 }

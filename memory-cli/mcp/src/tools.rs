@@ -14,55 +14,16 @@ mod summaries;
 
 use std::{future::Future, pin::Pin};
 
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Described, ToolAnnotations};
-use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Described};
 use serde_json::Value;
 
-use crate::{Options, Profile, Server, failure::Failure, schema};
-
-/// A tool.
-pub(crate) trait Tool {
-    const NAME: &'static str;
-    const TITLE: &'static str;
-    /// What it does, in one sentence.
-    const ABOUT: &'static str;
-    /// What else a model may want to know; left out of the compact profile.
-    const MORE: &'static str = "";
-    const KIND: Kind = Kind::Reads;
-    type Input: DeserializeOwned + JsonSchema + Send + 'static;
-    type Output: Answer;
-
-    fn run(server: &Server, input: Self::Input) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
-}
-
-/// What a tool gives, as JSON and as text.
-pub(crate) trait Answer: Serialize + JsonSchema + Send {
-    fn text(&self) -> String;
-}
-
-/// What a call of a tool does to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Nothing.
-    Reads,
-    /// It adds to what is there; twice the same call adds twice.
-    Adds,
-    /// It replaces what is there; what was there stays in the log.
-    Replaces,
-    /// It changes or removes what is there; twice the same call may be an error.
-    Changes,
-}
-
-impl Kind {
-    fn annotations(self, title: &str) -> ToolAnnotations {
-        ToolAnnotations::with_title(title)
-            .read_only(self == Self::Reads)
-            .destructive(matches!(self, Self::Replaces | Self::Changes))
-            .idempotent(matches!(self, Self::Reads | Self::Replaces))
-            .open_world(false)
-    }
-}
+use crate::{
+    Options, Profile,
+    context::Context,
+    failure::Failure,
+    schema,
+    tool::{Answer as _, Kind, Tool},
+};
 
 type Called<'a> = Pin<Box<dyn Future<Output = CallToolResult> + Send + 'a>>;
 
@@ -71,7 +32,7 @@ pub(crate) struct Registered {
     pub(crate) name: &'static str,
     kind: Kind,
     describe: fn(Profile) -> Described,
-    call: for<'a> fn(&'a Server, JsonObject) -> Called<'a>,
+    call: for<'a> fn(&'a Context, JsonObject) -> Called<'a>,
     is_offered: fn(&Options) -> bool,
 }
 
@@ -100,9 +61,9 @@ const fn only_if<T: Tool>(is_offered: fn(&Options) -> bool) -> Registered {
     Registered { name: T::NAME, kind: T::KIND, describe: describe::<T>, call: call::<T>, is_offered }
 }
 
-/// The tools that a server offers: none where they are turned off, and only those that read where nothing can be written.
-pub(crate) fn offered(server: &Server) -> impl Iterator<Item = &'static Registered> {
-    let (memory, options) = (server.memory(), server.options());
+/// The tools that are offered: none where they are turned off, and only those that read where nothing can be written.
+pub(crate) fn offered(context: &Context) -> impl Iterator<Item = &'static Registered> {
+    let (memory, options) = (context.memory(), context.options());
     let are_enabled = memory.config().enable_mcp_tools;
     let may_write = memory.may_write();
     TOOLS
@@ -116,8 +77,8 @@ impl Registered {
     }
 
     /// What the tool answers. Whatever fails is an answer too, which the model is shown.
-    pub(crate) async fn called(&self, server: &Server, arguments: JsonObject) -> CallToolResult {
-        (self.call)(server, arguments).await
+    pub(crate) async fn called(&self, context: &Context, arguments: JsonObject) -> CallToolResult {
+        (self.call)(context, arguments).await
     }
 }
 
@@ -141,9 +102,9 @@ fn describe<T: Tool>(profile: Profile) -> Described {
     }
 }
 
-fn call<T: Tool>(server: &Server, arguments: JsonObject) -> Called<'_> {
+fn call<T: Tool>(context: &Context, arguments: JsonObject) -> Called<'_> {
     Box::pin(async move {
-        match run::<T>(server, arguments).await {
+        match run::<T>(context, arguments).await {
             Ok((text, value)) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = Some(value);
@@ -154,10 +115,10 @@ fn call<T: Tool>(server: &Server, arguments: JsonObject) -> Called<'_> {
     })
 }
 
-async fn run<T: Tool>(server: &Server, arguments: JsonObject) -> Result<(String, Value), Failure> {
+async fn run<T: Tool>(context: &Context, arguments: JsonObject) -> Result<(String, Value), Failure> {
     let input = serde_json::from_value(Value::Object(arguments));
     let input = input.map_err(|error| Failure(format!("{}: {}", T::NAME, memory::one_line(&error.to_string()))))?;
-    let answer = T::run(server, input).await?;
+    let answer = T::run(context, input).await?;
     let value = serde_json::to_value(&answer);
     Ok((answer.text(), value.map_err(|error| Failure(format!("the answer is no JSON: {error}")))?))
 }

@@ -4,10 +4,10 @@ use memory::{Clock as _, Message, MessageKey, Role, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Kind, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{Failure, named},
+    tool::{Answer, Kind, Tool},
 };
 
 /// Most messages of one call.
@@ -66,13 +66,13 @@ impl Tool for Append {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
         if input.messages.is_empty() || input.messages.len() > MOST {
             return Err(Failure(format!("messages has {} entries: give 1 to {MOST}", input.messages.len())));
         }
-        let memory = server.memory();
+        let memory = context.memory();
         let conversation = memory.conversation(&input.conversation_id).map_err(|error| Failure(error.to_string()))?;
-        if conversation.id() == server.notes().conversation() {
+        if conversation.id() == context.notes().conversation() {
             return Err(Failure(format!("{} holds the notes: take the scratchpad", named(&input.conversation_id))));
         }
         let now = memory::SystemClock.now();

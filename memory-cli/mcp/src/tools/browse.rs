@@ -4,12 +4,12 @@ use memory::{Level, LevelEntry, LevelPage, LevelsRequest, NodeId, one_line, quot
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
     page::{self, Entry, Page},
     shown::{self, is_false, known, label},
+    tool::{Answer, Tool},
 };
 
 /// Most characters of a message that are shown.
@@ -135,7 +135,7 @@ impl Tool for Browse {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
         let level = match input.level {
             None => None,
             Some(number) => Some(
@@ -143,13 +143,13 @@ impl Tool for Browse {
                     .ok_or_else(|| Failure(format!("there is no level {number}: levels are 0 to 3")))?,
             ),
         };
-        let memory = server.memory();
+        let memory = context.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let from = page::number("node", input.cursor.as_deref())?.and_then(NodeId::new).unwrap_or(NodeId::FIRST);
         let request = LevelsRequest::default().level(level).from(from).limit(ENTRIES);
         let levels = conversation.levels(request).await?;
         let id = conversation.id().to_string();
-        let (entries, next) = fitting(server, &id, &levels, page::bound(input.max_tokens, 2_000));
+        let (entries, next) = fitting(context, &id, &levels, page::bound(input.max_tokens, 2_000));
         let memory_used = used(&id, &entries);
         let next_cursor = next.map(|next| page::cursor("node", next.get()));
         Ok(Output { conversation: id, messages: levels.nodes, entries, memory_used, next_cursor })
@@ -158,12 +158,12 @@ impl Tool for Browse {
 
 /// The entries that fit, and where the next page begins. Entries that begin with the same message stay together.
 pub(crate) fn fitting(
-    server: &Server,
+    context: &Context,
     id: &str,
     levels: &LevelPage,
     max_tokens: u32,
 ) -> (Vec<LevelLine>, Option<NodeId>) {
-    let mut page = Page::new(server.memory(), max_tokens);
+    let mut page = Page::new(context.memory(), max_tokens);
     let mut last = None;
     for entry in &levels.entries {
         let line = LevelLine::of(id, entry);

@@ -4,12 +4,12 @@ use memory::{ListOptions, ListedConversation, one_line, quoted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::Failure,
     page::{self, Entry, Page},
     shown::{self, known},
+    tool::{Answer, Tool},
 };
 
 /// Most conversations of one page.
@@ -98,8 +98,8 @@ impl Tool for Conversations {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
-        let memory = server.memory();
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let memory = context.memory();
         let skip = page::number("conversation", input.cursor.as_deref())?.unwrap_or_default();
         let options = ListOptions::default().tags(input.tags);
         let options = options.skip(usize::try_from(skip).unwrap_or(usize::MAX)).limit(MOST);

@@ -6,12 +6,12 @@ use memory::{NodeRange, fenced, one_line, quoted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
     page,
     shown::{known, label, more},
+    tool::{Answer, Tool},
 };
 
 pub(crate) struct Expand;
@@ -65,8 +65,8 @@ impl Tool for Expand {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
-        let memory = server.memory();
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let memory = context.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let id = failure::node(input.node_id)?;
         let node = match conversation.expand(id).await {
@@ -81,7 +81,7 @@ impl Tool for Expand {
         let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
         let rest = rest.ok_or_else(|| Failure(format!("message {id} does not go on there")))?;
         // Room for the lines around it.
-        let text = server.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(120));
+        let text = context.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(120));
         let next_cursor = (text.len() < rest.len()).then(|| page::cursor("byte", offset + text.len() as u64));
         Ok(Output {
             conversation: conversation.id().to_string(),

@@ -12,8 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::path::Path;
-use super::{Answer, Kind, Tool};
-use crate::{Server, failure::Failure};
+use crate::{
+    context::Context,
+    failure::Failure,
+    tool::{Answer, Kind, Tool},
+};
 
 /// Most bytes of a file.
 const MOST_BYTES: usize = 1 << 20;
@@ -77,21 +80,21 @@ impl Tool for Files {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
         let path = |name: &'static str, given: &Option<String>| {
             Path::parse(given.as_deref().ok_or_else(|| Failure(format!("{name} is missing")))?)
         };
         if matches!(input.command, Command::View) {
             let path = path("path", &input.path)?;
             let range = input.view_range.clone();
-            let viewed = server.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
+            let viewed = context.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
             return Ok(Output { result: memory::lines(&viewed?).into_owned() });
         }
         let (first, second) = match input.command {
             Command::Rename => (path("old_path", &input.old_path)?, Some(path("new_path", &input.new_path)?)),
             _ => (path("path", &input.path)?, None),
         };
-        let changed = server.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
+        let changed = context.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
         Ok(Output { result: memory::lines(&changed?).into_owned() })
     }
 }

@@ -6,12 +6,12 @@ use memory::{Error, FindError, FindRequest, Match, NodeId, NodeRange, Scope, one
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
     page::{self, Entry, Page},
     shown,
+    tool::{Answer, Tool},
 };
 
 /// How long one call may search.
@@ -102,8 +102,8 @@ impl Tool for Find {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
-        let memory = server.memory();
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let memory = context.memory();
         let one = match &input.conversation_id {
             Some(name) => Some(failure::conversation(memory, name).await?),
             None => None,

@@ -4,12 +4,12 @@ use memory::{NodeId, NodeRange, one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
     page::{self, Page},
     shown::{self, ShownMessage},
+    tool::{Answer, Tool},
 };
 
 pub(crate) struct Recent;
@@ -55,8 +55,8 @@ impl Tool for Recent {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
-        let memory = server.memory();
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let memory = context.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let nodes = conversation.overview().await?.nodes;
         let end =

@@ -4,8 +4,12 @@ use memory::{DocumentChange, DocumentsNow, fenced, quoted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Kind, Tool};
-use crate::{Server, failure::Failure, page, shown};
+use crate::{
+    context::Context,
+    failure::Failure,
+    page, shown,
+    tool::{Answer, Kind, Tool},
+};
 
 /// Its name among the documents.
 const NAME: &str = "scratchpad";
@@ -56,13 +60,13 @@ impl Tool for Read {
     type Input = ReadInput;
     type Output = ReadOutput;
 
-    async fn run(server: &Server, input: ReadInput) -> Result<ReadOutput, Failure> {
+    async fn run(context: &Context, input: ReadInput) -> Result<ReadOutput, Failure> {
         let offset = page::number("byte", input.cursor.as_deref())?.unwrap_or_default();
-        let document = server.notes().look(|now| now.get(NAME).cloned()).await?;
+        let document = context.notes().look(|now| now.get(NAME).cloned()).await?;
         let (whole, at) = document.map_or_else(Default::default, |document| (document.text, Some(document.at)));
         let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
         let rest = rest.ok_or_else(|| Failure("the scratchpad does not go on there: it was changed".to_owned()))?;
-        let text = server.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(80));
+        let text = context.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(80));
         let next_cursor = (text.len() < rest.len()).then(|| page::cursor("byte", offset + text.len() as u64));
         let bytes = whole.len();
         Ok(ReadOutput { text, bytes, written_at: at.and_then(shown::known), next_cursor })
@@ -81,7 +85,7 @@ impl Answer for ReadOutput {
 }
 
 /// Writes what `text` makes of the present text.
-async fn write(server: &Server, text: impl Fn(&str) -> String + Send + 'static) -> Result<WriteOutput, Failure> {
+async fn write(context: &Context, text: impl Fn(&str) -> String + Send + 'static) -> Result<WriteOutput, Failure> {
     let decide = move |now: DocumentsNow<'_>| {
         let text = text(now.get(NAME).map_or("", |document| &document.text));
         let bytes = text.len();
@@ -92,7 +96,7 @@ async fn write(server: &Server, text: impl Fn(&str) -> String + Send + 'static) 
         }
         Ok((DocumentChange::Write { name: NAME.to_owned(), text }, WriteOutput { bytes }))
     };
-    server.notes().change(decide).await?
+    context.notes().change(decide).await?
 }
 
 impl Tool for Set {
@@ -104,8 +108,8 @@ impl Tool for Set {
     type Input = WriteInput;
     type Output = WriteOutput;
 
-    async fn run(server: &Server, input: WriteInput) -> Result<WriteOutput, Failure> {
-        write(server, move |_| input.text.clone()).await
+    async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
+        write(context, move |_| input.text.clone()).await
     }
 }
 
@@ -117,8 +121,8 @@ impl Tool for Append {
     type Input = WriteInput;
     type Output = WriteOutput;
 
-    async fn run(server: &Server, input: WriteInput) -> Result<WriteOutput, Failure> {
-        write(server, move |before| {
+    async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
+        write(context, move |before| {
             let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
             format!("{before}{end}{}", input.text)
         })

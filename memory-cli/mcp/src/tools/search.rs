@@ -4,12 +4,12 @@ use memory::{ConversationId, Hit, Notice, Query, Recall, Retrieved, Scope, excer
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
     page::{self, Page},
     shown::{self, ShownMessage},
+    tool::{Answer, Tool},
 };
 
 /// Most characters of a message that are shown of a hit.
@@ -65,11 +65,11 @@ impl Tool for Search {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
         if input.query.trim().is_empty() {
             return Err(Failure("query is empty: give a question or words".to_owned()));
         }
-        let memory = server.memory();
+        let memory = context.memory();
         let mut ids: Vec<ConversationId> = Vec::new();
         for name in &input.conversations {
             ids.push(failure::conversation(memory, name).await?.id().clone());
@@ -80,7 +80,7 @@ impl Tool for Search {
         let limit = input.limit.clamp(1, 100);
         // One more, which tells whether there are more.
         let query = Query::new(&input.query, scope.owner(memory.config().owner.clone())).limit(skip + limit + 1);
-        let mut found = found(server, query).await?;
+        let mut found = found(context, query).await?;
         let more = found.hits.len() > skip + limit;
         found.hits.drain(..skip.min(found.hits.len()));
         found.hits.truncate(limit);
@@ -100,16 +100,16 @@ impl Tool for Search {
 }
 
 /// As many hits as `query` has a limit, if there are, without earlier texts of notes.
-async fn found(server: &Server, query: Query) -> Result<Retrieved, Failure> {
-    let (wanted, notes) = (query.limit, server.notes().conversation());
+async fn found(context: &Context, query: Query) -> Result<Retrieved, Failure> {
+    let (wanted, notes) = (query.limit, context.notes().conversation());
     let mut limit = wanted;
     loop {
-        let mut found = server.memory().search(query.clone().limit(limit)).await?;
+        let mut found = context.memory().search(query.clone().limit(limit)).await?;
         if !found.hits.iter().any(|hit| hit.conversation == *notes) {
             return Ok(found);
         }
         let all = found.hits.len();
-        let current = server.current_notes().await?;
+        let current = context.current_notes().await?;
         found.hits.retain(|hit| hit.conversation != *notes || current.contains(&hit.node.id));
         if found.hits.len() >= wanted || all < limit || limit >= LAST {
             found.hits.truncate(wanted);

@@ -4,10 +4,10 @@ use memory::{Level, grouped, one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Tool};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
+    tool::{Answer, Tool},
 };
 
 pub(crate) struct Stats;
@@ -52,8 +52,8 @@ impl Tool for Stats {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
-        let conversation = failure::conversation(server.memory(), &input.conversation_id).await?;
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let conversation = failure::conversation(context.memory(), &input.conversation_id).await?;
         let stats = conversation.stats().await?;
         Ok(Output {
             conversation: conversation.id().to_string(),

@@ -4,14 +4,12 @@ use memory::{Level, LevelsRequest, NodeId, NodeRange, one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Answer, Tool,
-    browse::{self, LevelLine},
-};
+use super::browse::{self, LevelLine};
 use crate::{
-    Server,
+    context::Context,
     failure::{self, Failure},
     page, shown,
+    tool::{Answer, Tool},
 };
 
 /// Most summaries that are read for one page.
@@ -55,8 +53,8 @@ impl Tool for Summaries {
     type Input = Input;
     type Output = Output;
 
-    async fn run(server: &Server, input: Input) -> Result<Output, Failure> {
-        let memory = server.memory();
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let memory = context.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let (start, end) = (failure::node(input.start)?, failure::node(input.end)?);
         if start > end {
@@ -69,7 +67,7 @@ impl Tool for Summaries {
             return Err(failure::no_node(&conversation, start).await);
         }
         let id = conversation.id().to_string();
-        let (summaries, next) = browse::fitting(server, &id, &levels, page::bound(input.max_tokens, 2_000));
+        let (summaries, next) = browse::fitting(context, &id, &levels, page::bound(input.max_tokens, 2_000));
         let last = next.map_or(end.get().min(levels.nodes), |next| next.get() - 1);
         let without_summary = gaps(from.get(), last, &summaries);
         let memory_used = browse::used(&id, &summaries);
