@@ -11,6 +11,8 @@ use clap::{
 use memory_core::one_line;
 use serde_json::json;
 
+#[cfg(feature = "mcp")]
+use crate::commands::mcp;
 use crate::{
     commands::{
         append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, import, index, list, mark,
@@ -77,6 +79,12 @@ enum Command {
     ///
     /// docs/strands.md describes the requests, and the Python package that sends them for agents of Strands.
     Bridge(bridge::Args),
+    /// Serve the memory to models as tools, over the Model Context Protocol
+    ///
+    /// Without --http it serves one client on standard input and output, as clients start it. docs/mcp.md describes the
+    /// tools and how clients are configured.
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
     /// Write summaries again with the summarizer that is chosen now
@@ -216,6 +224,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Find(args) => find::run(&args, globals).await,
         Command::Expand(args) => expand::run(&args, globals).await,
         Command::Bridge(args) => bridge::run(&args, globals).await,
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => mcp::run(&args, globals),
         Command::Browse(args) => browse::run(&args, globals).await,
         Command::Resummarize(args) => resummarize::run(&args, globals).await,
         Command::Index(args) => index::run(&args, globals).await,

@@ -15,6 +15,8 @@ pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod list;
 pub(crate) mod mark;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod pin;
 pub(crate) mod plugins;

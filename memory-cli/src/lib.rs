@@ -11,6 +11,7 @@
 //! - `bedrock` (default): embedding models of Amazon Bedrock.
 //! - `openai` (default): embedding models at OpenAI-style endpoints.
 //! - `hub` (default): models of a hub, by their ids.
+//! - `mcp` (default): the server of tools for models.
 //! - `hnsw-rs`: vector search by the crate hnsw_rs.
 //!
 //! # Non-goals

@@ -6,13 +6,12 @@
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
-    borrow::Cow,
     env,
     io::{self, BufWriter, IsTerminal, Write},
     panic, thread,
 };
 
-use memory_core::{is_hidden, lines, one_line};
+use memory_core::{lines, one_line, visible_json as harmless_json};
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -140,25 +139,6 @@ impl Write for Shown {
     }
 }
 
-/// Equal JSON text without hidden characters except for new lines. Outside of strings JSON has no such characters.
-fn harmless_json(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| c != '\n' && is_hidden(c);
-    if !text.contains(harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if harmful(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    Cow::Owned(out)
-}
-
 /// The log's writer: one event a line on standard error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log {
@@ -206,6 +186,10 @@ pub(crate) fn catch_panics() {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
+    use memory_core::is_hidden;
+
     use super::*;
 
     #[test]

@@ -135,4 +135,4 @@ pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};
 pub use used::MemoryUsed;
 pub use view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
-pub use visible::{is_hidden, lines, one_line};
+pub use visible::{is_hidden, lines, one_line, visible_json};

@@ -1,6 +1,9 @@
 //! A sign that memory was used, and what of it.
 
-use crate::{ConversationId, NodeId, Retrieved};
+use crate::{ConversationId, NodeId, Retrieved, grouped};
+
+/// Most pieces that a sentence names.
+const NAMED: usize = 6;
 
 /// What of a memory stands in an answer, beside the messages of the conversation itself: a sign for every door that
 /// something was remembered, and where it comes from.
@@ -38,6 +41,23 @@ impl MemoryUsed {
     #[must_use]
     pub fn is_any(&self) -> bool {
         !self.pieces.is_empty()
+    }
+
+    /// `memory used: 3 recalled, 12 summaries (message 7, message 9 and 13 more)`; `None` where nothing was.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let counts = [(self.recalled, "recalled"), (self.standing, "standing lines"), (self.summaries, "summaries")];
+        let counts: Vec<_> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, of)| format!("{} {of}", grouped(*count)))
+            .collect();
+        let named: Vec<_> = self.pieces.iter().take(NAMED).map(String::as_str).collect();
+        let more = match self.pieces.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more as u64)),
+        };
+        self.is_any().then(|| format!("memory used: {} ({}{more})", counts.join(", "), named.join(", ")))
     }
 
     /// The id of a message as pieces have it.
@@ -78,5 +98,8 @@ mod tests {
         assert_eq!((used.recalled, used.is_any()), (3, true));
         assert_eq!(used.pieces, ["message 7 of trip", "message 2 of hotel", "message 1 of trip"]);
         assert_eq!(used.conversations.iter().map(ConversationId::as_str).collect::<Vec<_>>(), ["hotel", "trip"]);
+        let sentence = "memory used: 3 recalled (message 7 of trip, message 2 of hotel, message 1 of trip)";
+        assert_eq!(used.sentence().as_deref(), Some(sentence));
+        assert_eq!(MemoryUsed::default().sentence(), None);
     }
 }

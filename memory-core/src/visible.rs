@@ -1,6 +1,6 @@
 //! Text for display to a person: characters that would steer a terminal, or are invisible, are escaped.
 
-use std::{borrow::Cow, iter};
+use std::{borrow::Cow, fmt::Write as _, iter};
 
 /// `text` for a place where a line break ends the field: line breaks and tabs are escaped as well.
 ///
@@ -16,6 +16,32 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     shown(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// Equal JSON text without hidden characters except for new lines: inside of strings they become escapes, and outside of
+/// strings JSON has none.
+///
+/// ```
+/// assert_eq!(memory_core::visible_json("{\"a\": \"\u{202e}\"}"), r#"{"a": "\u202e"}"#);
+/// ```
+#[must_use]
+pub fn visible_json(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c != '\n' && is_hidden(c);
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if harmful(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// Whether `c` is invisible: control characters, characters that change the direction of writing or have no width,

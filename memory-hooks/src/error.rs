@@ -61,6 +61,12 @@ pub enum MemoryError {
         /// The conversation.
         conversation: ConversationId,
     },
+    /// Other processes changed the documents before every attempt.
+    #[error("others changed the documents {tries} times while this change was made: try again")]
+    Contended {
+        /// How often it was tried.
+        tries: usize,
+    },
     /// No summary matches the request.
     #[error("nothing to write anew: {}", no_summary(conversation, *nodes, *level))]
     NothingSummarized {

@@ -53,12 +53,14 @@ mod compaction_queue;
 mod conversation;
 mod counts;
 mod details;
+mod documents;
 mod error;
 mod events;
 mod invocation;
 mod judge;
 mod kept_out;
 mod kept_state;
+mod levels;
 mod list_summary;
 mod listing;
 mod manager;
@@ -92,6 +94,7 @@ pub use candidate::Candidate;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use details::{DetailedNodes, NodeDetails};
+pub use documents::{Document, DocumentChange, Documents, DocumentsNow};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -99,6 +102,7 @@ pub use events::{
     RecallUsed, SessionRestored,
 };
 pub use invocation::Invocation;
+pub use levels::{LevelEntry, LevelPage, LevelsRequest};
 pub use list_summary::summarize_list;
 pub use listing::{ListOptions, ListedConversation, Listing};
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
@@ -109,6 +113,7 @@ pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use reminder::Reminder;
+pub use render::{fenced, quoted};
 pub use spend::{Exhausted, SpendLimits};
 pub use spending::{PromptTokens, Spending};
 pub use state::{DerivedState, Link, Statement, Topic};

@@ -28,6 +28,8 @@ pub struct ListOptions {
     pub important: bool,
     /// Whether archived ones are listed, too.
     pub archived: bool,
+    /// How many conversations to leave out before the first one, for the next page.
+    pub skip: usize,
     /// The most conversations.
     pub limit: usize,
 }
@@ -35,7 +37,7 @@ pub struct ListOptions {
 impl Default for ListOptions {
     /// Fifty conversations of any tags that are not archived.
     fn default() -> Self {
-        Self { tags: Vec::new(), important: false, archived: false, limit: 50 }
+        Self { tags: Vec::new(), important: false, archived: false, skip: 0, limit: 50 }
     }
 }
 
@@ -44,6 +46,7 @@ impl ListOptions {
         tags: Vec<String>,
         const important: bool,
         const archived: bool,
+        const skip: usize,
         const limit: usize,
     }
 
@@ -78,6 +81,7 @@ impl Memory {
         let asked = all.iter().filter(|state| archived.admit(state)).count();
         let mut states: Vec<_> = all.into_iter().filter(|state| options.admit(state)).collect();
         let archived = (asked - states.len()) as u64;
+        states.drain(..options.skip.min(states.len()));
         let more = states.len().saturating_sub(options.limit) as u64;
         states.truncate(options.limit);
         let mut conversations = Vec::with_capacity(states.len());

@@ -8,7 +8,7 @@ mod v2;
 
 use std::{ops::Range, sync::Arc};
 
-use memory_core::{ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp};
+use memory_core::{ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
 
 use self::v2::Form;
 pub(crate) use self::{
@@ -360,6 +360,19 @@ pub(crate) fn elsewhere_frame() -> String {
 /// Text of the conversation as data, in the newest layout.
 pub(crate) fn escape(text: &str) -> String {
     v2::escape(text)
+}
+
+/// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and characters
+/// that are not seen are escaped.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    lines(&escape(text)).into_owned()
+}
+
+/// Quoted lines between the fences that set recalled words apart in every prompt.
+#[must_use]
+pub fn fenced(inside: &str) -> String {
+    format!("{FENCE_OPEN}\n{}\n{FENCE_CLOSE}", inside.trim_end_matches('\n'))
 }
 
 /// Who speaks, as it is shown.

@@ -4,7 +4,8 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -113,6 +114,32 @@ impl Invocation {
         self.judge(status).map(|()| false)
     }
 
+    /// Starts it and waits for the line of `stream` that has what is waited for. It runs on until the first value goes.
+    pub(crate) fn start<T>(mut self, stream: Stream, mut found: impl FnMut(&str) -> Option<T>) -> Result<(Running, T)> {
+        self.announce();
+        self.command.stdin(Stdio::null());
+        match stream {
+            Stream::Stdout => self.command.stdout(Stdio::piped()),
+            Stream::Stderr => self.command.stderr(Stdio::piped()),
+        };
+        let mut child = self.command.spawn().with_context(|| self.unstarted())?;
+        let output: Option<Box<dyn Read + Send>> = match (child.stdout.take(), child.stderr.take()) {
+            (Some(output), _) => Some(Box::new(output)),
+            (_, output) => output.map(|output| Box::new(output) as _),
+        };
+        let mut lines = BufReader::new(output.with_context(|| self.unstarted())?).lines();
+        let running = Running(child);
+        while let Some(line) = lines.next() {
+            let line = line.with_context(|| format!("{}: reading what it prints", self.step))?;
+            if let Some(found) = found(line.trim_end()) {
+                // What it prints later is not waited for, and fills no pipe.
+                thread::spawn(move || lines.by_ref().for_each(drop));
+                return Ok((running, found));
+            }
+        }
+        bail!("{}: `{}` ended before it was ready", self.step, self.line)
+    }
+
     /// Whether it starts and succeeds; nothing is shown.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command
@@ -140,6 +167,17 @@ impl Invocation {
             bail!("{} failed: `{}` ended with {status}", self.step, self.line);
         }
         Ok(())
+    }
+}
+
+/// A program that is killed when the value goes.
+pub(crate) struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 

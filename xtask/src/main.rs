@@ -3,6 +3,7 @@
 mod adapters;
 mod bench;
 mod ci;
+mod conformance;
 mod demo;
 mod document;
 mod eval;
@@ -51,6 +52,8 @@ enum Command {
     Adapters,
     /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
     Strands,
+    /// Run the official suite of the Model Context Protocol, the Inspector and the Python client against `memory mcp`.
+    Conformance,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,
     /// Measure against the peers and compare the figures with their bars.
@@ -83,6 +86,7 @@ fn run(command: Command) -> Result<()> {
         Command::Nightly => nightly::run(&workspace),
         Command::Adapters => adapters::run(&workspace),
         Command::Strands => strands::run(&workspace),
+        Command::Conformance => conformance::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Bench(args) => bench::run(&workspace, &args),
         Command::Eval(args) => eval::run(&workspace, &args),

@@ -68,6 +68,9 @@ pub struct Config {
     pub backup_directory: Option<PathBuf>,
     /// Hours from one backup to the next, at least 1. The time of the last one is in the backup itself.
     pub backup_interval_hours: NonZeroU32,
+    /// Whether doors offer tools to a model, by which it looks into the memory by itself. Without them it sees what a
+    /// prompt shows it.
+    pub enable_mcp_tools: bool,
     /// How long to wait for another process that is writing.
     pub lock_timeout: Duration,
 }
@@ -127,6 +130,7 @@ impl Config {
             held_bytes: 64 << 20,
             backup_directory: None,
             backup_interval_hours: DAILY,
+            enable_mcp_tools: true,
             lock_timeout: Duration::from_secs(10),
         }
     }
@@ -155,6 +159,7 @@ impl Config {
         const held_bytes: usize,
         some into backup_directory: PathBuf,
         const backup_interval_hours: NonZeroU32,
+        const enable_mcp_tools: bool,
         const lock_timeout: Duration,
     }
 

@@ -3,11 +3,12 @@
 use std::future::Future;
 
 use memory_core::{
-    Appended, ConversationId, ManagerState, Mark, Message, Node, NodeId, NodeRange, Period, Retrieved, Scope, Timestamp,
+    Appended, ConversationId, ConversationState, ManagerState, Mark, Message, Node, NodeId, NodeRange, Period,
+    Retrieved, Scope, Timestamp,
 };
 use memory_hooks::{
-    Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, OverTime, Prompt,
-    PromptOptions, Reminder, Resummarize, ResummarizeReport, Spending, Title,
+    Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, LevelPage, LevelsRequest,
+    OverTime, Prompt, PromptOptions, Reminder, Resummarize, ResummarizeReport, Spending, Title,
 };
 use memory_search::{FindRequest, Found};
 
@@ -296,6 +297,23 @@ impl Conversation {
     /// When the conversation does not exist, or the store fails.
     pub async fn details(&self, range: NodeRange) -> Result<DetailedNodes, Error> {
         self.call(move |inner| async move { Ok(inner.details(range).await?) }).await
+    }
+
+    /// A page of a level of the conversation, or of the top of its tree: summaries, and messages that have none.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn levels(&self, request: LevelsRequest) -> Result<LevelPage, Error> {
+        self.call(move |inner| async move { Ok(inner.levels(request).await?) }).await
+    }
+
+    /// Its messages, tokens, times and tags, as they are now.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn overview(&self) -> Result<ConversationState, Error> {
+        let store = self.memory.parts().store.clone();
+        self.call(|inner| async move { Ok(store.conversation(inner.id()).await?) }).await
     }
 
     /// Begins the conversation `child`, which continues this one after `node` and has the messages up to there.

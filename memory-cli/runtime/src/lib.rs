@@ -17,6 +17,8 @@
 //!    the part of a message to show for a question.
 //! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for, by
 //!    rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
+//! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under names,
+//!    such as notes of a model, in the log. [`fenced`] and [`quoted`] set what is quoted apart as data.
 //!
 //! # Threads
 //!
@@ -70,6 +72,7 @@ mod chat;
 mod config;
 mod conversation;
 mod derived;
+mod documents;
 mod embedding;
 mod error;
 mod heap;
@@ -88,6 +91,7 @@ pub use builder::Builder;
 pub use chat::ModelSummaries;
 pub use config::{Access, Config, Recall};
 pub use conversation::Conversation;
+pub use documents::Documents;
 pub use error::Error;
 pub use heap::limit_heap_arenas;
 pub use invocation::Invocation;
@@ -102,22 +106,23 @@ pub use memory_core::{
     Reranker, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
     Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource,
     TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest,
-    WrittenBy, WrittenSummary, message_from_json, message_to_json,
+    WrittenBy, WrittenSummary, grouped, is_hidden, lines, message_from_json, message_to_json, one_line,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
         manager_named,
     },
+    visible_json,
 };
 pub use memory_hooks::{
     Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
     BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged,
-    ConversationStats, DerivedState, DetailedNodes, Exhausted, FellBack, Hook, HookError, HookEvent, HookFailed,
-    HookProvider, HookRegistry, Link, ListOptions, ListedConversation, Listing, MemoryError, MessageAdded,
-    ModelSummarizer, ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions,
-    PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize,
-    ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SystemClock, Title, Topic,
-    ViewError,
+    ConversationStats, DerivedState, DetailedNodes, Document, DocumentChange, DocumentsNow, Exhausted, FellBack, Hook,
+    HookError, HookEvent, HookFailed, HookProvider, HookRegistry, LevelEntry, LevelPage, LevelsRequest, Link,
+    ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, ModelSummarizer, ModelSummaryError,
+    NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook,
+    RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass,
+    SpendLimits, Spending, Statement, SystemClock, Title, Topic, ViewError, fenced, quoted,
 };
 pub use memory_search::{
     ArchiveLimits, Archived, Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt,

@@ -15,7 +15,7 @@ use memory_hooks::{ListOptions, Listing};
 use memory_search::{FindRequest, Found};
 
 use crate::{
-    BackgroundFailure, Builder, Config, Conversation, Error, OpenError, Usage,
+    BackgroundFailure, Builder, Config, Conversation, Documents, Error, OpenError, Usage,
     background::{Background, BackupPlan, Failures},
     parts::{Parts, derived},
     pool::{Pool, is_ours},
@@ -99,6 +99,32 @@ impl Memory {
     /// When the system provides no randomness.
     pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
         Ok(Conversation::new(self.clone(), self.0.parts.memory.new_conversation()?))
+    }
+
+    /// The documents in the conversation `name`, which begins with the first change.
+    ///
+    /// # Errors
+    /// When no conversation can have that name.
+    pub fn documents(&self, name: &str) -> Result<Documents, InvalidConversationId> {
+        Ok(Documents::new(self.clone(), self.0.parts.memory.documents(ConversationId::new(name)?)))
+    }
+
+    /// The configuration that it was opened with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// Whether the store takes writes.
+    #[must_use]
+    pub fn may_write(&self) -> bool {
+        self.0.parts.log.may_write()
+    }
+
+    /// How many tokens `text` has, by the counter that budgets are counted with.
+    #[must_use]
+    pub fn count_tokens(&self, text: &str) -> u32 {
+        self.0.parts.memory.token_counter().count(text)
     }
 
     /// The states of all conversations, by name.

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Read and arrange", &["list", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"]),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
     ("Models and strategies", &["index", "resummarize", "model", "plugins"]),
-    ("Serve", &["bridge"]),
+    ("Serve", &["mcp", "bridge"]),
 ];
 
 /// The command, whose help has its subcommands in groups.
@@ -23,7 +23,8 @@ pub(super) fn grouped(command: Command) -> Command {
     for (heading, names) in GROUPS {
         // Writing to a string cannot fail.
         let _ = writeln!(groups, "\n{heading}:");
-        for name in names {
+        // Some commands are left out of some builds.
+        for name in names.iter().filter(|name| **name == "help" || command.find_subcommand(name).is_some()) {
             let about = match command.find_subcommand(name).and_then(Command::get_about) {
                 Some(about) => about.to_string(),
                 None => "Print this list, or the help of a command".to_owned(),

@@ -284,7 +284,7 @@ fn print(output: Output, context: &Prompt, news: &[News], raw: bool) -> anyhow::
     news::print(output, news);
     news::print(output, &news::of(context.notices.iter().cloned()));
     output.note(&summary(context));
-    if let Some(used) = used::sentence(&context.used()) {
+    if let Some(used) = context.used().sentence() {
         output.note(&used);
     }
     Ok(())

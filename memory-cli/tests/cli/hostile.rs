@@ -300,6 +300,55 @@ const CASES: &[Case] = &[
         check(&command, &output, false);
         assert!(String::from_utf8(output.stdout).unwrap().lines().count() > requests.len());
     }),
+    ("mcp", |store| {
+        refused(store, &["mcp", "--profile", H]);
+        refused(store, &["mcp", "--http", "--listen", H]);
+        refused(store, &["mcp", "--http", "--token-file", &store.path(&format!("{H}missing"))]);
+        let mut command = store.command(&["mcp", "--allow-append", "--memory-tool"]);
+        isolated(store, &mut command);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let client = serde_json::json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                                        "clientInfo": {"name": H, "version": H}});
+        let call =
+            |name: &str, arguments: Value| ("tools/call", serde_json::json!({"name": name, "arguments": arguments}));
+        let hidden = serde_json::json!({"conversation_id": HIDDEN_NAME});
+        let requests = [
+            ("initialize", client),
+            call("list_conversations", serde_json::json!({})),
+            call("get_recent_nodes", hidden.clone()),
+            call("browse_hierarchy", hidden.clone()),
+            call("get_conversation_stats", hidden),
+            call("expand_node", serde_json::json!({"conversation_id": HIDDEN_NAME, "node_id": 1})),
+            call("expand_node", serde_json::json!({"conversation_id": H, "node_id": 1})),
+            call("search_memory", serde_json::json!({"query": H})),
+            call("find", serde_json::json!({"pattern": "FORGED|train"})),
+            call("find", serde_json::json!({"pattern": format!("({H}")})),
+            call(
+                "append_messages",
+                serde_json::json!({"conversation_id": "x", "messages": [{"role": "user", "text": H}]}),
+            ),
+            call("scratchpad_set", serde_json::json!({"text": H})),
+            call("scratchpad_read", serde_json::json!({})),
+            call("memory", serde_json::json!({"command": "create", "path": format!("/memories/{H}"), "file_text": H})),
+            call(H, serde_json::json!({})),
+            ("resources/list", serde_json::json!({})),
+            ("resources/read", serde_json::json!({"uri": format!("memory://{H}")})),
+            ("prompts/get", serde_json::json!({"name": "recall", "arguments": {"question": H, "conversation": H}})),
+            (H, serde_json::json!({})),
+        ];
+        let mut lines = String::new();
+        for (id, (method, params)) in requests.iter().enumerate() {
+            lines +=
+                &format!("{}\n", serde_json::json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+            if id == 0 {
+                lines += "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}\n";
+            }
+        }
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        check(&command, &output, false);
+        assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), requests.len());
+    }),
     ("demo", |store| {
         run(store, &["demo", "--keep", &store.path(&format!("{H}demo"))], false);
     }),

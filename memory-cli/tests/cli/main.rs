@@ -23,6 +23,8 @@ mod keys;
 mod large;
 mod lost;
 mod managers;
+#[cfg(unix)]
+mod mcp;
 mod models;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[path = "../../../memory-embed/tests/telemetry/network.rs"]

@@ -31,7 +31,9 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_RERANKER")
         .env_remove("MEMORY_VECTORS")
         .env_remove("MEMORY_MANAGER")
-        .env_remove("MEMORY_MANAGER_SETTINGS");
+        .env_remove("MEMORY_MANAGER_SETTINGS")
+        .env_remove("MEMORY_ENABLE_MCP_TOOLS")
+        .env_remove("MEMORY_MCP_TOKEN");
     command
 }
 

@@ -1,0 +1,63 @@
+//! What tools, resources and prompts work with: the memory, the options, the notes.
+
+use std::collections::BTreeSet;
+
+use memory::{Documents, InvalidConversationId, Memory, NodeId};
+
+use crate::{Options, failure::Failure, page};
+
+/// The conversation with the documents of models, of a store without owners and of each owner.
+const NOTES: &str = "memory-notes";
+
+/// A memory with what a server offers of it. Cheap to clone; clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    memory: Memory,
+    options: Options,
+    notes: Documents,
+}
+
+impl Context {
+    pub(crate) fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
+        let notes = match &memory.config().owner {
+            Some(owner) => memory.documents(&format!("{NOTES}.{owner}"))?,
+            None => memory.documents(NOTES)?,
+        };
+        Ok(Self { memory, options, notes })
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        self.options
+    }
+
+    /// The documents of models.
+    pub(crate) fn notes(&self) -> &Documents {
+        &self.notes
+    }
+
+    /// The messages of the notes that hold the text of a document, of those that hold an earlier one or none.
+    pub(crate) async fn current_notes(&self) -> Result<BTreeSet<NodeId>, Failure> {
+        Ok(self.notes.look(|now| now.all().map(|(_, document)| document.node).collect()).await?)
+    }
+
+    /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.
+    pub(crate) fn beginning(&self, text: &str, most: u32) -> String {
+        let mut text = text.to_owned();
+        loop {
+            // JSON escapes what text shows as it is.
+            let json = serde_json::to_string(&text).unwrap_or_default();
+            let shown = self.memory.count_tokens(&memory::quoted(&text));
+            let tokens = shown.max(self.memory.count_tokens(&json));
+            let chars = text.chars().count() as u64;
+            if tokens <= most || chars <= 1 {
+                return text;
+            }
+            let part = (chars * u64::from(most) / u64::from(tokens)).clamp(1, chars - 1);
+            page::keep(&mut text, usize::try_from(part).unwrap_or(usize::MAX));
+        }
+    }
+}

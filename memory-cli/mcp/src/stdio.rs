@@ -1,0 +1,56 @@
+//! One client on standard input and output.
+
+use rmcp::{ServiceExt as _, service::ServerInitializeError};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, stdin, stdout};
+
+use crate::{Server, http::until_signal};
+
+/// Bytes of answers that may wait for the client to read.
+const WAITING: usize = 1 << 20;
+
+/// Why a client on standard input and output could not be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StdioError {
+    /// The client did not begin the protocol, or broke it.
+    #[error("the client on standard input does not speak the protocol: {0}")]
+    Protocol(String),
+    /// The task that serves it panicked.
+    #[error("serving standard input ended early")]
+    Ended(#[source] tokio::task::JoinError),
+}
+
+/// Serves one client on standard input and output until its input ends, or the process is told to end by a signal.
+/// Hidden characters in answers are escapes of JSON there, since standard output may be a terminal.
+///
+/// # Errors
+/// [`StdioError`]. It is no error that a client ends its input before it begins.
+pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
+    let (answers, printed) = tokio::io::duplex(WAITING);
+    let printing = tokio::spawn(async move {
+        let mut lines = BufReader::new(printed).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let line = format!("{}\n", memory::visible_json(&line));
+            let mut out = stdout();
+            // The client has gone.
+            if out.write_all(line.as_bytes()).await.is_err() || out.flush().await.is_err() {
+                break;
+            }
+        }
+    });
+    let serving = async {
+        let running = match server.serve((stdin(), answers)).await {
+            Ok(running) => running,
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(StdioError::Protocol(error.to_string())),
+        };
+        running.waiting().await.map(drop).map_err(StdioError::Ended)
+    };
+    let served = tokio::select! {
+        served = serving => served,
+        () = until_signal() => return Ok(()),
+    };
+    // The last answers are still on their way.
+    drop(printing.await);
+    served
+}

@@ -1,0 +1,185 @@
+//! `find`: text by a regular expression.
+
+use std::time::Duration;
+
+use memory::{Error, FindError, FindRequest, Match, NodeId, NodeRange, Scope, one_line, quoted};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    context::Context,
+    failure::{self, Failure},
+    page::{self, Entry, Page},
+    shown,
+    tool::{Answer, Tool},
+};
+
+/// How long one call may search.
+const MAX_TIME: Duration = Duration::from_secs(10);
+/// Most matches of one call.
+const MOST: usize = 200;
+
+pub(crate) struct Find;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Regular expression (Rust syntax; (?i) ignores case)
+    pattern: String,
+    /// Id, title or "last"; all if left out
+    #[serde(default)]
+    conversation_id: Option<String>,
+    /// First message, in one conversation
+    #[serde(default)]
+    start: Option<u64>,
+    /// Last message
+    #[serde(default)]
+    end: Option<u64>,
+    #[serde(default)]
+    cursor: Option<String>,
+    #[serde(default)]
+    max_tokens: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// In order of conversation and message
+    matches: Vec<FoundMatch>,
+    /// What was not searched
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notices: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_used: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FoundMatch {
+    conversation: String,
+    node: u64,
+    /// Line of the message
+    line: u32,
+    /// That line around the match
+    text: String,
+    /// The match
+    matched: String,
+}
+
+impl FoundMatch {
+    fn of(found: &Match) -> Self {
+        Self {
+            conversation: found.conversation.to_string(),
+            node: found.node.get(),
+            line: found.line,
+            text: format!("{}{}{}", found.before, found.matched, found.after),
+            matched: found.matched.clone(),
+        }
+    }
+}
+
+impl Entry for FoundMatch {
+    fn line(&self) -> String {
+        let Self { conversation, node, line, text, .. } = self;
+        format!("[Message {node} of {}, line {line}]: {}", one_line(conversation), quoted(text))
+    }
+
+    fn words(&mut self) -> &mut String {
+        &mut self.text
+    }
+
+    fn shortened(&mut self) {
+        page::keep(&mut self.matched, 80);
+    }
+}
+
+impl Tool for Find {
+    const NAME: &'static str = "find";
+    const TITLE: &'static str = "Find by pattern";
+    const ABOUT: &'static str = "Find exact text by a regular expression.";
+    const MORE: &'static str = "For names, numbers, codes and the like, of which every occurrence matters. ^ and $ match \
+        at the ends of each line.";
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+        let memory = context.memory();
+        let one = match &input.conversation_id {
+            Some(name) => Some(failure::conversation(memory, name).await?),
+            None => None,
+        };
+        let range = range(&input)?;
+        if range.is_some() && one.is_none() {
+            return Err(Failure("start and end are messages of one conversation: give conversation_id".to_owned()));
+        }
+        let scope = one.as_ref().map_or_else(Scope::all, |one| Scope::one(one.id()));
+        let skip = page::number("match", input.cursor.as_deref())?.unwrap_or_default();
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(1 << 20);
+        let scope = scope.owner(memory.config().owner.clone());
+        let request = FindRequest::new(&input.pattern, scope).range(range).limit(skip + MOST).max_time(MAX_TIME);
+        let found = memory.find(request).await.map_err(explained)?;
+        let mut page = Page::new(memory, page::bound(input.max_tokens, 2_000));
+        let rest = found.matches.get(skip..).unwrap_or_default();
+        let shown = rest.iter().take_while(|one| page.push(FoundMatch::of(one))).count();
+        let next = found.more || shown < rest.len();
+        let next_cursor = next.then(|| page::cursor("match", (skip + shown) as u64));
+        let mut notices: Vec<_> =
+            found.losses.iter().filter_map(|(id, lost)| lost.notice(id)).map(|lost| lost.to_string()).collect();
+        if let Some(stopped) = &found.stopped_at {
+            notices.push(format!(
+                "Time ran out at message {} of {}: search the rest with conversation_id and start.",
+                stopped.node, stopped.conversation
+            ));
+        }
+        if let Some(left) = &found.left_out {
+            notices.push(format!(
+                "Message {} of {} was too long to be searched to its end.",
+                left.node, left.conversation
+            ));
+        }
+        let memory_used = used(&page.entries);
+        Ok(Output { matches: page.entries, notices, memory_used, next_cursor })
+    }
+}
+
+fn range(input: &Input) -> Result<Option<NodeRange>, Failure> {
+    if input.start.is_none() && input.end.is_none() {
+        return Ok(None);
+    }
+    let start = failure::node(input.start.unwrap_or(1))?;
+    let end = input.end.map_or_else(|| NodeId::new(u64::MAX).ok_or(Failure(String::new())), failure::node)?;
+    let range = NodeRange::new(start, end);
+    range.map(Some).ok_or_else(|| Failure(format!("start {start} comes after end {end}")))
+}
+
+fn explained(error: Error) -> Failure {
+    match &error {
+        // The reason marks the place in the pattern on lines of its own.
+        Error::Find(FindError::Pattern { why, .. }) => {
+            Failure(format!("the pattern cannot be searched for: {}", memory::lines(&why.to_string())))
+        }
+        _ => error.into(),
+    }
+}
+
+/// The sign that memory was used.
+fn used(matches: &[FoundMatch]) -> Option<String> {
+    let mut pieces: Vec<_> =
+        matches.iter().map(|one| format!("message {} of {}", one.node, one.conversation)).collect();
+    pieces.dedup();
+    let count = pieces.len() as u64;
+    memory::MemoryUsed::new(pieces).recalled(count).sentence()
+}
+
+impl Answer for Output {
+    fn text(&self) -> String {
+        let lead = match self.matches.len() {
+            0 => "Nothing matches.".to_owned(),
+            1 => "1 match.".to_owned(),
+            count => format!("{count} matches."),
+        };
+        let notices = self.notices.iter().cloned().map(Some);
+        let after = [self.memory_used.clone(), shown::more(self.next_cursor.as_ref())].into_iter().chain(notices);
+        shown::list(&lead, &self.matches, &after.collect::<Vec<_>>())
+    }
+}

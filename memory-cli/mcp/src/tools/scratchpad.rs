@@ -1,0 +1,137 @@
+//! The scratchpad: one text of a model's own, to read, set and append to.
+
+use memory::{DocumentChange, DocumentsNow, fenced, quoted};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    context::Context,
+    failure::Failure,
+    page, shown,
+    tool::{Answer, Kind, Tool},
+};
+
+/// Its name among the documents.
+const NAME: &str = "scratchpad";
+/// The most bytes of it.
+const MOST: usize = 64 << 10;
+
+pub(crate) struct Read;
+pub(crate) struct Set;
+pub(crate) struct Append;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadInput {
+    #[serde(default)]
+    cursor: Option<String>,
+    #[serde(default)]
+    max_tokens: Option<u32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteInput {
+    text: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReadOutput {
+    /// The text, or the part from the cursor on
+    text: String,
+    /// Bytes of the whole text
+    bytes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WriteOutput {
+    /// Bytes of the whole text now
+    bytes: usize,
+}
+
+impl Tool for Read {
+    const NAME: &'static str = "scratchpad_read";
+    const TITLE: &'static str = "Read the scratchpad";
+    const ABOUT: &'static str = "Read your scratchpad: notes that you keep across conversations.";
+    type Input = ReadInput;
+    type Output = ReadOutput;
+
+    async fn run(context: &Context, input: ReadInput) -> Result<ReadOutput, Failure> {
+        let offset = page::number("byte", input.cursor.as_deref())?.unwrap_or_default();
+        let document = context.notes().look(|now| now.get(NAME).cloned()).await?;
+        let (whole, at) = document.map_or_else(Default::default, |document| (document.text, Some(document.at)));
+        let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
+        let rest = rest.ok_or_else(|| Failure("the scratchpad does not go on there: it was changed".to_owned()))?;
+        let text = context.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(80));
+        let next_cursor = (text.len() < rest.len()).then(|| page::cursor("byte", offset + text.len() as u64));
+        let bytes = whole.len();
+        Ok(ReadOutput { text, bytes, written_at: at.and_then(shown::known), next_cursor })
+    }
+}
+
+impl Answer for ReadOutput {
+    fn text(&self) -> String {
+        if self.bytes == 0 {
+            return "The scratchpad is empty.".to_owned();
+        }
+        let at = self.written_at.as_ref().map(|at| format!(", written {at}")).unwrap_or_default();
+        let lead = format!("The scratchpad, {} bytes{at}:\n{}", self.bytes, fenced(&quoted(&self.text)));
+        [Some(lead), shown::more(self.next_cursor.as_ref())].into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Writes what `text` makes of the present text.
+async fn write(context: &Context, text: impl Fn(&str) -> String + Send + 'static) -> Result<WriteOutput, Failure> {
+    let decide = move |now: DocumentsNow<'_>| {
+        let text = text(now.get(NAME).map_or("", |document| &document.text));
+        let bytes = text.len();
+        if bytes > MOST {
+            return Err(Failure(format!(
+                "the scratchpad takes at most {MOST} bytes, and these are {bytes}: shorten it"
+            )));
+        }
+        Ok((DocumentChange::Write { name: NAME.to_owned(), text }, WriteOutput { bytes }))
+    };
+    context.notes().change(decide).await?
+}
+
+impl Tool for Set {
+    const NAME: &'static str = "scratchpad_set";
+    const TITLE: &'static str = "Set the scratchpad";
+    const ABOUT: &'static str = "Replace the whole text of your scratchpad.";
+    const MORE: &'static str = "Earlier texts stay in the log.";
+    const KIND: Kind = Kind::Replaces;
+    type Input = WriteInput;
+    type Output = WriteOutput;
+
+    async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
+        write(context, move |_| input.text.clone()).await
+    }
+}
+
+impl Tool for Append {
+    const NAME: &'static str = "scratchpad_append";
+    const TITLE: &'static str = "Append to the scratchpad";
+    const ABOUT: &'static str = "Add a line at the end of your scratchpad.";
+    const KIND: Kind = Kind::Adds;
+    type Input = WriteInput;
+    type Output = WriteOutput;
+
+    async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
+        write(context, move |before| {
+            let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+            format!("{before}{end}{}", input.text)
+        })
+        .await
+    }
+}
+
+impl Answer for WriteOutput {
+    fn text(&self) -> String {
+        format!("The scratchpad has {} bytes now.", self.bytes)
+    }
+}

@@ -1,0 +1,159 @@
+//! `memory mcp`: tools of the memory for models, over the Model Context Protocol.
+
+use std::{
+    env,
+    net::{IpAddr, SocketAddr},
+    num::{NonZeroU32, NonZeroUsize},
+    path::{Path, PathBuf},
+    thread,
+};
+
+use anyhow::Context as _;
+use clap::{Args as ClapArgs, ValueEnum};
+use memory_files::Links;
+use memory_mcp::{HttpError, HttpOptions, HttpServer, Options, Profile, Server, Token, serve_stdio, until_signal};
+
+use crate::{Access, failure::Usage, globals::Globals, terminal::To};
+
+/// The environment variable with the token, which no list of processes shows.
+const TOKEN_VARIABLE: &str = "MEMORY_MCP_TOKEN";
+/// Most bytes of a file with a token.
+const MOST_TOKEN_BYTES: u64 = 8_192;
+
+/// Serves the memory to models as tools, over the Model Context Protocol (MCP).
+///
+/// Without --http it serves one client on standard input and output, as clients start it. docs/mcp.md describes the tools
+/// and how clients are configured.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// How much is said of each tool: clients pay for it in every prompt
+    #[arg(long, value_enum, default_value_t = ProfileName::Full)]
+    profile: ProfileName,
+    /// Also offer a tool that appends messages to conversations
+    #[arg(long)]
+    allow_append: bool,
+    /// Also offer the file-style memory tool that Anthropic's models know
+    #[arg(long)]
+    memory_tool: bool,
+    /// Do not offer the scratchpad
+    #[arg(long)]
+    no_scratchpad: bool,
+    /// Whether tools are offered at all, beside resources and the prompt
+    #[arg(long, value_name = "true|false", env = "MEMORY_ENABLE_MCP_TOOLS", hide_env_values = true)]
+    #[arg(default_value_t = true, action = clap::ArgAction::Set)]
+    enable_mcp_tools: bool,
+    /// Serve clients by streamable HTTP, under /mcp
+    #[arg(long)]
+    http: bool,
+    /// The address to listen at
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1", requires = "http")]
+    listen: IpAddr,
+    /// The port to listen at; 0 for any that is free
+    #[arg(long, default_value_t = HttpOptions::PORT, requires = "http")]
+    port: u16,
+    /// A file with the bearer token of requests [default: that of MEMORY_MCP_TOKEN, or a new one, which is printed]
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "no_token")]
+    token_file: Option<PathBuf>,
+    /// Ask for no token, which lets every program of this machine read the memory
+    #[arg(long, requires = "http")]
+    no_token: bool,
+    /// A web page that may send requests, as in https://app.example:443; may be repeated
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    allow_origin: Vec<String>,
+    /// A name under which clients ask for this server; may be repeated
+    #[arg(long, value_name = "NAME", requires = "http")]
+    allow_host: Vec<String>,
+    /// Most requests a second, of all clients together
+    #[arg(long, value_name = "N", default_value = "200", requires = "http")]
+    max_rate: NonZeroU32,
+    /// Most megabytes of a request
+    #[arg(long, value_name = "MB", default_value = "4", requires = "http")]
+    max_body: NonZeroUsize,
+}
+
+/// A profile on the command line.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProfileName {
+    /// Whole descriptions, with schemas of what comes back
+    Full,
+    /// Short descriptions: at most 2,500 tokens for all tools
+    Compact,
+}
+
+pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let options = Options::default()
+        .profile(match args.profile {
+            ProfileName::Full => Profile::Full,
+            ProfileName::Compact => Profile::Compact,
+        })
+        .append(args.allow_append)
+        .memory_tool(args.memory_tool)
+        .scratchpad(!args.no_scratchpad);
+    let http = if args.http { Some(args.http_options()?) } else { None };
+    // A client is configured before anything was said: the store is made then. One that takes no writes is read.
+    let store = globals.store()?;
+    let access = if store.join("FORMAT").exists() { Access::Update } else { Access::Write };
+    let config = globals.config_at(store, access).enable_mcp_tools(args.enable_mcp_tools);
+    // The runtime of commands has one thread, and no input or output.
+    let serving = thread::spawn(move || -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let served = runtime.block_on(async {
+            let memory = memory::Builder::of(config).open()?;
+            let server = Server::new(memory, options)?;
+            match http {
+                None => Ok(serve_stdio(server).await?),
+                Some(options) => serve_http(server, options).await,
+            }
+        });
+        // A read of standard input cannot be cancelled, and is not waited for.
+        runtime.shutdown_background();
+        served
+    });
+    serving.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the server panicked")))
+}
+
+async fn serve_http(server: Server, options: HttpOptions) -> anyhow::Result<()> {
+    let bound = HttpServer::bind(server, options).await;
+    let server = bound.map_err(|error| match error {
+        HttpError::Open(_) => anyhow::Error::new(Usage(format!("{error}: leave out --no-token"))),
+        error => error.into(),
+    })?;
+    To::Errors.line(&format!("serving {}", server.url()))?;
+    server.serve(until_signal()).await;
+    Ok(())
+}
+
+impl Args {
+    fn http_options(&self) -> anyhow::Result<HttpOptions> {
+        Ok(HttpOptions::new(self.token()?)
+            .listen(SocketAddr::new(self.listen, self.port))
+            .origins(self.allow_origin.clone())
+            .hosts(self.allow_host.clone())
+            .per_second(self.max_rate)
+            .max_body(self.max_body.get().saturating_mul(1 << 20)))
+    }
+
+    /// The token of requests. One that is made here is printed on standard error.
+    fn token(&self) -> anyhow::Result<Option<Token>> {
+        if self.no_token {
+            return Ok(None);
+        }
+        let given = match (&self.token_file, env::var(TOKEN_VARIABLE)) {
+            (Some(file), _) => Some((file.display().to_string(), from_file(file)?)),
+            (None, Ok(token)) => Some((TOKEN_VARIABLE.to_owned(), token)),
+            (None, Err(_)) => None,
+        };
+        if let Some((from, token)) = given {
+            let token = Token::new(token.trim()).map_err(|error| Usage(format!("{from}: {error}")))?;
+            return Ok(Some(token));
+        }
+        let (token, text) = Token::generate().context("no randomness for a token")?;
+        To::Errors.line(&format!("token {text}"))?;
+        Ok(Some(token))
+    }
+}
+
+fn from_file(file: &Path) -> anyhow::Result<String> {
+    let read = memory_files::read_to_string(file, Links::Follow, MOST_TOKEN_BYTES);
+    read.with_context(|| format!("cannot read the token in {}", file.display()))
+}

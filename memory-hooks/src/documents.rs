@@ -1,0 +1,319 @@
+//! Small texts under names, kept in the log: each change is a message of one conversation.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use memory_core::{Json, Mark, Message, MessageKey, Node, NodeId, NodeRange, Role, StoreError, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{Conversation, Memory, MemoryError};
+
+/// The member of a message's metadata that says what it changes.
+const MEMBER: &str = "document";
+/// What stands in the log for an empty text.
+const EMPTY: &str = "(empty)";
+/// Most messages that are read at once.
+const CHUNK: u64 = 256;
+/// How often a change is tried again after another process changed something first.
+const TRIES: usize = 64;
+
+/// Texts under names, which a model or a program writes, reads and changes. Each change is appended to one conversation as
+/// a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
+///
+/// Several processes may change the same documents at once: a change is decided on what stands there, and decided again if
+/// another process was first. That conversation is archived, so it is listed only where archived ones are, and its texts
+/// are excluded from summaries.
+#[derive(Debug)]
+pub struct Documents {
+    conversation: Conversation,
+    known: Mutex<Known>,
+}
+
+/// A document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Document {
+    /// Its text.
+    pub text: String,
+    /// The message with the text.
+    pub node: NodeId,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// A change of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DocumentChange {
+    /// Sets the text of a document, which begins with it if it is new.
+    Write {
+        /// Its name.
+        name: String,
+        /// The whole text.
+        text: String,
+    },
+    /// Removes a document, and every one whose name goes on with `/`.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Renames a document, and every one whose name goes on with `/`.
+    Rename {
+        /// Its name.
+        from: String,
+        /// Its new name.
+        to: String,
+    },
+}
+
+/// The documents as they are at some message.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// How many messages were read.
+    nodes: u64,
+    documents: BTreeMap<String, Document>,
+}
+
+/// The documents that a change is decided on, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentsNow<'a>(&'a BTreeMap<String, Document>);
+
+impl<'a> DocumentsNow<'a> {
+    /// The document of that name.
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<&'a Document> {
+        self.0.get(name)
+    }
+
+    /// All documents, by name.
+    pub fn all(self) -> impl Iterator<Item = (&'a str, &'a Document)> {
+        self.0.iter().map(|(name, document)| (name.as_str(), document))
+    }
+
+    /// Whether there are documents whose names go on with `/` after this one.
+    #[must_use]
+    pub fn is_directory(self, name: &str) -> bool {
+        self.below(name).next().is_some()
+    }
+
+    /// Documents whose names go on with `/` after this one, by name.
+    pub fn below(self, name: &str) -> impl Iterator<Item = (&'a str, &'a Document)> + use<'a> {
+        let prefix = format!("{name}/");
+        let from = self.0.range(prefix.clone()..);
+        from.take_while(move |(name, _)| name.starts_with(&prefix)).map(|(name, document)| (name.as_str(), document))
+    }
+}
+
+impl Memory {
+    /// The documents in the conversation `id`, which begins with the first change.
+    #[must_use]
+    pub fn documents(&self, id: memory_core::ConversationId) -> Documents {
+        Documents { conversation: self.conversation(id), known: Mutex::default() }
+    }
+}
+
+impl Documents {
+    /// The conversation with their changes.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// What `look` gives of the documents as they are now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn look<T>(&self, look: impl FnOnce(DocumentsNow<'_>) -> T) -> Result<T, MemoryError> {
+        let known = self.read().await?;
+        Ok(look(DocumentsNow(&known.documents)))
+    }
+
+    /// Makes the change that `decide` decides on the documents as they are now. It is called again where another process
+    /// changed something first, so that it decides on what its change follows. What it refuses changes nothing.
+    ///
+    /// # Errors
+    /// When the store fails, or others always changed something first.
+    pub async fn change<T, E>(
+        &self,
+        mut decide: impl FnMut(DocumentsNow<'_>) -> Result<(DocumentChange, T), E>,
+    ) -> Result<Result<T, E>, MemoryError> {
+        for _ in 0..TRIES {
+            let known = self.read().await?;
+            let (change, answer) = match decide(DocumentsNow(&known.documents)) {
+                Ok(decided) => decided,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            // Of all changes that follow the same message the first one has the key.
+            let key = MessageKey::new(&format!("documents after {}", known.nodes)).ok();
+            match self.conversation.append(message(&change).key(key)).await {
+                Ok(appended) if appended.is_new => {
+                    self.archive().await?;
+                    return Ok(Ok(answer));
+                }
+                // Another process made the same change, or another one.
+                Ok(_) | Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(MemoryError::Contended { tries: TRIES })
+    }
+
+    /// Keeps the conversation out of lists.
+    async fn archive(&self) -> Result<(), MemoryError> {
+        if !self.conversation.is_marked(Mark::Archived).await? {
+            self.conversation.mark(Mark::Archived, true).await?;
+        }
+        Ok(())
+    }
+
+    /// Applies what was appended since the last read.
+    async fn read(&self) -> Result<Known, MemoryError> {
+        let mut known = self.known().clone();
+        let (store, id) = (&self.conversation.parts.store, &self.conversation.id);
+        let nodes = match store.conversation(id).await {
+            Ok(state) => state.nodes,
+            Err(error) if error.is_not_found() => 0,
+            Err(error) => return Err(error.into()),
+        };
+        while let Some(first) = NodeId::new(known.nodes + 1).filter(|first| first.get() <= nodes) {
+            let last = NodeId::new(nodes.min(known.nodes + CHUNK)).unwrap_or(first);
+            let Some(run) = NodeRange::new(first, last) else { break };
+            for node in store.readable_nodes(id, run).await?.nodes {
+                known.apply(node);
+            }
+            known.nodes = last.get();
+        }
+        let mut kept = self.known();
+        if kept.nodes < known.nodes {
+            *kept = known.clone();
+        }
+        Ok(known)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Applies a message; one that changes no document is ignored.
+    fn apply(&mut self, node: Node) {
+        let Some(change) = node.message.metadata.get(MEMBER).map(Json::to_value) else { return };
+        let member = |name: &str| change.get(name).and_then(Value::as_str).map(str::to_owned);
+        match (member("write"), member("remove"), member("from").zip(member("to"))) {
+            (Some(name), _, _) => {
+                let is_empty = change.get("empty").and_then(Value::as_bool).unwrap_or_default();
+                let text = if is_empty { String::new() } else { node.message.text() };
+                self.documents.insert(name, Document { text, node: node.id, at: node.at });
+            }
+            (_, Some(name), _) => drop(self.take(&name)),
+            (_, _, Some((from, to))) => {
+                for (name, document) in self.take(&from) {
+                    let rest = name.strip_prefix(&from).unwrap_or_default();
+                    self.documents.insert(format!("{to}{rest}"), document);
+                }
+            }
+            (None, None, None) => {}
+        }
+    }
+
+    /// Removes a document and those below it.
+    fn take(&mut self, name: &str) -> Vec<(String, Document)> {
+        let below: Vec<_> = DocumentsNow(&self.documents).below(name).map(|(name, _)| name.to_owned()).collect();
+        let names = below.into_iter().chain([name.to_owned()]);
+        names.filter_map(|name| self.documents.remove_entry(&name)).collect()
+    }
+}
+
+/// A change as it stands in the log.
+fn message(change: &DocumentChange) -> Message {
+    let (text, value) = match change {
+        DocumentChange::Write { name, text } if text.is_empty() => {
+            (EMPTY.to_owned(), json!({"write": name, "empty": true}))
+        }
+        DocumentChange::Write { name, text } => (text.clone(), json!({"write": name})),
+        DocumentChange::Remove { name } => (format!("Removed {name}"), json!({"remove": name})),
+        DocumentChange::Rename { from, to } => (format!("Renamed {from} to {to}"), json!({"from": from, "to": to})),
+    };
+    Message::text_of(Role::Assistant, text)
+        .metadata(BTreeMap::from([(MEMBER.to_owned(), Json::from_value(&value))]))
+        .keep_out_of_summaries(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, sync::Arc};
+
+    use memory_core::{
+        ConversationId, Store,
+        testing::{MemoryStore, WordCounter},
+    };
+
+    use super::*;
+
+    fn memory(store: &Arc<MemoryStore>) -> Memory {
+        let store: Arc<dyn Store> = store.clone();
+        Memory::builder().store(store).token_counter(Arc::new(WordCounter)).build().unwrap()
+    }
+
+    fn documents(store: &Arc<MemoryStore>) -> Documents {
+        memory(store).documents(ConversationId::new("notes").unwrap())
+    }
+
+    fn done(documents: &Documents, change: &DocumentChange) {
+        let changed = pollster::block_on(documents.change(|_| Ok::<_, Infallible>((change.clone(), ()))));
+        changed.unwrap().unwrap();
+    }
+
+    fn write(documents: &Documents, name: &str, text: &str) {
+        done(documents, &DocumentChange::Write { name: name.to_owned(), text: text.to_owned() });
+    }
+
+    fn texts(documents: &Documents) -> Vec<(String, String)> {
+        let all = |now: DocumentsNow<'_>| now.0.iter().map(|(name, one)| (name.clone(), one.text.clone())).collect();
+        pollster::block_on(documents.look(all)).unwrap()
+    }
+
+    fn expected(of: &[(&str, &str)]) -> Vec<(String, String)> {
+        of.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn documents_follow_from_the_log() {
+        let store = Arc::new(MemoryStore::default());
+        let ours = documents(&store);
+        assert_eq!(texts(&ours), []);
+        write(&ours, "a", "one");
+        write(&ours, "d/x", "");
+        write(&ours, "d/y/z", "two");
+        write(&ours, "d2", "three");
+        write(&ours, "a", "four");
+        done(&ours, &DocumentChange::Rename { from: "d".to_owned(), to: "e/f".to_owned() });
+        done(&ours, &DocumentChange::Remove { name: "d2".to_owned() });
+        let left = expected(&[("a", "four"), ("e/f/x", ""), ("e/f/y/z", "two")]);
+        assert_eq!(texts(&ours), left);
+        assert_eq!(texts(&documents(&store)), left, "another process reads the same");
+        let is_archived = pollster::block_on(ours.conversation().is_marked(Mark::Archived)).unwrap();
+        assert!(is_archived);
+    }
+
+    #[test]
+    fn a_change_is_decided_again_if_another_process_was_first() {
+        let store = Arc::new(MemoryStore::default());
+        let (ours, theirs) = (documents(&store), documents(&store));
+        write(&ours, "count", "0");
+        let mut tries = 0;
+        let changed = pollster::block_on(ours.change(|now| {
+            tries += 1;
+            if tries == 1 {
+                write(&theirs, "count", "1");
+            }
+            let before: u32 = now.get("count").unwrap().text.parse().unwrap();
+            let text = (before + 1).to_string();
+            Ok::<_, Infallible>((DocumentChange::Write { name: "count".to_owned(), text }, ()))
+        }));
+        changed.unwrap().unwrap();
+        assert_eq!((tries, texts(&theirs)), (2, expected(&[("count", "2")])));
+    }
+}

@@ -1,0 +1,237 @@
+//! The levels of a conversation, page by page.
+
+use std::{cmp::Reverse, collections::HashMap};
+
+use memory_core::{Level, Losses, Node, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, Timestamp, WrittenBy};
+
+use crate::{Conversation, MemoryError, snapshot_cache::Snapshot};
+
+/// Which part of a conversation's levels to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LevelsRequest {
+    /// Only this level; `None` for the top of the tree: summaries that no other covers, and messages without summary.
+    pub level: Option<Level>,
+    /// The first node.
+    pub from: NodeId,
+    /// The last node; `None` for the end of the conversation.
+    pub to: Option<NodeId>,
+    /// The most entries, at least 1; ARCHIVEs that begin with the same node stay together, even beyond it.
+    pub limit: usize,
+}
+
+impl Default for LevelsRequest {
+    /// The first fifty entries of the top of the tree.
+    fn default() -> Self {
+        Self { level: None, from: NodeId::FIRST, to: None, limit: 50 }
+    }
+}
+
+impl LevelsRequest {
+    memory_core::setters! {
+        into level: Option<Level>,
+        const from: NodeId,
+        into to: Option<NodeId>,
+        const limit: usize,
+    }
+}
+
+/// A summary, a message, or messages that are lost.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LevelEntry {
+    /// Its level; FULL for messages.
+    pub level: Level,
+    /// The messages that it stands for.
+    pub nodes: NodeRange,
+    /// Their lines.
+    pub lines: u64,
+    /// Tokens of the text.
+    pub tokens: u32,
+    /// What it says.
+    pub text: String,
+    /// Who said the message; `None` for summaries and lost messages.
+    pub speaker: Option<String>,
+    /// When the message was said; unknown for summaries and lost messages.
+    pub at: Timestamp,
+    /// The number of the summary.
+    pub summary: Option<SummaryId>,
+    /// The strategy of the summary.
+    pub written_by: Option<WrittenBy>,
+    /// Whether these are messages that cannot be read.
+    pub is_lost: bool,
+}
+
+/// Entries of a level in order of the messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LevelPage {
+    /// The entries.
+    pub entries: Vec<LevelEntry>,
+    /// Where the next page begins; `None` after the last one.
+    pub next: Option<NodeId>,
+    /// How many messages the conversation has.
+    pub nodes: u64,
+    /// Messages of the page that cannot be read.
+    pub losses: Losses,
+}
+
+impl Conversation {
+    /// A page of a level of the conversation, or of the top of its tree.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails other than by damage of messages.
+    pub async fn levels(&self, request: LevelsRequest) -> Result<LevelPage, MemoryError> {
+        let tree = Snapshot::read(&self.parts, &self.id).await?.tree;
+        let to = request.to.map_or(tree.total(), |to| to.get().min(tree.total()));
+        let empty = LevelPage { nodes: tree.total(), ..LevelPage::default() };
+        let Some(asked) = NodeId::new(to).and_then(|to| NodeRange::new(request.from, to)) else { return Ok(empty) };
+        let mut page = Page { asked, limit: request.limit.max(1), entries: Vec::new(), losses: Losses::default() };
+        let is_asked = |span: NodeRange| span.last() >= asked.first() && span.first() <= asked.last();
+        let places: Vec<&SummaryOutline> = match request.level {
+            Some(Level::Full) => {
+                page.add_messages(self, std::iter::once(asked)).await?;
+                Vec::new()
+            }
+            Some(level) => {
+                let at_level: Vec<_> = tree.placed().filter(|place| place.level == level).collect();
+                // Several ARCHIVEs may begin with the same node. A page that begins at such a node follows another page,
+                // which showed the ARCHIVEs that began earlier.
+                let follows = at_level.iter().any(|place| place.span.first() == asked.first());
+                let shown = |span: NodeRange| is_asked(span) && (!follows || span.first() >= asked.first());
+                at_level.into_iter().filter(|place| shown(place.span)).collect()
+            }
+            None => {
+                page.add_messages(self, tree.full()).await?;
+                tree.roots().filter(|root| is_asked(root.span)).collect()
+            }
+        };
+        let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
+        rows.extend(places.into_iter().map(|place| Row::Summary(place, tree.words_for(place.id))));
+        rows.sort_by_key(|row| (row.nodes().first(), Reverse(row.nodes().last())));
+        let first = |at: usize| rows.get(at).map(|row| row.nodes().first());
+        // The next page begins at a node: entries that begin at the same node cannot be separated.
+        let end = (page.limit..rows.len()).find(|&at| first(at) != first(at - 1));
+        let next = end.and_then(first);
+        rows.truncate(end.unwrap_or(rows.len()));
+        let entries = self.with_words(rows).await?;
+        Ok(LevelPage { entries, next, losses: page.losses, ..empty })
+    }
+
+    /// Reads the words of the summaries among `rows`. One that cannot be read is lost.
+    async fn with_words(&self, rows: Vec<Row<'_>>) -> Result<Vec<LevelEntry>, MemoryError> {
+        let mut ids: Vec<_> = rows.iter().filter_map(Row::words).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let read = if ids.is_empty() { Vec::new() } else { self.parts.store.summaries_of(&self.id, &ids).await? };
+        let words: HashMap<_, _> = read.iter().map(|summary| (summary.id, summary)).collect();
+        let entry = |row| match row {
+            Row::Message(entry) => entry,
+            Row::Summary(place, id) => match words.get(&id) {
+                Some(summary) => summary_entry(place, summary),
+                None => LevelEntry { level: place.level, summary: Some(place.id), ..lost(place.span) },
+            },
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+}
+
+/// An entry whose words may still have to be read.
+enum Row<'a> {
+    Message(LevelEntry),
+    /// A summary's place, and the summary whose words are shown there.
+    Summary(&'a SummaryOutline, SummaryId),
+}
+
+impl Row<'_> {
+    fn nodes(&self) -> NodeRange {
+        match self {
+            Self::Message(entry) => entry.nodes,
+            Self::Summary(place, _) => place.span,
+        }
+    }
+
+    fn words(&self) -> Option<SummaryId> {
+        match self {
+            Self::Message(_) => None,
+            Self::Summary(_, words) => Some(*words),
+        }
+    }
+}
+
+/// Messages of a page.
+struct Page {
+    asked: NodeRange,
+    limit: usize,
+    entries: Vec<LevelEntry>,
+    losses: Losses,
+}
+
+impl Page {
+    /// The messages of `runs` that the page may show, and one more, which gives the start of the next page.
+    async fn add_messages(
+        &mut self,
+        of: &Conversation,
+        runs: impl Iterator<Item = NodeRange>,
+    ) -> Result<(), MemoryError> {
+        for run in runs {
+            let mut left = NodeRange::new(run.first().max(self.asked.first()), run.last().min(self.asked.last()));
+            while let Some(rest) = left.filter(|_| self.entries.len() <= self.limit) {
+                let end = rest.first().get().saturating_add(self.limit as u64).min(rest.last().get());
+                let Some(run) = NodeId::new(end).and_then(|end| NodeRange::new(rest.first(), end)) else { break };
+                let read = of.parts.store.readable_nodes(of.id(), run).await?;
+                self.losses.extend(&read.losses);
+                self.entries.extend(read.nodes.into_iter().map(message));
+                self.entries.extend(read.losses.runs().iter().copied().map(lost));
+                left = NodeRange::new(run.last().next(), rest.last());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn message(node: Node) -> LevelEntry {
+    LevelEntry {
+        level: Level::Full,
+        nodes: NodeRange::single(node.id),
+        lines: u64::from(node.line_count),
+        tokens: node.tokens,
+        text: node.message.text(),
+        speaker: Some(node.message.voice().to_owned()),
+        at: node.at,
+        summary: None,
+        written_by: None,
+        is_lost: false,
+    }
+}
+
+fn lost(nodes: NodeRange) -> LevelEntry {
+    LevelEntry {
+        level: Level::Full,
+        nodes,
+        lines: 0,
+        tokens: 0,
+        text: "(lost)".to_owned(),
+        speaker: None,
+        at: Timestamp::default(),
+        summary: None,
+        written_by: None,
+        is_lost: true,
+    }
+}
+
+fn summary_entry(place: &SummaryOutline, words: &Summary) -> LevelEntry {
+    let body = &words.body;
+    LevelEntry {
+        level: place.level,
+        nodes: place.span,
+        lines: body.metadata.line_count,
+        tokens: body.tokens,
+        text: body.text.clone(),
+        speaker: None,
+        at: Timestamp::default(),
+        summary: Some(words.id),
+        written_by: Some(body.written_by.clone()),
+        is_lost: false,
+    }
+}
