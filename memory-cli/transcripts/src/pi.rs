@@ -226,20 +226,33 @@ mod tests {
 
     #[test]
     fn a_session_is_a_tree_whose_branches_are_forks() {
-        let entry = |id: &str, parent: Value, kind: &str, message: Value| {
-            json!({"type": kind, "id": id, "parentId": parent, "timestamp": "2026-03-02T09:14:00.000Z", "message": message})
-        };
+        let entry = |id: &str, parent: Value, kind: &str, message: Value| json!({"type": kind, "id": id, "parentId": parent, "timestamp": "2026-03-02T09:14:00.000Z", "message": message});
         let entries = [
             json!({"type": "session", "version": 3, "id": "s-1", "timestamp": "t", "cwd": "/w"}),
             entry("a", Value::Null, "message", json!({"role": "user", "content": "Look."})),
-            entry("b", "a".into(), "message", json!({"role": "assistant", "model": "m", "content": [
+            entry(
+                "b",
+                "a".into(),
+                "message",
+                json!({"role": "assistant", "model": "m", "content": [
                 {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "s"},
-                {"type": "toolCall", "id": "t", "name": "read", "arguments": {"path": "x"}}]})),
-            entry("c", "b".into(), "message", json!({"role": "toolResult", "toolCallId": "t", "toolName": "read",
-                "content": [{"type": "text", "text": "no file"}], "isError": true})),
+                {"type": "toolCall", "id": "t", "name": "read", "arguments": {"path": "x"}}]}),
+            ),
+            entry(
+                "c",
+                "b".into(),
+                "message",
+                json!({"role": "toolResult", "toolCallId": "t", "toolName": "read",
+                "content": [{"type": "text", "text": "no file"}], "isError": true}),
+            ),
             entry("k", "c".into(), "compaction", Value::Null),
             entry("d", "k".into(), "message", json!({"role": "user", "content": "Go on."})),
-            entry("e", "a".into(), "message", json!({"role": "assistant", "content": [{"type": "text", "text": "Other."}]})),
+            entry(
+                "e",
+                "a".into(),
+                "message",
+                json!({"role": "assistant", "content": [{"type": "text", "text": "Other."}]}),
+            ),
             entry("f", Value::Null, "hologram", Value::Null),
         ];
         let mut out = Out::new("x.jsonl".to_owned(), "pi");
@@ -251,13 +264,20 @@ mod tests {
         let mut forks = Vec::new();
         for item in out.items {
             match item {
-                Item::Said(one) => said.push(format!("{} {}: {}", one.conversation, one.message.role, one.message.text())),
+                Item::Said(one) => {
+                    said.push(format!("{} {}: {}", one.conversation, one.message.role, one.message.text()))
+                }
                 Item::Conversation(conversation) => forks.extend(conversation.fork.map(|fork| fork.after.to_string())),
                 Item::Title(..) => {}
             }
         }
-        let expected = ["s-1 user: Look.", "s-1 assistant: Hm.\nread({\"path\":\"x\"})", "s-1 tool: error:\nno file",
-                        "s-1 user: Go on.", "s-1-e assistant: Other."];
+        let expected = [
+            "s-1 user: Look.",
+            "s-1 assistant: Hm.\nread({\"path\":\"x\"})",
+            "s-1 tool: error:\nno file",
+            "s-1 user: Go on.",
+            "s-1-e assistant: Other.",
+        ];
         assert_eq!(said, expected);
         assert_eq!(forks, ["a"]);
         assert_eq!(out.report.skipped().map(|skipped| skipped.why).collect::<Vec<_>>(), [Why::Unknown, Why::View]);

@@ -80,7 +80,7 @@ fn written(block: &ContentBlock, left_out: &mut LeftOut) -> Option<Value> {
         Media::Text { .. } | Media::Bytes { .. } => true,
     };
     match block {
-        ContentBlock::Text(text) if text.trim().is_empty() => None,
+        ContentBlock::Text(text) => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
         // Unsigned reasoning is refused.
         ContentBlock::Reasoning { signature: None, .. } => {
             left_out.reasoning += 1;

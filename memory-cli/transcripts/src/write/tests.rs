@@ -107,14 +107,21 @@ fn messages() -> impl Strategy<Value = Message> {
     let text = "\\PC{0,20}|.{0,20}|(# |<b>|```|\n){0,6}";
     let block = (0..7, text).prop_map(|(kind, text)| match kind {
         0 => ContentBlock::ToolUse { id: text.clone(), name: text.clone(), input: Json::string(&text) },
-        1 => ContentBlock::ToolResult { tool_use_id: text.clone(), content: vec![ContentBlock::Text(text)], is_error: true },
+        1 => ContentBlock::ToolResult {
+            tool_use_id: text.clone(),
+            content: vec![ContentBlock::Text(text)],
+            is_error: true,
+        },
         2 => ContentBlock::Reasoning { text: text.clone(), signature: (text.len() % 2 == 0).then_some(text) },
         3 => ContentBlock::Unknown(Json::string(&text)),
         4 => ContentBlock::Image(Media::Url(text)),
-        5 => ContentBlock::Document { title: Some(text.clone()), media: Media::Text { media_type: text.clone(), text } },
+        5 => {
+            ContentBlock::Document { title: Some(text.clone()), media: Media::Text { media_type: text.clone(), text } }
+        }
         _ => ContentBlock::Text(text),
     });
-    let roles = [memory_core::Role::User, memory_core::Role::Assistant, memory_core::Role::System, memory_core::Role::Tool];
+    let roles =
+        [memory_core::Role::User, memory_core::Role::Assistant, memory_core::Role::System, memory_core::Role::Tool];
     (prop::sample::select(roles.to_vec()), prop::collection::vec(block, 0..4))
         .prop_map(|(role, blocks)| Message::new(role, blocks))
 }
