@@ -1,4 +1,10 @@
 //! Transcripts of other programs through the binary.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which the lints do not know as tests"
+)]
 
 use std::{fs, io::Write};
 

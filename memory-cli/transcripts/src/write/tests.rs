@@ -48,7 +48,7 @@ fn read(format: Format, text: &str) -> Vec<Message> {
     let found = find(&path, Some(format), Limits::default()).unwrap();
     let mut reader = found.transcripts[0].open().unwrap();
     let mut all = Vec::new();
-    while let Some(item) = reader.next().unwrap() {
+    while let Some(item) = reader.read().unwrap() {
         if let Item::Said(said) = item {
             all.push(said.message);
         }

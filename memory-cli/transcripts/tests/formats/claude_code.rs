@@ -209,7 +209,7 @@ fn a_followed_file_goes_on_where_it_was_left_at_every_line() {
         // A rewind to before the position is told, and then the file is read again.
         let mut reader = follow(&path, Format::ClaudeCode, Some(&position), Limits::default()).unwrap();
         let rewound = loop {
-            match reader.next() {
+            match reader.read() {
                 Ok(Some(item)) => read.take(item),
                 Ok(None) => break false,
                 Err(_) => break true,
