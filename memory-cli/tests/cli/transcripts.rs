@@ -30,7 +30,7 @@ fn zipped(name: &str, content: &str) -> Vec<u8> {
 }
 
 fn line(uuid: &str, parent: Option<&str>, kind: &str, message: Value) -> Value {
-    json!({"parentUuid": parent, "isSidechain": false, "cwd": "/home/ana/trip", "sessionId": SESSION, "type": kind,
+    json!({"parentUuid": parent, "isSidechain": false, "cwd": "/trip", "sessionId": SESSION, "type": kind,
            "uuid": uuid, "timestamp": "2026-03-02T09:14:00.250Z", "message": message})
 }
 

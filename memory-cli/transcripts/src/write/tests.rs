@@ -22,7 +22,7 @@ fn written(shape: Written, messages: &[Message]) -> (String, LeftOut) {
 
 fn talk() -> Vec<Message> {
     let call =
-        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q": 1.0}"#).unwrap() };
+        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q":1.0}"#).unwrap() };
     let result = ContentBlock::ToolResult {
         tool_use_id: "t1".into(),
         content: vec![ContentBlock::Text("a lake".into())],
