@@ -5,7 +5,7 @@
 //! # Guide
 //!
 //! 1. [`find`] finds the [`Transcript`]s of a file, an archive or a directory and recognizes their [`Format`].
-//! 2. [`Transcript::open`] gives a [`Reader`], whose [`next`](Reader::next) gives [`Item`]s: conversations, messages and
+//! 2. [`Transcript::open`] gives a [`Reader`], whose [`read`](Reader::read) gives [`Item`]s: conversations, messages and
 //!    titles. [`Reader::report`] counts what was read, and what was not and why.
 //! 3. [`follow`] reads a file that is still being written; a later reader goes on at its [`Position`].
 //! 4. [`MessageWriter`] writes a conversation in the shape of another program.

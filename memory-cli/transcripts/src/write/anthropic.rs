@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use memory_core::{ContentBlock, Media, Message, Role, message_to_json};
 use serde_json::{Value, json};
 
-use super::LeftOut;
+use super::left_out::LeftOut;
 
 /// Types of blocks that the API knows and core keeps as they came.
 const KNOWN: [&str; 9] = [

@@ -22,7 +22,7 @@ fn written(shape: Written, messages: &[Message]) -> (String, LeftOut) {
 
 fn talk() -> Vec<Message> {
     let call =
-        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q": 1.0}"#).unwrap() };
+        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q":1.0}"#).unwrap() };
     let result = ContentBlock::ToolResult {
         tool_use_id: "t1".into(),
         content: vec![ContentBlock::Text("a lake".into())],
@@ -48,7 +48,7 @@ fn read(format: Format, text: &str) -> Vec<Message> {
     let found = find(&path, Some(format), Limits::default()).unwrap();
     let mut reader = found.transcripts[0].open().unwrap();
     let mut all = Vec::new();
-    while let Some(item) = reader.next().unwrap() {
+    while let Some(item) = reader.read().unwrap() {
         if let Item::Said(said) = item {
             all.push(said.message);
         }
