@@ -41,6 +41,13 @@ const DATE_PART: f32 = 0.3;
 /// titles, so it is not fitted.
 const OF_TITLE: f32 = 1.5;
 
+/// Chances were fitted to conversations of at least this many messages.
+const FITTED_TO: usize = 100;
+
+/// What a node that holds all words of the question scores above one that holds none: about the sum of the weights of
+/// words.
+const OF_ALL_WORDS: f32 = 6.0;
+
 /// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an answer
 /// runs over several turns. Among two it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
@@ -283,6 +290,22 @@ impl Ranking {
         &self.pool
     }
 
+    /// The softmax, relative to the best, of messages that a short conversation lacks to be as long as those to which
+    /// chances were fitted. Features are stretched over the pool, so that the best of a few messages that have nothing to
+    /// do with the question looks as good as an answer. Each missing message counts as much as the others are worth in
+    /// the mean, or as one without the words that the best holds, whichever is less.
+    #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
+    fn unsaid(&self, scored: &[Scored]) -> f32 {
+        let (Some((best, others)), missing) = (scored.split_first(), FITTED_TO.saturating_sub(self.pool.readable()))
+        else {
+            return 0.0;
+        };
+        let [coverage, _] = best.coverage;
+        let below: f32 = others.iter().map(|other| other.score - best.score).sum();
+        let mean = below / others.len().max(1) as f32;
+        missing as f32 * mean.min(-OF_ALL_WORDS * coverage).exp()
+    }
+
     /// The ranked pool, to be [refreshed](Pool::refresh).
     pub(crate) fn pool_mut(&mut self) -> &mut Pool {
         &mut self.pool
@@ -314,7 +337,8 @@ impl Ranking {
         let scored = self.scores(&features, late);
         // The chance of a candidate is its share of the softmax of all scores.
         let best = scored.first().map_or(0.0, |best| best.score);
-        let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>().ln();
+        let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>();
+        let all = (all + self.unsaid(&scored)).ln();
         let relevance = Relevance::new(self.with_vectors > 0.0, late);
         let hit = |Scored { candidate, talk, score: value, coverage, signals }| {
             let (conversation, node) = self.pool.place(candidate)?;

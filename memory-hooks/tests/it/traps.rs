@@ -66,6 +66,24 @@ fn trap_d_one_oversized_message_is_reduced() {
     assert_eq!(block_on(world.talk.expand(NodeId::FIRST)).unwrap().message, line(1, 50_000), "the log has it all");
 }
 
+/// An error on any step leaves every message where it was, and is shown by the next prompt as if nothing had failed.
+#[test]
+fn trap_no_error_wipes_the_memory() {
+    let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::FailsFrom(0))));
+    world.say((1..=60).map(|number| line(number, 40)));
+    let mut invocation = block_on(world.talk.invoke()).unwrap();
+    block_on(invocation.before_model_call(Some(10), None)).unwrap();
+    block_on(invocation.after_model_call(Err("the provider is down".to_owned())));
+    let ended = block_on(invocation.end());
+    let impossible = block_on(world.talk.prompt("what about topic7?", &PromptOptions::new(5)));
+    assert!(impossible.is_err(), "nothing fits in five tokens");
+    assert_eq!(covered(&prompt(&world, 700)), (1..=60).collect::<Vec<_>>(), "{ended:?}");
+    for number in 1..=60 {
+        let node = block_on(world.talk.expand(NodeId::from_index(number - 1))).unwrap();
+        assert_eq!(node.message, line(number, 40));
+    }
+}
+
 /// Trap (e).
 #[test]
 fn trap_e_parallel_calls_stay_with_all_their_results() {
