@@ -7,6 +7,7 @@ use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 use memory_store::{ExchangeError, RescueError};
+use memory_transcripts::TranscriptError;
 
 use crate::import::ImportError;
 
@@ -60,6 +61,14 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         || matches!(open, Some(OpenError::Strategy(_) | OpenError::RemoteModel(_) | OpenError::Manager(_)))
     {
         return Some(Code::Usage);
+    }
+    match cause.downcast_ref() {
+        Some(TranscriptError::UnknownFormat { .. } | TranscriptError::Unfit { .. }) => return Some(Code::Usage),
+        Some(TranscriptError::Damaged { .. }) => return Some(Code::Damaged),
+        Some(TranscriptError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Some(Code::NotFound);
+        }
+        _ => {}
     }
     let is_missing =
         matches!(cause.downcast_ref(), Some(ImportError::Io { source, .. }) if source.kind() == ErrorKind::NotFound);

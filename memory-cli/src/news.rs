@@ -25,6 +25,20 @@ pub(crate) enum News {
         /// Of how many in the file.
         read: usize,
     },
+    /// Messages that differ in the file from what an import before has brought. What is there stays.
+    Differs {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        messages: usize,
+    },
+    /// A conversation went on in the file from an earlier message than in the store.
+    Diverged {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The conversation that the rest went to.
+        branch: ConversationId,
+    },
     /// An export without a message.
     NothingToImport {
         /// The export.
@@ -80,6 +94,8 @@ impl News {
             Self::Memory(notice) => notice.code(),
             Self::NotCompacted { .. } => "not-compacted",
             Self::ThereBefore { .. } => "there-before",
+            Self::Differs { .. } => "differs",
+            Self::Diverged { .. } => "diverged",
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
             Self::LongerThanFile { .. } => "longer-than-file",
@@ -101,6 +117,14 @@ impl fmt::Display for News {
             Self::ThereBefore { conversation, messages, read } => {
                 write!(f, "`{conversation}` had {messages} of {read} messages before; appended: {}", read - messages)
             }
+            Self::Differs { conversation, messages } => write!(
+                f,
+                "{messages} messages of `{conversation}` differ from what was imported before: what is there stays"
+            ),
+            Self::Diverged { conversation, branch } => write!(
+                f,
+                "`{conversation}` goes on in the file from an earlier message than here: what follows is in `{branch}`"
+            ),
             Self::NothingToImport { file } => write!(f, "{file} holds no message: there is nothing to import"),
             Self::SummariesLeftOut { summaries, file } => write!(
                 f,
@@ -172,6 +196,13 @@ mod tests {
                 ("there-before", "`trip` had all 3 messages before: nothing was appended")
             }
             News::ThereBefore { .. } => ("there-before", "`trip` had 2 of 3 messages before; appended: 1"),
+            News::Differs { .. } => {
+                ("differs", "3 messages of `trip` differ from what was imported before: what is there stays")
+            }
+            News::Diverged { .. } => (
+                "diverged",
+                "`trip` goes on in the file from an earlier message than here: what follows is in `trip-a`",
+            ),
             News::NothingToImport { .. } => {
                 ("nothing-to-import", "trip.jsonl holds no message: there is nothing to import")
             }
@@ -210,6 +241,8 @@ mod tests {
             News::Memory(Notice::EmptyQuestion),
             News::NotCompacted { why: "disk full".to_owned() },
             News::ThereBefore { conversation: conversation.clone(), messages: 3, read: 3 },
+            News::Differs { conversation: conversation.clone(), messages: 3 },
+            News::Diverged { conversation: conversation.clone(), branch: ConversationId::new("trip-a").unwrap() },
             News::NothingToImport { file: file() },
             News::SummariesLeftOut { summaries: 3, file: file() },
             News::LongerThanFile { conversation: conversation.clone(), messages: 3 },

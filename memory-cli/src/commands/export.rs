@@ -1,4 +1,7 @@
-//! `memory export`: writes conversations to files that `memory import` brings back to the same root.
+//! `memory export`: writes conversations to files that `memory import` brings back to the same root, or in the shapes of
+//! other programs.
+
+mod written;
 
 use std::{io::BufWriter, path::PathBuf};
 
@@ -18,8 +21,12 @@ use crate::{
     target::{Existing, Target},
     terminal,
 };
+use written::Shape;
 
-/// Writes conversations to files that `memory import` brings back to the same root.
+/// Writes conversations to files.
+///
+/// By default they are files that `memory import` brings back to the same root. With --format they are messages for other
+/// programs, or a page to read.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -33,10 +40,16 @@ pub(crate) struct Args {
     /// Overwrite existing files
     #[arg(long, requires = "output")]
     force: bool,
+    /// The shape of the files: `memory` alone is whole, and is what `memory import` brings back exactly
+    #[arg(long, value_enum, default_value_t = Shape::Memory)]
+    format: Shape,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
+    if let Some(shape) = args.format.written() {
+        return written::run(args, shape, globals).await;
+    }
     if output.json && args.output.is_none() {
         let why = "an export is JSON already: leave --json out, or name a file by --output";
         return Err(Usage(why.to_owned()).into());

@@ -1,6 +1,9 @@
 //! `memory import`: reads conversations from files into the store.
 
 mod exported;
+mod format;
+mod into;
+mod transcripts;
 
 use std::{
     mem,
@@ -9,7 +12,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
 use memory_hooks::{Conversation, ConversationStats, Memory};
 use memory_store::{ExchangeError, ExportFile, ReadLimits};
@@ -22,7 +25,7 @@ use crate::{
     import::{
         ImportedConversation,
         eval::EvalFile,
-        is_pipe, is_stream,
+        is_pipe,
         jsonl::{JsonlFile, ReadMessage},
     },
     news::{self, News},
@@ -30,9 +33,14 @@ use crate::{
     output::{Bar, Output, decimal, grouped},
 };
 use exported::Restored;
+use format::Format;
+use transcripts::TranscriptFiles;
 
 /// Messages that are appended as one batch.
 const BATCH: usize = 512;
+
+/// Conversations that are listed for a person.
+const MOST_ROWS: usize = 40;
 
 /// Bytes of lines after which a batch is appended, however few its messages.
 const BATCH_BYTES: usize = 4 << 20;
@@ -40,11 +48,12 @@ const BATCH_BYTES: usize = 4 << 20;
 /// Reads conversations from files into the store. All files are checked before anything is appended.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// The format of the files: `memory` as `memory export` writes it, which is recognized without this flag; `jsonl` a
-    /// message a line, its time as RFC 3339 or in milliseconds since 1970; `eval` a conversation a line
+    /// The format of the files. `memory` as `memory export` writes it and transcripts of other programs are recognized
+    /// without this flag; `jsonl` is a message a line, its time as RFC 3339 or in milliseconds since 1970; `eval` a
+    /// conversation a line
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// The files, or - for standard input; with `eval` also directories that hold a conversations.jsonl
+    /// The files, or - for standard input; of other programs also zip archives and directories (docs/import.md)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The conversation to append to [default: with `jsonl` the file's name without its extension, with `memory` the
@@ -73,18 +82,12 @@ impl Args {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Eval,
-    Jsonl,
-    Memory,
-}
-
 /// A file that was checked.
 enum Checked {
     Eval(EvalFile),
     Jsonl(ConversationId, JsonlFile),
     Memory(Box<ExportFile>),
+    Transcripts(TranscriptFiles),
 }
 
 impl Checked {
@@ -92,7 +95,8 @@ impl Checked {
     fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
         let bar = output.bar("reading");
         let read = |lines: usize| bar.report(lines as u64, 0);
-        let checked = match format(file, args.format)? {
+        let checked = match Format::of(file, args.format)? {
+            Format::Transcript(format) => Self::Transcripts(TranscriptFiles::check(file, format, args, read)?),
             Format::Memory => {
                 let read = exported::read(file, args.limits());
                 // Its first bytes could not be looked at before.
@@ -118,6 +122,7 @@ impl Checked {
             Self::Eval(file) => file.conversations().iter().collect(),
             Self::Jsonl(id, _) => vec![id],
             Self::Memory(file) => vec![args.conversation.as_ref().unwrap_or(file.conversation())],
+            Self::Transcripts(files) => files.conversations().collect(),
         }
     }
 }
@@ -149,7 +154,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         check_name(&*runtime.store, id).await?;
     }
     let (memory, embed, output) = (&runtime.memory, !args.no_embed, globals.output);
-    let (mut all, mut restored) = (Vec::new(), Vec::new());
+    let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
     for file in &mut checked {
         match file {
             Checked::Memory(file) => {
@@ -162,6 +167,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                     anyhow::Ok(())
                 };
                 file.each(take).await?;
+            }
+            Checked::Transcripts(files) => {
+                all.extend(files.import(memory, embed, output).await?);
+                transcripts.extend(files.rows());
             }
             Checked::Jsonl(id, file) => {
                 let mut appender = Appender::new(memory, id, file.messages(), output);
@@ -179,7 +188,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     runtime.log.check_place()?;
     let news = all.iter_mut().map(|one| &mut one.news).chain(restored.iter_mut().map(|one| &mut one.news));
     news.for_each(|news| globals.keep(news));
-    print(globals.output, &all, &restored, embed)
+    print(globals.output, &all, &restored, &transcripts, embed)
 }
 
 /// Refuses a name that no new conversation may have before anything is appended to the others.
@@ -189,16 +198,6 @@ async fn check_name(store: &dyn Store, id: &ConversationId) -> anyhow::Result<()
             .check_new()
             .map_err(|error| Usage(format!("{error}; --conversation names it, for one file alone")))?),
         _ => Ok(()),
-    }
-}
-
-/// The format of a file if none is stated: an export is recognized by its first bytes.
-fn format(file: &Path, said: Option<Format>) -> anyhow::Result<Format> {
-    match said {
-        Some(format) => Ok(format),
-        // The first bytes of a stream can be read only once.
-        None if is_stream(file) || ExportFile::recognizes(file)? => Ok(Format::Memory),
-        None => Err(Usage(format!("{} is not an export: state its format with --format", file.display())).into()),
     }
 }
 
@@ -292,34 +291,50 @@ impl<'a> Appender<'a> {
     async fn finish(mut self, embed: bool, output: Output) -> anyhow::Result<Imported> {
         self.flush().await?;
         self.bar.finish();
-        let Self { conversation, id, read, new, mut started, .. } = self;
-        let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
-        let append = lap();
-        let bar = output.bar("compacting");
-        let mut news = Vec::new();
-        if new < read {
-            news.push(News::ThereBefore { conversation: id.clone(), messages: read - new, read });
-        }
-        // The messages are stored; summaries can be written later, by the next context at the latest.
-        match conversation.compact(&bar).await {
-            Ok(report) if report.is_left_to_another => {
-                let why = "background work on the store is being done elsewhere".to_owned();
-                news.push(News::NotCompacted { why });
-            }
-            Ok(_) => {}
-            Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
-        }
-        bar.finish();
-        let compact = lap();
-        if embed {
-            let bar = output.bar("embedding");
-            news.extend(news::of(conversation.index(&bar).await?.notices));
-            bar.finish();
-        }
-        let index = lap();
-        let stats = conversation.stats().await?;
-        Ok(Imported { id: id.clone(), read, new, stats, append, compact, index, news })
+        let Self { conversation, id, read, new, started, .. } = self;
+        let news = (new < read).then(|| News::ThereBefore { conversation: id.clone(), messages: read - new, read });
+        let append = started.elapsed();
+        settle(&conversation, Appending { read, new, append }, news.into_iter().collect(), embed, output).await
     }
+}
+
+/// What was appended to a conversation.
+struct Appending {
+    read: usize,
+    new: usize,
+    append: Duration,
+}
+
+/// Compacts and indexes a conversation to which everything was appended.
+async fn settle(
+    conversation: &Conversation,
+    Appending { read, new, append }: Appending,
+    mut news: Vec<News>,
+    embed: bool,
+    output: Output,
+) -> anyhow::Result<Imported> {
+    let mut started = Instant::now();
+    let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
+    let bar = output.bar("compacting");
+    // The messages are stored; summaries can be written later, by the next context at the latest.
+    match conversation.compact(&bar).await {
+        Ok(report) if report.is_left_to_another => {
+            let why = "background work on the store is being done elsewhere".to_owned();
+            news.push(News::NotCompacted { why });
+        }
+        Ok(_) => {}
+        Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
+    }
+    bar.finish();
+    let compact = lap();
+    if embed {
+        let bar = output.bar("embedding");
+        news.extend(news::of(conversation.index(&bar).await?.notices));
+        bar.finish();
+    }
+    let index = lap();
+    let stats = conversation.stats().await?;
+    Ok(Imported { id: conversation.id().clone(), read, new, stats, append, compact, index, news })
 }
 
 /// The times of messages: one without a time gets that of the message before it. Before the first known time it gets
@@ -334,7 +349,13 @@ impl Times {
     }
 }
 
-fn print(output: Output, all: &[Imported], restored: &[Restored], embed: bool) -> anyhow::Result<()> {
+fn print(
+    output: Output,
+    all: &[Imported],
+    restored: &[Restored],
+    transcripts: &[transcripts::Row],
+    embed: bool,
+) -> anyhow::Result<()> {
     let mut news: Vec<_> = all.iter().flat_map(|imported| imported.news.clone()).collect();
     news.extend(restored.iter().flat_map(|restored| restored.news.clone()));
     news.dedup();
@@ -351,7 +372,11 @@ fn print(output: Output, all: &[Imported], restored: &[Restored], embed: bool) -
             .chain(restored.iter().map(exported::to_json))
             .collect();
         let (notices, codes) = (news::sentences(&news), news::codes(&news));
-        return Ok(output.value(&json!({"conversations": rows, "notices": notices, "notice_codes": codes}))?);
+        let mut value = json!({"conversations": rows, "notices": notices, "notice_codes": codes});
+        if let (Some(members), false) = (value.as_object_mut(), transcripts.is_empty()) {
+            members.insert("transcripts".to_owned(), transcripts.iter().map(transcripts::Row::to_json).collect());
+        }
+        return Ok(output.value(&value)?);
     }
     news::print(output, &news);
     restored.iter().try_for_each(|restored| exported::print(output, restored))?;
@@ -359,7 +384,8 @@ fn print(output: Output, all: &[Imported], restored: &[Restored], embed: bool) -
         return Ok(());
     }
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
-    let rows = all.iter().map(|i| {
+    let shown = all.len().min(MOST_ROWS);
+    let rows = all.iter().take(shown).map(|i| {
         [
             i.id.to_string(),
             grouped(i.read as u64),
@@ -373,6 +399,10 @@ fn print(output: Output, all: &[Imported], restored: &[Restored], embed: bool) -
     });
     let header = ["conversation", "read", "new", "tokens", "view", "append s", "compact s", "embed s"];
     output.table(header, rows)?;
+    if shown < all.len() {
+        output.note(&format!("and {} more conversations; --json lists all", grouped((all.len() - shown) as u64)));
+    }
+    transcripts.iter().try_for_each(|row| row.print(output))?;
     let read: usize = all.iter().map(|i| i.read).sum();
     let without: Duration = all.iter().map(|i| i.append + i.compact).sum();
     let with: Duration = without + all.iter().map(|i| i.index).sum::<Duration>();

@@ -289,8 +289,12 @@ fn stated(check: &mut Check, store: &Store) {
 fn exported(check: &mut Check, store: &Store) {
     let export = store.path("trip.export.jsonl");
     check.json(store, "export", &["export", "-c", "trip", "-o", &export]);
+    let page = store.path("trip.html");
+    check.json(store, "export --format", &["export", "-c", "trip", "--format", "html", "-o", &page]);
     let other = Store::new();
     check.json(&other, "import", &["import", &export]);
+    let talk = other.file("talk.json", r#"[{"role":"user","content":"Hello."},{"role":"wizard","content":"?"}]"#);
+    check.json(&other, "import", &["import", &talk]);
     // A message that JSON values cannot hold exactly.
     let mut message = Message::user("x");
     message.metadata.insert("a".to_owned(), Json::new("1.50").unwrap());

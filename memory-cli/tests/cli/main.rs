@@ -41,6 +41,7 @@ mod sessions;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;
+mod transcripts;
 mod vacuum;
 
 use std::fs;

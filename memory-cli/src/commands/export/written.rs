@@ -1,0 +1,181 @@
+//! Writes conversations in the shapes of other programs.
+
+use std::{
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use memory::parts::Parts;
+use memory_core::{ConversationId, NodeId, NodeRange, Progress};
+use memory_transcripts::{Heading, LeftOut, MessageWriter, Written};
+use serde_json::json;
+
+use super::{Args, resolve};
+use crate::{
+    Access,
+    failure::Usage,
+    globals::Globals,
+    open,
+    output::{Output, grouped},
+    target::{Existing, Target},
+    terminal,
+};
+
+/// Messages that are read at once.
+const AT_ONCE: u64 = 64;
+
+/// The shape of an export by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Shape {
+    Memory,
+    #[value(name = "openai")]
+    OpenAi,
+    Anthropic,
+    Markdown,
+    Html,
+}
+
+impl Shape {
+    /// The shape of another program.
+    pub(super) fn written(self) -> Option<Written> {
+        match self {
+            Self::Memory => None,
+            Self::OpenAi => Some(Written::OpenAi),
+            Self::Anthropic => Some(Written::Anthropic),
+            Self::Markdown => Some(Written::Markdown),
+            Self::Html => Some(Written::Html),
+        }
+    }
+}
+
+/// What was written of a conversation.
+struct Done {
+    conversation: ConversationId,
+    messages: u64,
+    left_out: LeftOut,
+}
+
+pub(super) async fn run(args: &Args, shape: Written, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    if output.json && args.output.is_none() {
+        let why = "--json reports what was written to files: leave it out, or name a file by --output";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let existing = Existing::of(args.force);
+    let mut done = Vec::new();
+    match &args.output {
+        None => {
+            let id = args.conversation.id(&runtime).await?;
+            // A terminal is given nothing that could steer it: pages and Markdown hold no hidden characters.
+            let out = terminal::json_lines();
+            let written = write(&runtime, &id, shape, out, output).await?;
+            output.note(&words(&written));
+            return Ok(());
+        }
+        Some(directory) if args.all => {
+            let mut targets = Vec::new();
+            for id in resolve::all(&runtime).await? {
+                let path = directory.join(format!("{id}.{}", shape.extension()));
+                targets.push((id, Target::of(&path, existing)?, path));
+            }
+            if !directory.is_dir() {
+                memory_files::create_dir_all(directory)
+                    .with_context(|| format!("cannot make {}", directory.display()))?;
+            }
+            for (id, target, path) in targets {
+                done.push((to_file(&runtime, &id, shape, target, output).await?, path));
+            }
+        }
+        Some(path) => {
+            let id = args.conversation.id(&runtime).await?;
+            let target = Target::of(path, existing)?;
+            let among_the_output = target.is_standard_output();
+            let written = to_file(&runtime, &id, shape, target, output).await?;
+            if among_the_output {
+                output.note(&words(&written));
+                return Ok(());
+            }
+            done.push((written, path.clone()));
+        }
+    }
+    report(&done, output)
+}
+
+fn report(done: &[(Done, PathBuf)], output: Output) -> anyhow::Result<()> {
+    if output.json {
+        let rows: Vec<_> = done.iter().map(|(done, path)| to_json(done, path)).collect();
+        return Ok(output.value(&json!({"exported": rows}))?);
+    }
+    for (done, path) in done {
+        output.line(&format!("{}, in {}", words(done), path.display()))?;
+    }
+    Ok(())
+}
+
+fn to_json(done: &Done, path: &Path) -> serde_json::Value {
+    json!({
+        "conversation": done.conversation.as_str(),
+        "nodes": done.messages,
+        "reasoning_left_out": done.left_out.reasoning,
+        "written_as_text": done.left_out.as_text,
+        "file": path.display().to_string(),
+    })
+}
+
+async fn to_file(
+    runtime: &Parts,
+    id: &ConversationId,
+    shape: Written,
+    target: Target,
+    output: Output,
+) -> anyhow::Result<Done> {
+    let mut file = target.begin()?;
+    let done = write(runtime, id, shape, BufWriter::new(&mut file), output).await?;
+    file.finish()?;
+    Ok(done)
+}
+
+async fn write(
+    runtime: &Parts,
+    id: &ConversationId,
+    shape: Written,
+    out: impl Write,
+    output: Output,
+) -> anyhow::Result<Done> {
+    let store = &*runtime.store;
+    let state = store.conversation(id).await?;
+    let title = runtime.memory.conversation(id.clone()).title().await?.map(|title| title.text);
+    let bar = output.bar("exporting");
+    let failed = |error: io::Error| anyhow::Error::new(error).context("cannot write the export");
+    let heading = Heading::new(id.as_str()).title(title.as_deref());
+    let mut writer = MessageWriter::begin(out, shape, heading).map_err(failed)?;
+    let mut next = 1;
+    while next <= state.nodes {
+        let last = state.nodes.min(next + AT_ONCE - 1);
+        let range = NodeId::new(next).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last));
+        let Some(range) = range else { break };
+        for node in store.nodes(id, range).await? {
+            writer.write(&node.message, node.at).map_err(failed)?;
+        }
+        bar.report(last, state.nodes);
+        next = last + 1;
+    }
+    let left_out = writer.end().map_err(failed)?;
+    bar.finish();
+    Ok(Done { conversation: id.clone(), messages: state.nodes, left_out })
+}
+
+fn words(done: &Done) -> String {
+    let Done { conversation, messages, left_out } = done;
+    let mut words = format!("wrote `{conversation}`: {} messages", grouped(*messages));
+    if left_out.reasoning > 0 {
+        words.push_str(&format!("; {} pieces of reasoning have no place there", grouped(left_out.reasoning)));
+    }
+    if left_out.as_text > 0 {
+        words.push_str(&format!("; {} pieces are written as text", grouped(left_out.as_text)));
+    }
+    words
+}

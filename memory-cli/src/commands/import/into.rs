@@ -1,0 +1,345 @@
+//! Appends what is read of transcripts, each message once, however often it is read.
+
+use std::{collections::HashMap, mem, time::Instant};
+
+use anyhow::Context as _;
+use memory_core::{ConversationId, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp};
+use memory_hooks::{Conversation, Memory, MemoryError};
+use memory_transcripts::{ForkPoint, Item, Said, branch_name, is_of_message, rest_key};
+
+use super::{Appending, BATCH, BATCH_BYTES, Imported, Times, settle};
+use crate::{
+    news::News,
+    output::{Bar, Output, grouped},
+};
+
+/// Appends to conversations in batches.
+pub(super) struct Into<'a> {
+    memory: &'a Memory,
+    /// The conversations of the source.
+    targets: HashMap<ConversationId, Target>,
+    /// In the order in which they began.
+    order: Vec<ConversationId>,
+    /// Messages and bytes that are not appended yet.
+    waiting: usize,
+    bytes: usize,
+    read: u64,
+    total: u64,
+    appended: u64,
+    started: Instant,
+    bar: Bar,
+    output: Output,
+}
+
+/// Where the messages of a conversation go.
+struct Target {
+    conversation: Conversation,
+    batch: Vec<(Message, Timestamp)>,
+    times: Times,
+    title: Option<String>,
+    /// Whether it had messages before, so that each message is looked for.
+    was_there: bool,
+    /// Its last message.
+    last: Option<MessageKey>,
+    read: usize,
+    new: usize,
+    differing: usize,
+    news: Vec<News>,
+}
+
+/// What the store has of a message.
+enum There {
+    Nothing,
+    Same,
+    /// Its first blocks; this is the rest.
+    Begun(Message),
+    Another,
+}
+
+impl<'a> Into<'a> {
+    pub(super) fn new(memory: &'a Memory, total: u64, output: Output) -> Self {
+        Self {
+            memory,
+            targets: HashMap::new(),
+            order: Vec::new(),
+            waiting: 0,
+            bytes: 0,
+            read: 0,
+            total,
+            appended: 0,
+            started: Instant::now(),
+            bar: output.bar("appending"),
+            output,
+        }
+    }
+
+    fn store(&self) -> &'a dyn Store {
+        &**self.memory.store()
+    }
+
+    /// States what was appended before an error.
+    pub(super) fn stopped(&self, error: anyhow::Error) -> anyhow::Error {
+        let (appended, total) = (grouped(self.appended), grouped(self.total));
+        error.context(format!("{appended} of {total} messages were appended and no more; import again to go on"))
+    }
+
+    pub(super) async fn take(&mut self, item: Item) -> anyhow::Result<()> {
+        match item {
+            Item::Conversation(conversation) => {
+                self.begin(&conversation.id, conversation.fork.as_ref()).await?;
+                if let Some(target) = self.targets.get_mut(&conversation.id) {
+                    target.title = conversation.title.or(target.title.take());
+                }
+            }
+            Item::Title(id, title) => {
+                if let Some(target) = self.targets.get_mut(&id) {
+                    target.title = Some(title);
+                }
+            }
+            Item::Said(said) => self.say(said).await?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Begins a conversation, or goes on with it.
+    async fn begin(&mut self, id: &ConversationId, fork: Option<&ForkPoint>) -> anyhow::Result<()> {
+        if self.targets.contains_key(id) {
+            // Another file goes on with it, and may repeat what the first one said.
+            self.flush(id).await?;
+            if let Some(target) = self.targets.get_mut(id) {
+                target.was_there = true;
+            }
+            return Ok(());
+        }
+        let mut target = self.target(id.clone()).await?;
+        if let Some(fork) = fork.filter(|_| !target.was_there) {
+            self.flush(&fork.conversation).await?;
+            let of = self.targets.get(&fork.conversation).map(|parent| parent.conversation.clone());
+            let of = of.unwrap_or_else(|| self.memory.conversation(fork.conversation.clone()));
+            if let Some(node) = self.find(of.id(), &fork.after).await? {
+                target.conversation = of.fork(node, id.clone()).await?;
+                target.last = Some(fork.after.clone());
+            }
+        }
+        self.order.push(id.clone());
+        self.targets.insert(id.clone(), target);
+        Ok(())
+    }
+
+    /// A conversation as the store has it.
+    async fn target(&self, id: ConversationId) -> anyhow::Result<Target> {
+        let nodes = match self.store().conversation(&id).await {
+            Ok(state) => state.nodes,
+            Err(StoreError::UnknownConversation { .. }) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let last = match NodeId::new(nodes) {
+            Some(node) => self.store().node(&id, node).await?.message.key,
+            None => None,
+        };
+        Ok(Target {
+            conversation: self.memory.conversation(id),
+            batch: Vec::new(),
+            times: Times::default(),
+            title: None,
+            was_there: nodes > 0,
+            last,
+            read: 0,
+            new: 0,
+            differing: 0,
+            news: Vec::new(),
+        })
+    }
+
+    async fn find(&self, id: &ConversationId, key: &MessageKey) -> anyhow::Result<Option<NodeId>> {
+        match self.store().find_key(id, key).await {
+            Err(StoreError::UnknownConversation { .. }) => Ok(None),
+            found => Ok(found?),
+        }
+    }
+
+    async fn say(&mut self, said: Said) -> anyhow::Result<()> {
+        let Said { conversation: id, mut message, at, after, .. } = said;
+        if !self.targets.contains_key(&id) {
+            self.begin(&id, None).await?;
+        }
+        self.read += 1;
+        self.bar.report(self.read, self.total);
+        let Some(target) = self.targets.get_mut(&id) else { return Ok(()) };
+        target.read += 1;
+        let at = target.times.of(at);
+        if target.was_there {
+            let of = target.conversation.id().clone();
+            match self.there(&of, &message).await? {
+                There::Same => return Ok(()),
+                There::Another => {
+                    self.count_differing(&id);
+                    return Ok(());
+                }
+                There::Begun(rest) => message = rest,
+                There::Nothing => {
+                    if self.diverge(&id, &message, after.as_ref()).await? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        self.push(&id, message, at).await
+    }
+
+    fn count_differing(&mut self, id: &ConversationId) {
+        if let Some(target) = self.targets.get_mut(id) {
+            target.differing += 1;
+        }
+    }
+
+    async fn push(&mut self, id: &ConversationId, message: Message, at: Timestamp) -> anyhow::Result<()> {
+        let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
+        self.bytes += message.text_bytes();
+        self.waiting += 1;
+        target.last.clone_from(&message.key);
+        target.batch.push((message, at));
+        if self.waiting < BATCH && self.bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        for id in self.order.clone() {
+            self.flush(&id).await?;
+        }
+        (self.waiting, self.bytes) = (0, 0);
+        Ok(())
+    }
+
+    /// What a conversation has of a message under its key.
+    async fn there(&self, id: &ConversationId, message: &Message) -> anyhow::Result<There> {
+        let Some(key) = &message.key else { return Ok(There::Nothing) };
+        let mut rest = message.clone();
+        let mut blocks = 0;
+        loop {
+            let Some(found) = rest.key.as_ref() else { return Ok(There::Nothing) };
+            let Some(node) = self.find(id, found).await? else {
+                return Ok(if blocks == 0 { There::Nothing } else { There::Begun(rest) });
+            };
+            let stored = self.store().node(id, node).await?.message;
+            if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
+                return Ok(There::Another);
+            }
+            blocks += stored.content.len();
+            if stored.content.len() == rest.content.len() || stored.content.is_empty() {
+                return Ok(There::Same);
+            }
+            rest.content.drain(..stored.content.len());
+            rest.key = Some(rest_key(key, blocks));
+        }
+    }
+
+    /// Where the next message continues another one than the last of its conversation, what follows goes to a branch.
+    /// Returns whether the branch has the message already.
+    async fn diverge(
+        &mut self,
+        id: &ConversationId,
+        next: &Message,
+        after: Option<&MessageKey>,
+    ) -> anyhow::Result<bool> {
+        let Some(target) = self.targets.get(id) else { return Ok(false) };
+        let is_next = match (&target.last, after) {
+            (Some(last), Some(after)) => is_of_message(last, after),
+            (None, None) => true,
+            // Nothing is known of what stands before.
+            _ => false,
+        };
+        let (Some(key), false) = (&next.key, is_next) else { return Ok(false) };
+        let of = target.conversation.clone();
+        let name = branch_name(of.id(), key);
+        self.flush(id).await?;
+        let mut branch = self.target(name.clone()).await?;
+        if !branch.was_there {
+            let node = match after {
+                Some(after) => self.find(of.id(), after).await?,
+                None => None,
+            };
+            if let Some(node) = node {
+                branch.conversation = of.fork(node, name.clone()).await?;
+            }
+            branch.last = after.cloned();
+        }
+        let is_there = branch.was_there && matches!(self.there(&name, next).await?, There::Same);
+        if let Some(target) = self.targets.get_mut(id) {
+            let news = News::Diverged { conversation: of.id().clone(), branch: name };
+            target.conversation = branch.conversation;
+            (target.was_there, target.last) = (branch.was_there, branch.last);
+            target.news.push(news);
+        }
+        Ok(is_there)
+    }
+
+    /// Appends what waits for a conversation.
+    async fn flush(&mut self, id: &ConversationId) -> anyhow::Result<()> {
+        let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
+        let batch = mem::take(&mut target.batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let conversation = target.conversation.clone();
+        let mut new = 0;
+        match conversation.append_batch(batch.clone()).await {
+            Ok(appended) => new = appended.iter().filter(|appended| appended.is_new).count(),
+            // A key of the source names two messages: each is looked at alone.
+            Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
+                for (message, at) in batch {
+                    let message = match self.there(conversation.id(), &message).await? {
+                        There::Same => continue,
+                        There::Another => {
+                            self.count_differing(id);
+                            continue;
+                        }
+                        There::Begun(rest) => rest,
+                        There::Nothing => message,
+                    };
+                    let appended = conversation.append_batch(vec![(message, at)]).await?;
+                    new += appended.iter().filter(|appended| appended.is_new).count();
+                }
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot append to `{}`", conversation.id())),
+        }
+        self.appended += new as u64;
+        if let Some(target) = self.targets.get_mut(id) {
+            target.new += new;
+        }
+        Ok(())
+    }
+
+    /// Appends the rest, sets titles, compacts and indexes.
+    pub(super) async fn finish(mut self, embed: bool) -> anyhow::Result<Vec<Imported>> {
+        for id in self.order.clone() {
+            self.flush(&id).await.map_err(|error| self.stopped(error))?;
+        }
+        self.bar.finish();
+        let append = self.started.elapsed();
+        let share = u32::try_from(self.order.len().max(1)).unwrap_or(u32::MAX);
+        let mut all = Vec::with_capacity(self.order.len());
+        for id in &self.order {
+            let Some(target) = self.targets.remove(id) else { continue };
+            let Target { conversation, title, read, new, differing, mut news, .. } = target;
+            if read == 0 {
+                continue;
+            }
+            if new + differing < read {
+                let messages = read - new - differing;
+                news.push(News::ThereBefore { conversation: conversation.id().clone(), messages, read });
+            }
+            if differing > 0 {
+                news.push(News::Differs { conversation: conversation.id().clone(), messages: differing });
+            }
+            // A title that is there stays: a person may have set it.
+            if let Some(title) = title
+                && self.memory.store().conversation(conversation.id()).await?.title.is_none()
+            {
+                conversation.set_title(&title).await?;
+            }
+            let appending = Appending { read, new, append: append / share };
+            all.push(settle(&conversation, appending, news, embed, self.output).await?);
+        }
+        Ok(all)
+    }
+}

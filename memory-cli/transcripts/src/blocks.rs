@@ -1,0 +1,218 @@
+//! Content blocks in the shapes of Anthropic and OpenAI, read by the one reader of core.
+
+use std::collections::BTreeMap;
+
+use memory_core::{ContentBlock, Json, Media, message_with_members};
+use serde_json::{Map, Value, json, value::RawValue};
+
+/// The member of a message's metadata that holds members of its blocks which a block of ours has no place for, by the
+/// number of the block.
+pub(crate) const EXTRA: &str = "block_members";
+
+/// Blocks that were read.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) blocks: Vec<ContentBlock>,
+    /// Members that the blocks have no place for, by the block's number.
+    pub(crate) extra: Map<String, Value>,
+}
+
+impl Blocks {
+    pub(crate) fn push(&mut self, raw: &str) {
+        let (block, extra) = block(raw);
+        if !extra.is_empty() {
+            self.extra.insert(self.blocks.len().to_string(), extra.into());
+        }
+        self.blocks.push(block);
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        let before = self.blocks.len();
+        for (index, extra) in other.extra {
+            let index = index.parse::<usize>().unwrap_or_default() + before;
+            self.extra.insert(index.to_string(), extra);
+        }
+        self.blocks.extend(other.blocks);
+    }
+
+    /// The extra members, for a message's metadata.
+    pub(crate) fn extra(&self) -> Option<(String, Json)> {
+        (!self.extra.is_empty()).then(|| (EXTRA.to_owned(), Json::from_value(&Value::Object(self.extra.clone()))))
+    }
+}
+
+/// Reads `content` of Anthropic's Messages API: a text, a list of blocks, or `null`.
+pub(crate) fn anthropic(content: &RawValue) -> Blocks {
+    let mut blocks = Blocks::default();
+    let text = content.get();
+    if let Ok(text) = serde_json::from_str::<String>(text) {
+        blocks.blocks.push(ContentBlock::Text(text));
+    } else if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        for one in list {
+            match serde_json::from_str::<String>(one.get()) {
+                Ok(text) => blocks.blocks.push(ContentBlock::Text(text)),
+                Err(_) => blocks.push(one.get()),
+            }
+        }
+    } else if text != "null" {
+        blocks.push(text);
+    }
+    blocks
+}
+
+/// The same of a value.
+pub(crate) fn anthropic_value(content: &Value) -> Blocks {
+    serde_json::value::to_raw_value(content).map(|raw| anthropic(&raw)).unwrap_or_default()
+}
+
+/// The members of a block of ours, by its type.
+fn members_of(kind: &str) -> Option<&'static [&'static str]> {
+    Some(match kind {
+        "text" => &["text"],
+        "tool_use" => &["id", "name", "input"],
+        "tool_result" => &["tool_use_id", "content", "is_error"],
+        "thinking" => &["thinking", "signature"],
+        "image" => &["source"],
+        "document" => &["title", "source"],
+        _ => return None,
+    })
+}
+
+/// A block, and the members of it that a block of ours has no place for. A block of another type is kept as it came.
+fn block(raw: &str) -> (ContentBlock, Map<String, Value>) {
+    match read(raw) {
+        Some(block) if !matches!(block, ContentBlock::Unknown(_)) => (block, Map::new()),
+        kept => plain(raw).unwrap_or_else(|| (kept.unwrap_or_else(|| unknown(raw)), Map::new())),
+    }
+}
+
+/// By core's reader.
+fn read(raw: &str) -> Option<ContentBlock> {
+    let message = format!("{{\"role\":\"user\",\"content\":[{raw}]}}");
+    let message = serde_json::from_str::<&RawValue>(&message).ok()?;
+    let (mut message, _) = message_with_members(message, &[]).ok()?;
+    (message.content.len() == 1).then(|| message.content.pop()).flatten()
+}
+
+/// A block of a type of ours that has more members than ours, or members that are `null`.
+fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(raw).ok()?;
+    let kind: String = serde_json::from_str(members.get("type")?.get()).ok()?;
+    let ours = members_of(&kind)?;
+    let mut known = vec![format!("\"type\":{}", Json::string(&kind))];
+    let mut extra = Map::new();
+    for (name, value) in members {
+        if name == "type" || value.get() == "null" {
+            continue;
+        }
+        if ours.contains(&name.as_str()) {
+            known.push(format!("{}:{}", Json::string(&name), value.get()));
+        } else {
+            extra.insert(name, serde_json::from_str(value.get()).unwrap_or_default());
+        }
+    }
+    let block = read(&format!("{{{}}}", known.join(",")))?;
+    (!matches!(block, ContentBlock::Unknown(_))).then_some((block, extra))
+}
+
+/// A block that is kept as it came.
+pub(crate) fn unknown(raw: &str) -> ContentBlock {
+    Json::new(raw).map_or_else(|_| ContentBlock::Text(raw.to_owned()), ContentBlock::Unknown)
+}
+
+/// A picture at an address, or in it.
+pub(crate) fn image(url: &str) -> ContentBlock {
+    let raw = json!({"type": "image_url", "image_url": {"url": url}}).to_string();
+    read(&raw).unwrap_or_else(|| unknown(&raw))
+}
+
+/// A file in base64, at an address, or by its name alone.
+pub(crate) fn file(name: Option<&str>, data: Option<&str>, address: Option<&str>) -> ContentBlock {
+    let title = name.map(str::to_owned);
+    if let Some(ContentBlock::Image(media)) = data.map(image) {
+        return ContentBlock::Document { title, media };
+    }
+    let address = address.or(name).unwrap_or("unknown").to_owned();
+    ContentBlock::Document { title, media: Media::Url(address) }
+}
+
+/// Reads `content` of OpenAI's Chat Completions and Responses APIs: a text, a list of parts, or `null`.
+pub(crate) fn openai(content: &Value) -> Vec<ContentBlock> {
+    match content {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![ContentBlock::Text(text.clone())],
+        Value::Array(parts) => parts.iter().map(part).collect(),
+        other => vec![part(other)],
+    }
+}
+
+fn part(part: &Value) -> ContentBlock {
+    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    let kept = || unknown(&part.to_string());
+    if let Some(text) = part.as_str() {
+        return ContentBlock::Text(text.to_owned());
+    }
+    match text("type") {
+        Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
+            text("text").map_or_else(kept, |text| ContentBlock::Text(text.to_owned()))
+        }
+        Some("refusal") => text("refusal").map_or_else(kept, |text| ContentBlock::Text(text.to_owned())),
+        Some("image_url" | "input_image") => {
+            let url = part.get("image_url");
+            let url = url.and_then(|url| url.as_str().or_else(|| url.get("url")?.as_str()));
+            match (url, text("file_id")) {
+                (Some(url), _) => image(url),
+                (None, Some(id)) => ContentBlock::Image(Media::Url(id.to_owned())),
+                (None, None) => kept(),
+            }
+        }
+        Some("file" | "input_file") => {
+            let inner = part.get("file").unwrap_or(part);
+            let text = |name: &str| inner.get(name).and_then(Value::as_str);
+            file(text("filename"), text("file_data"), text("file_url").or(text("file_id")))
+        }
+        // LangChain takes blocks of Anthropic and of its own in the same list.
+        Some("tool_use" | "tool_result" | "thinking" | "image" | "document") => block(&part.to_string()).0,
+        Some("reasoning") => match text("reasoning").or(text("text")) {
+            Some(text) => ContentBlock::Reasoning { text: text.to_owned(), signature: None },
+            None => kept(),
+        },
+        _ => kept(),
+    }
+}
+
+/// A call of a tool whose arguments are JSON in a text. A text that is no JSON is kept as a text.
+pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> ContentBlock {
+    let input = match arguments {
+        Value::String(text) if text.trim().is_empty() => Json::from_value(&json!({})),
+        Value::String(text) => Json::new(text).unwrap_or_else(|_| Json::string(text)),
+        Value::Null => Json::from_value(&json!({})),
+        other => Json::from_value(other),
+    };
+    ContentBlock::ToolUse { id: id.to_owned(), name: name.to_owned(), input }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_with_members_of_a_later_version_is_still_a_call() {
+        let raw = r#"[{"type":"tool_use","id":"t","name":"Bash","input":{"n":0.10000000000000000001},"caller":{"type":"direct"}},
+            {"type":"tool_result","tool_use_id":"t","content":"ok","is_error":null},
+            {"type":"server_tool_use","id":"s","name":"web_search","input":{}}]"#;
+        let read = anthropic(serde_json::from_str(raw).unwrap());
+        let ContentBlock::ToolUse { input, .. } = &read.blocks[0] else { panic!("{read:?}") };
+        assert_eq!(input.as_str(), r#"{"n":0.10000000000000000001}"#);
+        assert_eq!(read.extra["0"]["caller"]["type"], "direct");
+        assert!(matches!(read.blocks[1], ContentBlock::ToolResult { is_error: false, .. }));
+        assert!(matches!(read.blocks[2], ContentBlock::Unknown(_)));
+    }
+
+    #[test]
+    fn what_is_no_block_is_kept() {
+        let read = anthropic(serde_json::from_str(r#"[{"no": "type"}, 3, "text"]"#).unwrap());
+        assert_eq!(read.blocks.len(), 3);
+        assert_eq!(read.blocks[2], ContentBlock::Text("text".into()));
+    }
+}

@@ -1,0 +1,173 @@
+//! The export of ChatGPT: a list of conversations, each a tree of messages.
+
+mod content;
+
+use std::collections::HashMap;
+
+use memory_core::{ContentBlock, Message, Role, Timestamp};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    TranscriptError, Why,
+    branches::{BranchNode, give},
+    out::{Out, says_nothing},
+    records::Place,
+    shape::Shape,
+};
+use content::content;
+
+/// Reads conversations.
+#[derive(Debug, Default)]
+pub(crate) struct ChatGpt;
+
+#[derive(Deserialize)]
+struct Chat {
+    id: Option<String>,
+    conversation_id: Option<String>,
+    title: Option<String>,
+    create_time: Option<f64>,
+    current_node: Option<String>,
+    mapping: Option<Map<String, Value>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Node {
+    parent: Option<String>,
+    message: Option<Said>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    author: Option<Author>,
+    create_time: Option<f64>,
+    content: Option<Value>,
+    recipient: Option<String>,
+    metadata: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Author {
+    role: Option<String>,
+    name: Option<String>,
+}
+
+/// Seconds since 1970 as a time.
+#[expect(clippy::cast_possible_truncation, reason = "clamped by the cast")]
+fn time(seconds: Option<f64>) -> Option<Timestamp> {
+    seconds
+        .filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+        .map(|seconds| Timestamp::from_millis((seconds * 1e3).round() as i64))
+}
+
+impl Shape for ChatGpt {
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+        let chat: Chat = match serde_json::from_str(record) {
+            Ok(chat) => chat,
+            Err(error) if error.is_data() => {
+                out.skip(Why::Broken, "conversation", place);
+                return Ok(());
+            }
+            Err(error) => return Err(out.damaged(place, crate::reader::not_json(&error))),
+        };
+        let (Some(mapping), Some(id)) = (chat.mapping, chat.conversation_id.or(chat.id)) else {
+            out.skip(Why::Unknown, "record without conversation", place);
+            return Ok(());
+        };
+        let mut read = Vec::with_capacity(mapping.len());
+        for (id, node) in mapping {
+            match serde_json::from_value::<Node>(node) {
+                Ok(node) => read.push((id, node)),
+                Err(_) => {
+                    out.skip(Why::Broken, "node", place);
+                    read.push((id, Node::default()));
+                }
+            }
+        }
+        // A call of a tool and its result are linked by the tree alone: the result names the tool and continues the call.
+        let calls: HashMap<&str, &str> =
+            read.iter().filter_map(|(id, node)| Some((id.as_str(), called(node.message.as_ref()?)?))).collect();
+        let node = |(id, node): &(String, Node)| {
+            let call = node.parent.as_deref().filter(|parent| calls.contains_key(parent)).map(str::to_owned);
+            let said = node.message.as_ref().and_then(|said| message(id, said, call, place, out));
+            (said, node.message.as_ref().and_then(|said| time(said.create_time)).or(time(chat.create_time)))
+        };
+        let said: Vec<_> = read.iter().map(node).collect();
+        let nodes = read.iter().zip(said).map(|((id, node), (said, at))| BranchNode {
+            id,
+            parent: node.parent.as_deref(),
+            said: said.into_iter().collect(),
+            at,
+        });
+        let nodes: Vec<_> = nodes.collect();
+        for _ in 0..give(&id, chat.title.as_deref(), nodes, chat.current_node.as_deref(), out) {
+            out.skip(Why::Broken, "node of a cycle", place);
+        }
+        Ok(())
+    }
+}
+
+/// The tool that a message calls.
+fn called(said: &Said) -> Option<&str> {
+    let role = said.author.as_ref()?.role.as_deref()?;
+    let recipient = said.recipient.as_deref().filter(|recipient| !recipient.is_empty() && *recipient != "all")?;
+    (role == "assistant").then_some(recipient)
+}
+
+fn message(id: &str, said: &Said, call: Option<String>, place: Place, out: &mut Out) -> Option<Message> {
+    let metadata = said.metadata.as_ref();
+    let flag = |name: &str| metadata.and_then(|members| members.get(name)?.as_bool()) == Some(true);
+    let author = said.author.as_ref();
+    let role = match author.and_then(|author| author.role.as_deref()) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        Some("tool") => Role::Tool,
+        Some(other) => {
+            out.skip(Why::Unknown, &format!("message of the role {other}"), place);
+            return None;
+        }
+        None => {
+            out.skip(Why::Broken, "message without a role", place);
+            return None;
+        }
+    };
+    if flag("is_visually_hidden_from_conversation") {
+        out.skip(Why::Note, "hidden message", place);
+        return None;
+    }
+    let mut blocks = content(said.content.as_ref().unwrap_or(&Value::Null), place, out)?;
+    blocks.extend(attachments(metadata, &blocks));
+    if says_nothing(&blocks) {
+        out.skip(Why::Empty, role.as_str(), place);
+        return None;
+    }
+    let mut message = match (called(said), role) {
+        (Some(tool), _) => Message::new(role, content::as_call(id, tool, blocks)),
+        (None, Role::Tool) => {
+            let tool_use_id = call.unwrap_or_else(|| id.to_owned());
+            Message::new(role, vec![ContentBlock::ToolResult { tool_use_id, content: blocks, is_error: false }])
+        }
+        (None, _) => Message::new(role, blocks),
+    };
+    message.speaker = author.and_then(|author| author.name.clone()).filter(|name| !name.is_empty());
+    let model = metadata.and_then(|members| members.get("model_slug")?.as_str());
+    if let Some(model) = model.filter(|_| role == Role::Assistant) {
+        message = message.spoken_by(model);
+    }
+    Some(message)
+}
+
+/// The files that came with a message and are not in it already.
+fn attachments(metadata: Option<&Value>, blocks: &[ContentBlock]) -> Vec<ContentBlock> {
+    let shown: Vec<String> = blocks.iter().map(|block| block.text().into_owned()).collect();
+    let attached = metadata.and_then(|members| members.get("attachments")?.as_array());
+    let document = |file: &Value| {
+        let text = |name: &str| file.get(name).and_then(Value::as_str);
+        let id = text("id").unwrap_or_default();
+        let is_shown = !id.is_empty() && shown.iter().any(|shown| shown.contains(id));
+        (!is_shown).then(|| crate::blocks::file(text("name"), None, text("id")))
+    };
+    attached.into_iter().flatten().filter_map(document).collect()
+}

@@ -1,0 +1,88 @@
+//! The kinds of content of a ChatGPT message.
+
+use memory_core::{ContentBlock, Json, Media};
+use serde_json::{Value, json};
+
+use crate::{Why, blocks::unknown, out::Out, records::Place};
+
+/// The blocks of a message; `None` for content that nobody said, which is counted.
+pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Vec<ContentBlock>> {
+    let text = |name: &str| content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let kind = text("content_type").unwrap_or("text");
+    let one = |text: Option<&str>| Some(text.map(|text| ContentBlock::Text(text.to_owned())).into_iter().collect());
+    let mut note = |kind: &str| {
+        out.skip(Why::Note, kind, place);
+        None
+    };
+    match kind {
+        "text" | "multimodal_text" => {
+            let parts = content.get("parts").and_then(Value::as_array);
+            let parts = parts.into_iter().flatten().filter_map(part).collect::<Vec<_>>();
+            if parts.is_empty() { one(text("text")) } else { Some(parts) }
+        }
+        "code" => {
+            let language = text("language").filter(|language| *language != "unknown").unwrap_or_default();
+            one(text("text").map(|code| format!("```{language}\n{code}\n```")).as_deref())
+        }
+        "execution_output" => one(text("text")),
+        "citable_code_output" => one(text("output_str")),
+        "thoughts" => {
+            let thoughts = content.get("thoughts").and_then(Value::as_array);
+            Some(thoughts.into_iter().flatten().filter_map(thought).collect())
+        }
+        "tether_quote" => {
+            let lines = [text("title"), text("url"), text("text")];
+            one(joined(&lines).as_deref())
+        }
+        "tether_browsing_display" => one(joined(&[text("summary"), text("result")]).as_deref()),
+        "sonic_webpage" => one(joined(&[text("title"), text("url"), text("text").or(text("snippet"))]).as_deref()),
+        "system_error" => one(joined(&[text("name"), text("text")]).as_deref()),
+        "computer_output" => {
+            let shot = content.get("screenshot").and_then(part);
+            Some(shot.into_iter().chain(text("text").map(|text| ContentBlock::Text(text.to_owned()))).collect())
+        }
+        "reasoning_recap" | "user_editable_context" | "model_editable_context" => note(kind),
+        other => {
+            // It is kept as it came, and named.
+            out.skip(Why::Unknown, &format!("content {other} (kept as it came)"), place);
+            Some(vec![unknown(&content.to_string())])
+        }
+    }
+}
+
+fn joined(texts: &[Option<&str>]) -> Option<String> {
+    let texts: Vec<_> = texts.iter().flatten().copied().collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn thought(thought: &Value) -> Option<ContentBlock> {
+    let text = |name: &str| thought.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = joined(&[text("summary"), text("content")])?;
+    Some(ContentBlock::Reasoning { text, signature: None })
+}
+
+fn part(part: &Value) -> Option<ContentBlock> {
+    if let Some(text) = part.as_str() {
+        return (!text.is_empty()).then(|| ContentBlock::Text(text.to_owned()));
+    }
+    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    match text("content_type") {
+        Some("image_asset_pointer") => Some(ContentBlock::Image(Media::Url(text("asset_pointer")?.to_owned()))),
+        Some("audio_transcription") => Some(ContentBlock::Text(text("text")?.to_owned())),
+        _ if part.is_null() => None,
+        _ => Some(unknown(&part.to_string())),
+    }
+}
+
+/// The content of a message to a tool as its call.
+pub(super) fn as_call(id: &str, tool: &str, blocks: Vec<ContentBlock>) -> Vec<ContentBlock> {
+    let (texts, mut others): (Vec<_>, Vec<_>) =
+        blocks.into_iter().partition(|block| matches!(block, ContentBlock::Text(_)));
+    let text = texts.iter().map(ContentBlock::text).collect::<Vec<_>>().join("\n");
+    let code =
+        text.strip_prefix("```").and_then(|text| text.split_once('\n')?.1.strip_suffix("\n```")).unwrap_or(&text);
+    let input = Json::new(code).ok().filter(|json| json.as_str().starts_with('{'));
+    let input = input.unwrap_or_else(|| Json::from_value(&json!({"input": code})));
+    others.push(ContentBlock::ToolUse { id: id.to_owned(), name: tool.to_owned(), input });
+    others
+}

@@ -1,0 +1,220 @@
+//! The export of Claude.ai: a list of conversations, each with its messages in order.
+
+use std::collections::VecDeque;
+
+use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    TranscriptError, Why,
+    blocks::{Blocks, anthropic_value, unknown},
+    branches::{BranchNode, give},
+    out::{Out, says_nothing},
+    records::Place,
+    shape::Shape,
+};
+
+/// The parent of a message that begins a conversation.
+const ROOT: &str = "00000000-0000-4000-8000-000000000000";
+
+/// Reads conversations.
+#[derive(Debug, Default)]
+pub(crate) struct ClaudeAi;
+
+#[derive(Deserialize)]
+struct Chat {
+    uuid: Option<String>,
+    name: Option<String>,
+    chat_messages: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    uuid: Option<String>,
+    sender: Option<String>,
+    text: Option<String>,
+    content: Option<Vec<Value>>,
+    created_at: Option<String>,
+    #[serde(default)]
+    attachments: Vec<Value>,
+    #[serde(default)]
+    files: Vec<Value>,
+    parent_message_uuid: Option<String>,
+}
+
+impl Shape for ClaudeAi {
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+        let chat: Chat = match serde_json::from_str(record) {
+            Ok(chat) => chat,
+            Err(error) if error.is_data() => {
+                out.skip(Why::Broken, "conversation", place);
+                return Ok(());
+            }
+            Err(error) => return Err(out.damaged(place, crate::reader::not_json(&error))),
+        };
+        let (Some(id), Some(messages)) = (chat.uuid, chat.chat_messages) else {
+            out.skip(Why::Unknown, "record without conversation", place);
+            return Ok(());
+        };
+        let mut read = Vec::with_capacity(messages.len());
+        for (index, message) in messages.into_iter().enumerate() {
+            match serde_json::from_value::<Said>(message) {
+                Ok(said) => {
+                    let uuid = said.uuid.clone().unwrap_or_else(|| format!("{id}-{index}"));
+                    read.push((uuid, said));
+                }
+                Err(_) => out.skip(Why::Broken, "message", place),
+            }
+        }
+        let knows_parents = read.iter().any(|(_, said)| said.parent_message_uuid.is_some());
+        let said: Vec<_> = read.iter().map(|(uuid, said)| messages_of(uuid, said, place, out)).collect();
+        let node = |(index, said): (usize, Vec<Message>)| {
+            let (id, one) = read.get(index)?;
+            let before = index.checked_sub(1).and_then(|before| read.get(before)).map(|(id, _)| id.as_str());
+            let stated = one.parent_message_uuid.as_deref().filter(|parent| *parent != ROOT);
+            let parent = if knows_parents { stated } else { before };
+            Some(BranchNode { id, parent, said, at: time(one.created_at.as_deref()) })
+        };
+        let nodes: Vec<_> = said.into_iter().enumerate().filter_map(node).collect();
+        let main = read.last().map(|(id, _)| id.as_str());
+        for _ in 0..give(&id, chat.name.as_deref(), nodes, main, out) {
+            out.skip(Why::Broken, "message of a cycle", place);
+        }
+        Ok(())
+    }
+}
+
+fn time(text: Option<&str>) -> Option<Timestamp> {
+    text?.parse().ok()
+}
+
+/// The messages of one: an answer whose tools returned something is the model's, the tools' and the model's again.
+fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Message> {
+    let role = match said.sender.as_deref() {
+        Some("human" | "user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        other => {
+            out.skip(Why::Unknown, &format!("message of the sender {}", other.unwrap_or("(none)")), place);
+            return Vec::new();
+        }
+    };
+    let mut messages = Vec::new();
+    let mut current = Blocks::default();
+    let mut of = role;
+    let mut close = |role: Role, blocks: &mut Blocks| {
+        let blocks = std::mem::take(blocks);
+        if !says_nothing(&blocks.blocks) {
+            let mut message = Message::new(role, Vec::new());
+            message.metadata.extend(blocks.extra());
+            message.content = blocks.blocks;
+            messages.push(message);
+        }
+    };
+    // Nothing links a result to its call but order and name.
+    let mut calls: VecDeque<(String, String)> = VecDeque::new();
+    let content = said.content.as_deref().unwrap_or_default();
+    for (index, block) in content.iter().enumerate() {
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("without type");
+        let name = block.get("name").and_then(Value::as_str).unwrap_or("unknown");
+        let speaks = if kind == "tool_result" { Role::Tool } else { role };
+        if speaks != of {
+            close(of, &mut current);
+            of = speaks;
+        }
+        match kind {
+            "tool_use" => {
+                let id = id_of(block, "id").unwrap_or_else(|| format!("{uuid}-{index}"));
+                calls.push_back((id.clone(), name.to_owned()));
+                let input = block.get("input").unwrap_or(&Value::Null);
+                current.blocks.push(crate::blocks::call(&id, name, input));
+            }
+            "tool_result" => {
+                let by_name = calls.iter().position(|(_, called)| called == name);
+                let paired = by_name.and_then(|position| calls.remove(position)).map(|(id, _)| id);
+                let id = id_of(block, "tool_use_id").or(paired).unwrap_or_else(|| format!("{uuid}-{index}"));
+                let content = anthropic_value(block.get("content").unwrap_or(&Value::Null)).blocks;
+                let is_error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+                current.blocks.push(ContentBlock::ToolResult { tool_use_id: id, content, is_error });
+            }
+            "voice_note" => {
+                let text = |name: &str| block.get(name).and_then(Value::as_str);
+                let texts: Vec<_> = [text("title"), text("text")].into_iter().flatten().collect();
+                current.blocks.push(ContentBlock::Text(texts.join("\n")));
+            }
+            "token_budget" | "flag" => out.skip(Why::Note, kind, place),
+            "text" | "thinking" | "image" | "document" => {
+                current.append(anthropic_value(&Value::Array(vec![without_times(block)])));
+            }
+            other => {
+                out.skip(Why::Unknown, &format!("content {other} (kept as it came)"), place);
+                current.blocks.push(unknown(&block.to_string()));
+            }
+        }
+    }
+    // `text` repeats the content, where there is any.
+    if let Some(text) = said.text.as_ref().filter(|_| content.iter().all(is_blank)) {
+        current = Blocks { blocks: vec![ContentBlock::Text(text.clone())], ..Blocks::default() };
+    }
+    if of == role {
+        current.blocks.extend(files(said));
+        close(of, &mut current);
+    } else {
+        close(of, &mut current);
+        current.blocks.extend(files(said));
+        close(role, &mut current);
+    }
+    if messages.is_empty() {
+        out.skip(Why::Empty, role.as_str(), place);
+    }
+    messages
+}
+
+fn is_blank(block: &Value) -> bool {
+    block.get("text").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty())
+        && block.get("type").and_then(Value::as_str).is_none_or(|kind| matches!(kind, "text" | "token_budget" | "flag"))
+}
+
+fn id_of(block: &Value, name: &str) -> Option<String> {
+    block.get(name).and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned)
+}
+
+/// A block without the members that every block has and that say nothing of what was said.
+fn without_times(block: &Value) -> Value {
+    let mut block = block.clone();
+    if let Some(members) = block.as_object_mut() {
+        for name in ["start_timestamp", "stop_timestamp", "flags"] {
+            members.remove(name);
+        }
+        members.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+    }
+    block
+}
+
+/// What came with a message: texts that were extracted, and the names of all other files.
+fn files(said: &Said) -> Vec<ContentBlock> {
+    let text = |file: &Value, name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);
+    let mut blocks = Vec::new();
+    let mut names = Vec::new();
+    for file in &said.attachments {
+        let title = text(file, "file_name").filter(|name| !name.is_empty());
+        names.extend(title.clone());
+        let media = match text(file, "extracted_content") {
+            Some(content) => {
+                let given = text(file, "file_type").filter(|kind| kind.contains('/'));
+                Media::Text { media_type: given.unwrap_or_else(|| "text/plain".to_owned()), text: content }
+            }
+            None => Media::Url(title.clone().unwrap_or_else(|| "unknown".to_owned())),
+        };
+        blocks.push(ContentBlock::Document { title, media });
+    }
+    for file in &said.files {
+        let name = text(file, "file_name").filter(|name| !name.is_empty());
+        if name.as_ref().is_some_and(|name| names.contains(name)) {
+            continue;
+        }
+        let address = text(file, "file_uuid");
+        blocks.push(crate::blocks::file(name.as_deref(), None, address.as_deref()));
+    }
+    blocks
+}

@@ -1,0 +1,367 @@
+//! Sessions of Claude Code: a line a record, a tree of records by `parentUuid`.
+//!
+//! A conversation is one path through the tree, in the order of the file. A record that continues an earlier one than
+//! the last begins a fork, which shares the messages up to there. So what a file gives does not depend on what is
+//! appended to it later.
+
+mod branch;
+mod line;
+
+use std::collections::{HashMap, HashSet};
+
+use memory_core::{ContentBlock, ConversationId, Hash, Message, MessageKey, Role};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Conversation, TranscriptError, Why,
+    item::ForkPoint,
+    names::{conversation_id, key, short},
+    out::{Out, says_nothing},
+    records::Place,
+    shape::Shape,
+};
+use branch::{Branch, Pending};
+use line::{Inner, Line};
+
+/// The model of lines that no model wrote.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Types of records that are notes of the program.
+const NOTES: [&str; 14] = [
+    "file-history-snapshot",
+    "queue-operation",
+    "progress",
+    "attachment",
+    "last-prompt",
+    "agent-name",
+    "agent-color",
+    "pr-link",
+    "tag",
+    "mode",
+    "permission-mode",
+    "content-replacement",
+    "speculation-accept",
+    "worktree-state",
+];
+
+/// The place of a record in the tree.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    branch: usize,
+    /// The message that it belongs to, or after which it stands.
+    message: usize,
+}
+
+/// Reads the lines of a file.
+#[derive(Debug, Default)]
+pub(crate) struct ClaudeCode {
+    /// The name of the file without its extension, for lines that state no session.
+    stem: String,
+    spots: HashMap<u128, Spot>,
+    branches: Vec<Branch>,
+    /// The branch of each session, and of each agent in it.
+    by_name: HashMap<(String, Option<String>), usize>,
+    /// The branch of the last line.
+    current: Option<usize>,
+    /// Titles that were given, by the branch.
+    titled: HashSet<usize>,
+    /// Whether reading began after the beginning, so that records before it are not known.
+    is_resumed: bool,
+}
+
+/// Where a branch stands, to go on from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Tip {
+    conversation: ConversationId,
+    session: String,
+    agent: Option<String>,
+    is_main: bool,
+    /// The last record of it.
+    record: Option<String>,
+    key: Option<MessageKey>,
+}
+
+fn hashed(uuid: &str) -> u128 {
+    let hash = Hash::of_parts([uuid.as_bytes()]);
+    hash.as_bytes().iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte))
+}
+
+impl ClaudeCode {
+    pub(crate) fn new(stem: &str) -> Self {
+        Self { stem: stem.to_owned(), ..Self::default() }
+    }
+
+    /// Goes on where another reader of the file stood.
+    pub(crate) fn resumed(stem: &str, state: &str, out: &mut Out) -> Option<Self> {
+        let tips: Vec<Tip> = serde_json::from_str(state).ok()?;
+        let mut reader = Self { is_resumed: true, ..Self::new(stem) };
+        for tip in tips {
+            let branch = reader.branches.len();
+            if let Some(key) = &tip.key {
+                out.go_on(&tip.conversation, key.clone());
+            }
+            if let Some(record) = &tip.record {
+                reader.spots.insert(hashed(record), Spot { branch, message: 0 });
+            }
+            if tip.is_main {
+                reader.by_name.insert((tip.session.clone(), tip.agent.clone()), branch);
+            }
+            reader.branches.push(Branch::resumed(tip.conversation, tip.session, tip.agent, tip.record, tip.key));
+            reader.current = Some(branch);
+        }
+        Some(reader)
+    }
+
+    /// The branch of a line, which begins with it if it belongs to none.
+    fn branch(
+        &mut self,
+        line: &Line<'_>,
+        continues: bool,
+        place: Place,
+        out: &mut Out,
+    ) -> Result<usize, TranscriptError> {
+        let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
+        let agent = line.is_sidechain().then(|| line.agent_id.as_deref().map(str::to_owned)).flatten();
+        let parent = line.parent();
+        let spot = parent.and_then(|parent| self.spots.get(&hashed(parent)).copied());
+        if let (Some(_), None, true) = (parent, spot, self.is_resumed) {
+            // A sidechain of its own file begins with a parent elsewhere, and so may a session.
+            if self.by_name.contains_key(&(session.clone(), agent.clone())) {
+                return Err(out.rewound(place));
+            }
+        }
+        let of_parent = spot.and_then(|spot| Some((spot, self.branches.get(spot.branch)?)));
+        if let Some((spot, branch)) = of_parent
+            && branch.is_sidechain() == line.is_sidechain()
+        {
+            let is_same = branch.session == session && (agent.is_none() || branch.agent == agent);
+            if is_same && (branch.ends_at(spot.message) || continues && branch.may_answer(spot.message)) {
+                return Ok(spot.branch);
+            }
+            let named = self.by_name.get(&(session.clone(), agent.clone())).copied();
+            if !is_same && let Some(named) = named {
+                return Ok(named);
+            }
+            let id = if is_same {
+                conversation_id(&[branch.base.as_str(), &short(line.uuid.as_deref().unwrap_or_default())])
+            } else {
+                Self::name(&session, agent.as_deref())
+            };
+            let fork = branch.key(spot.message).map(|after| ForkPoint::new(branch.conversation.clone(), after));
+            // What is shared is given before the fork.
+            self.flush(spot.branch, out);
+            let base = is_same.then(|| self.branches.get(spot.branch).map(|branch| branch.base.clone())).flatten();
+            let number = self.begin(id, session, agent, !is_same, fork, out);
+            if let (Some(branch), Some(base)) = (self.branches.get_mut(number), base) {
+                branch.base = base;
+            }
+            return Ok(number);
+        }
+        let named = (session.clone(), agent.clone());
+        if line.is_sidechain() && agent.is_none() {
+            // A sidechain without a name, known by its first line alone.
+            let id = conversation_id(&[&session, "side", &short(line.uuid.as_deref().unwrap_or_default())]);
+            return Ok(self.begin(id, session, Some(String::new()), false, None, out));
+        }
+        if let Some(branch) = self.by_name.get(&named) {
+            // A new tree of the same session, as after a compaction, goes on in the branch that was spoken in last.
+            let last = self.current.filter(|current| {
+                self.branches.get(*current).is_some_and(|last| last.session == session && last.agent == agent)
+            });
+            return Ok(last.unwrap_or(*branch));
+        }
+        let id = Self::name(&session, agent.as_deref());
+        Ok(self.begin(id, session, agent, true, None, out))
+    }
+
+    fn name(session: &str, agent: Option<&str>) -> ConversationId {
+        match agent {
+            Some(agent) => conversation_id(&[session, "agent", agent]),
+            None => conversation_id(&[session]),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        id: ConversationId,
+        session: String,
+        agent: Option<String>,
+        is_main: bool,
+        fork: Option<ForkPoint>,
+        out: &mut Out,
+    ) -> usize {
+        let number = self.branches.len();
+        if is_main {
+            self.by_name.insert((session.clone(), agent.clone()), number);
+        }
+        out.begin(Conversation::new(id.clone()).fork(fork.clone()));
+        self.branches.push(Branch::new(id, session, agent, fork));
+        number
+    }
+
+    fn flush(&mut self, branch: usize, out: &mut Out) {
+        if let Some(branch) = self.branches.get_mut(branch) {
+            branch.flush(out);
+        }
+    }
+
+    /// A record that says nothing stands where its parent stands.
+    fn pass(&mut self, line: &Line<'_>) {
+        let Some(uuid) = line.uuid.as_deref() else { return };
+        let of_parent = line.parent().and_then(|parent| self.spots.get(&hashed(parent)).copied());
+        let spot = of_parent.or_else(|| {
+            let branch = self.current?;
+            Some(Spot { branch, message: self.branches.get(branch)?.last() })
+        });
+        if let Some(spot) = spot {
+            self.spots.entry(hashed(uuid)).or_insert(spot);
+            if let Some(branch) = self.branches.get_mut(spot.branch)
+                && branch.ends_at(spot.message)
+            {
+                branch.record = Some(uuid.to_owned());
+            }
+        }
+    }
+
+    fn skip(&mut self, line: &Line<'_>, why: Why, what: &str, place: Place, out: &mut Out) {
+        self.pass(line);
+        out.skip(why, what, place);
+    }
+
+    fn said(&mut self, line: &Line<'_>, raw: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+        let inner = line.message.and_then(|message| serde_json::from_str::<Inner<'_>>(message.get()).ok());
+        let Some(inner) = inner else {
+            out.skip(Why::Broken, &format!("{} without a message", line.kind), place);
+            return Ok(());
+        };
+        let is_assistant = line.kind == "assistant";
+        if line.is_api_error() || is_assistant && inner.model.as_deref() == Some(SYNTHETIC) {
+            self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", place, out);
+            return Ok(());
+        }
+        let blocks = inner.content.map(crate::blocks::anthropic).unwrap_or_default();
+        if says_nothing(&blocks.blocks) {
+            self.skip(line, Why::Empty, &line.kind, place, out);
+            return Ok(());
+        }
+        let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
+        let answers = !is_assistant && blocks.blocks.iter().any(is_result);
+        let number = self.branch(line, answers || is_assistant, place, out)?;
+        let uuid = line.uuid.as_deref().map_or_else(|| format!("line-{:032x}", hashed(raw)), str::to_owned);
+        self.current = Some(number);
+        let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };
+        let message = if is_assistant && branch.goes_on(inner.id.as_deref()) {
+            branch.record = Some(uuid.clone());
+            branch.add(blocks, inner.usage)
+        } else {
+            let role = if is_assistant { Role::Assistant } else { Role::User };
+            let mut message = Message::new(role, Vec::new());
+            if let Some(model) = inner.model.as_deref().filter(|_| is_assistant) {
+                message = message.spoken_by(model);
+            }
+            branch.set_out(&mut message, line);
+            let pending = Pending {
+                key: key(&uuid),
+                id: inner.id.map(|id| id.into_owned()).filter(|_| is_assistant),
+                message,
+                blocks: crate::blocks::Blocks::default(),
+                usage: None,
+                at: line.time(),
+                start: place.start,
+                answers,
+            };
+            branch.push(&uuid, pending, blocks, inner.usage, out)
+        };
+        self.spots.insert(hashed(&uuid), Spot { branch: number, message });
+        Ok(())
+    }
+
+    fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, place: Place, out: &mut Out) {
+        let Some(title) = title else {
+            out.skip(Why::Broken, &line.kind, place);
+            return;
+        };
+        let by_leaf = line.leaf_uuid.as_deref().and_then(|leaf| self.spots.get(&hashed(leaf))).map(|spot| spot.branch);
+        let by_session = || {
+            let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
+            self.by_name.get(&(session, None)).copied()
+        };
+        let branch = if line.leaf_uuid.is_some() { by_leaf } else { by_session() };
+        match branch.and_then(|number| Some((number, self.branches.get(number)?))) {
+            // A title that a person chose stays.
+            Some((number, _)) if !is_chosen && self.titled.contains(&number) => {
+                out.skip(Why::Note, &line.kind, place);
+            }
+            Some((number, branch)) => {
+                out.title(&branch.conversation, title);
+                if is_chosen {
+                    self.titled.insert(number);
+                }
+            }
+            None => out.skip(Why::Note, &format!("{} of what is not in the file", line.kind), place),
+        }
+    }
+}
+
+impl Shape for ClaudeCode {
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+        let line: Line<'_> = match serde_json::from_str(record) {
+            Ok(line) => line,
+            Err(_) if place.is_open => {
+                out.skip(Why::Unfinished, "line", place);
+                return Ok(());
+            }
+            Err(_) => {
+                out.skip(Why::Broken, "line", place);
+                return Ok(());
+            }
+        };
+        let known = line.uuid.as_deref().is_some_and(|uuid| self.spots.contains_key(&hashed(uuid)));
+        match line.kind.as_ref() {
+            "user" | "assistant" if known => out.skip(Why::Repeated, &line.kind, place),
+            "user" | "assistant" if line.is_summary() => {
+                self.skip(&line, Why::View, "summary of a compaction", place, out);
+            }
+            "user" | "assistant" if line.is_meta() => self.skip(&line, Why::Note, "user (isMeta)", place, out),
+            "user" | "assistant" => self.said(&line, record, place, out)?,
+            "summary" => self.title(&line, line.summary.as_deref(), false, place, out),
+            "ai-title" => self.title(&line, line.ai_title.as_deref(), false, place, out),
+            "custom-title" => self.title(&line, line.custom_title.as_deref(), true, place, out),
+            "system" => {
+                let subtype = line.subtype.as_deref().unwrap_or("without subtype");
+                let why = if subtype.ends_with("compact_boundary") { Why::View } else { Why::Note };
+                self.skip(&line, why, &format!("system/{subtype}"), place, out);
+            }
+            note if NOTES.contains(&note) => self.skip(&line, Why::Note, note, place, out),
+            other => self.skip(&line, Why::Unknown, other, place, out),
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.branches.iter_mut().for_each(|branch| branch.flush(out));
+    }
+
+    fn held_from(&self) -> Option<u64> {
+        self.branches.iter().filter_map(Branch::held_from).min()
+    }
+
+    fn state(&self, _: &Out) -> String {
+        let mains: HashSet<usize> = self.by_name.values().copied().collect();
+        let tip = |(number, branch): (usize, &Branch)| Tip {
+            conversation: branch.conversation.clone(),
+            session: branch.session.clone(),
+            agent: branch.agent.clone(),
+            is_main: mains.contains(&number),
+            record: branch.given_record.clone(),
+            key: branch.given_key(),
+        };
+        let mut tips: Vec<_> = self.branches.iter().enumerate().map(tip).collect();
+        // The one that was spoken in last is the last.
+        if let Some(current) = self.current.filter(|current| *current < tips.len()) {
+            let last = tips.remove(current);
+            tips.push(last);
+        }
+        serde_json::to_string(&tips).unwrap_or_default()
+    }
+}

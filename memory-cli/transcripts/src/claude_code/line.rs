@@ -1,0 +1,87 @@
+//! A line of a session.
+
+use std::borrow::Cow;
+
+use memory_core::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The members that are used. What a line repeats of others, such as `toolUseResult`, is not read.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    parent_uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    logical_parent_uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) session_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) cwd: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) agent_id: Option<Cow<'a, str>>,
+    is_sidechain: Option<bool>,
+    is_meta: Option<bool>,
+    is_compact_summary: Option<bool>,
+    is_visible_in_transcript_only: Option<bool>,
+    is_api_error_message: Option<bool>,
+    #[serde(borrow)]
+    pub(super) subtype: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) summary: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) leaf_uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) custom_title: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) ai_title: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) message: Option<&'a RawValue>,
+}
+
+/// The message of Anthropic's API in it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Inner<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+}
+
+impl Line<'_> {
+    /// The record that it continues; after a compaction, the one before it.
+    pub(super) fn parent(&self) -> Option<&str> {
+        self.parent_uuid.as_deref().or(self.logical_parent_uuid.as_deref())
+    }
+
+    pub(super) fn is_sidechain(&self) -> bool {
+        self.is_sidechain == Some(true)
+    }
+
+    pub(super) fn is_meta(&self) -> bool {
+        self.is_meta == Some(true)
+    }
+
+    /// Whether it is the summary that a model was given in place of what it had said.
+    pub(super) fn is_summary(&self) -> bool {
+        self.is_compact_summary == Some(true) || self.is_visible_in_transcript_only == Some(true)
+    }
+
+    pub(super) fn is_api_error(&self) -> bool {
+        self.is_api_error_message == Some(true)
+    }
+
+    pub(super) fn time(&self) -> Option<Timestamp> {
+        self.timestamp.as_deref()?.parse().ok()
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a transcript cannot be read.
+
+use std::{io, path::PathBuf};
+
+use memory_core::one_line;
+
+/// Why a transcript cannot be read.
+///
+/// A record of an unknown type is no error: it is counted in the [`Report`](crate::Report).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TranscriptError {
+    /// The file cannot be read.
+    #[error("cannot read {}", one_line(&.path.display().to_string()))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file breaks off or is damaged.
+    #[error("{place}: {why}")]
+    Damaged {
+        /// File, and line or byte.
+        place: String,
+        /// What is wrong there.
+        why: String,
+    },
+    /// A record, an archive or a directory is larger than the limit.
+    #[error("{place}: {what} is larger than {most} {unit}; {hint}")]
+    TooLarge {
+        /// File, and line or byte.
+        place: String,
+        /// What is too large.
+        what: &'static str,
+        /// The limit.
+        most: u64,
+        /// What the limit counts.
+        unit: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// An archive is packed more tightly than text can be.
+    #[error("{place}: it unpacks to more than {most} times its size, which no transcript does; nothing of it was read")]
+    Bomb {
+        /// File and entry.
+        place: String,
+        /// The limit.
+        most: u64,
+    },
+    /// The format is not recognized.
+    #[error("{}: none of the known formats is recognized; --format names one of: {}", one_line(.place), crate::Format::names())]
+    UnknownFormat {
+        /// The file.
+        place: String,
+    },
+    /// The file has another form than the format has.
+    #[error("{}: {why}", one_line(.place))]
+    Unfit {
+        /// The file.
+        place: String,
+        /// What was expected.
+        why: &'static str,
+    },
+    /// A file that is followed went back to a record before the position: read it from its beginning.
+    #[error("{}: a record continues one before the position that reading resumed at: read the file from its beginning", one_line(.place))]
+    Rewound {
+        /// File and line.
+        place: String,
+    },
+}

@@ -1,0 +1,122 @@
+//! The keys at the beginning of a file, which need not be whole.
+
+use std::collections::HashSet;
+
+/// Keys that are kept: a hostile beginning may have any number.
+const MOST: usize = 4_096;
+
+/// What the first value of a file has, as far as the beginning shows it.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Keys of the value itself.
+    own: HashSet<String>,
+    /// Keys of all values in it.
+    inner: HashSet<String>,
+    /// Its `type`.
+    pub(super) kind: Option<String>,
+    /// Every `type` in it.
+    kinds: HashSet<String>,
+    /// Whether some object has a `text` and no `type` before it.
+    pub(super) has_bare_text: bool,
+    /// Whether it is the element of a list.
+    pub(super) in_list: bool,
+}
+
+impl Seen {
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.own.contains(key)
+    }
+
+    pub(super) fn inner(&self, key: &str) -> bool {
+        self.inner.contains(key)
+    }
+
+    pub(super) fn is_kind(&self, kinds: &[&str]) -> bool {
+        kinds.iter().any(|kind| self.kinds.contains(*kind))
+    }
+}
+
+/// Scans the first value: the first element where the file is a list. `None` where there is no object.
+pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let mut seen = Seen::default();
+    let mut rest = text;
+    // A list, or a list of lists.
+    while let Some(inner) = rest.strip_prefix('[') {
+        seen.in_list = true;
+        rest = inner.trim_start();
+    }
+    if !rest.starts_with('{') {
+        return None;
+    }
+    // For each open object or list: whether it is an object with a `type` so far, an object, or a list.
+    let mut open: Vec<(bool, bool)> = Vec::new();
+    let mut chars = rest.char_indices();
+    let mut key: Option<String> = None;
+    while let Some((_, c)) = chars.next() {
+        match c {
+            '{' | '[' => {
+                open.push((c == '{', false));
+                key = None;
+            }
+            '}' | ']' => {
+                open.pop();
+                key = None;
+                if open.is_empty() {
+                    break;
+                }
+            }
+            ',' => key = None,
+            '"' => {
+                let text = string(&mut chars)?;
+                let depth = open.len();
+                match (open.last_mut(), key.take()) {
+                    (Some((true, has_type)), None) => {
+                        // A key.
+                        *has_type |= text == "type";
+                        seen.has_bare_text |= text == "text" && !*has_type && depth > 1;
+                        if seen.inner.len() < MOST {
+                            if depth == 1 {
+                                seen.own.insert(text.clone());
+                            }
+                            seen.inner.insert(text.clone());
+                        }
+                        key = Some(text);
+                    }
+                    (Some((true, _)), Some(of)) if of == "type" && seen.kinds.len() < MOST => {
+                        if depth == 1 {
+                            seen.kind.get_or_insert_with(|| text.clone());
+                        }
+                        seen.kinds.insert(text);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        if open.len() > 64 {
+            break;
+        }
+    }
+    Some(seen)
+}
+
+/// The rest of a string, as it is written; at the end of what is there, as much of it as there is.
+#[expect(clippy::unnecessary_wraps, reason = "a string ends the scan where it is cut")]
+fn string(chars: &mut std::str::CharIndices<'_>) -> Option<String> {
+    let mut text = String::new();
+    let mut escaped = false;
+    for (_, c) in chars {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Some(text),
+            _ => {}
+        }
+        if text.len() < 64 {
+            text.push(c);
+        }
+    }
+    Some(text)
+}

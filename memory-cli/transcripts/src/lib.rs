@@ -1,0 +1,56 @@
+//! Readers and writers of the files in which other programs keep conversations.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
+//! 1. [`find`] finds the [`Transcript`]s of a file, an archive or a directory and recognizes their [`Format`].
+//! 2. [`Transcript::open`] gives a [`Reader`], whose [`next`](Reader::next) gives [`Item`]s: conversations, messages and
+//!    titles. [`Reader::report`] counts what was read, and what was not and why.
+//! 3. [`follow`] reads a file that is still being written; a later reader goes on at its [`Position`].
+//! 4. [`MessageWriter`] writes a conversation in the shape of another program.
+//!
+//! # Invariants
+//!
+//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file. A record of an unknown type
+//! is counted and named, and is no error. Names of conversations and keys of messages follow from the source alone, and
+//! those of a file that has grown begin with those of the file before.
+//!
+//! # Non-goals
+//!
+//! No store, no network. It writes no files but temporary ones.
+
+mod archive;
+mod blocks;
+mod branches;
+mod chatgpt;
+mod claude_ai;
+mod claude_code;
+mod codex;
+mod error;
+mod find;
+mod format;
+mod item;
+mod limits;
+mod lists;
+mod markdown;
+mod names;
+mod out;
+mod reader;
+mod records;
+mod report;
+mod responses;
+mod shape;
+mod strands;
+mod tree;
+mod write;
+
+pub use error::TranscriptError;
+pub use find::{Found, Transcript, find, find_in, follow};
+pub use format::{Format, UnknownFormatName};
+pub use item::{Conversation, ForkPoint, Item, Said};
+pub use limits::Limits;
+pub use names::{branch_name, is_of_message, rest_key};
+pub use reader::{Position, Reader};
+pub use report::{Report, Skipped, Why};
+pub use write::{Heading, LeftOut, MessageWriter, UnknownWritten, Written};

@@ -1,0 +1,68 @@
+//! Messages of LangChain: `messages_to_dict` (`{type, data}`) and `dumpd` (`{lc, type: "constructor", id, kwargs}`).
+
+use memory_core::{ContentBlock, Message, Role};
+use serde_json::Value;
+
+use super::dialect::Read;
+use crate::{Why, blocks};
+
+pub(super) fn message(value: &Value) -> Read {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    let is_dumped = value.get("lc").is_some();
+    let (kind, data) = if is_dumped {
+        let class = value.get("id").and_then(Value::as_array).and_then(|id| id.last()?.as_str()).unwrap_or_default();
+        (class.to_owned(), value.get("kwargs").unwrap_or(value))
+    } else {
+        (text("type").unwrap_or("without type").to_owned(), value.get("data").unwrap_or(value))
+    };
+    let kind = kind.trim_end_matches("Chunk").trim_end_matches("Message").to_ascii_lowercase();
+    let of = |name: &str| data.get(name).and_then(Value::as_str);
+    let role = match kind.as_str() {
+        "human" | "user" => Role::User,
+        "ai" | "assistant" => Role::Assistant,
+        "system" | "developer" => Role::System,
+        "tool" | "function" => Role::Tool,
+        "chat" => match of("role") {
+            Some("assistant" | "ai") => Role::Assistant,
+            Some("system") => Role::System,
+            _ => Role::User,
+        },
+        "remove" => return Read::Skip(Why::View, "remove".to_owned()),
+        _ => return Read::Skip(Why::Unknown, kind),
+    };
+    let mut content = data.get("content").map(blocks::openai).unwrap_or_default();
+    if role == Role::Tool {
+        let tool_use_id = of("tool_call_id").or(of("name")).unwrap_or("unknown").to_owned();
+        let is_error = of("status") == Some("error");
+        content = vec![ContentBlock::ToolResult { tool_use_id, content, is_error }];
+    }
+    let calls = data.get("tool_calls").and_then(Value::as_array);
+    for call in calls.into_iter().flatten() {
+        let text = |name: &str| call.get(name).and_then(Value::as_str);
+        let (id, name) = (text("id").unwrap_or("unknown"), text("name").unwrap_or("unknown"));
+        // Content in Anthropic's shape holds the calls as well.
+        let is_there =
+            content.iter().any(|block| matches!(block, ContentBlock::ToolUse { id: there, .. } if there == id));
+        if !is_there {
+            content.push(blocks::call(id, name, call.get("args").unwrap_or(&Value::Null)));
+        }
+    }
+    let invalid = data.get("invalid_tool_calls").and_then(Value::as_array);
+    content.extend(invalid.into_iter().flatten().map(|call| blocks::unknown(&call.to_string())));
+    let mut message = Message::new(role, content);
+    if role != Role::Tool {
+        message.speaker = of("name").map(str::to_owned);
+    }
+    let answered = data.get("response_metadata");
+    let model = answered.and_then(|answered| {
+        let text = |name: &str| answered.get(name).and_then(Value::as_str);
+        text("model_name").or(text("model")).or(text("model_id"))
+    });
+    if let Some(model) = model.filter(|_| role == Role::Assistant) {
+        message = message.spoken_by(model);
+    }
+    if let Some(usage) = data.get("usage_metadata").filter(|usage| usage.is_object()) {
+        message.metadata.insert("usage".to_owned(), memory_core::Json::from_value(usage));
+    }
+    Read::Said(Box::new(message), of("id").filter(|id| !id.is_empty()).map(str::to_owned))
+}

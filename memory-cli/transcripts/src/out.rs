@@ -1,0 +1,95 @@
+//! What a format's reader has found, until it is taken.
+
+use std::collections::{HashMap, VecDeque};
+
+use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp};
+
+use crate::{Conversation, Item, Report, TranscriptError, Why, item::Said, records::Place};
+
+/// Collects items and counts.
+#[derive(Debug)]
+pub(crate) struct Out {
+    pub(crate) items: VecDeque<Item>,
+    pub(crate) report: Report,
+    /// The file, as it is named in places.
+    file: String,
+    /// The format's name, which each message states.
+    format: &'static str,
+    /// The last message of each conversation.
+    tips: HashMap<ConversationId, MessageKey>,
+}
+
+/// The key of a message's metadata that names the format which it was read from.
+const SOURCE: &str = "source";
+
+impl Out {
+    pub(crate) fn new(file: String, format: &'static str) -> Self {
+        Self { items: VecDeque::new(), report: Report::default(), file, format, tips: HashMap::new() }
+    }
+
+    /// Begins a conversation, or goes on with one.
+    pub(crate) fn begin(&mut self, conversation: Conversation) {
+        self.report.conversations += 1;
+        if let Some(fork) = &conversation.fork {
+            self.report.forks += 1;
+            self.tips.insert(conversation.id.clone(), fork.after.clone());
+        }
+        self.items.push_back(Item::Conversation(conversation));
+    }
+
+    /// Goes on with a conversation after a message that was given earlier, perhaps by another reader.
+    pub(crate) fn go_on(&mut self, id: &ConversationId, after: MessageKey) {
+        self.tips.insert(id.clone(), after);
+    }
+
+    /// The last message of a conversation.
+    pub(crate) fn tip(&self, id: &ConversationId) -> Option<&MessageKey> {
+        self.tips.get(id)
+    }
+
+    /// The next message of a conversation.
+    pub(crate) fn say(
+        &mut self,
+        conversation: &ConversationId,
+        key: MessageKey,
+        mut message: Message,
+        at: Option<Timestamp>,
+    ) {
+        message.metadata.insert("imported".to_owned(), Json::from_value(&true.into()));
+        message.metadata.entry(SOURCE.to_owned()).or_insert_with(|| Json::string(self.format));
+        message.key = Some(key.clone());
+        let after = self.tips.insert(conversation.clone(), key);
+        self.report.messages += 1;
+        self.items.push_back(Item::Said(Said { conversation: conversation.clone(), message, at, after }));
+    }
+
+    pub(crate) fn title(&mut self, conversation: &ConversationId, title: &str) {
+        if let Some(title) = usable_title(title) {
+            self.items.push_back(Item::Title(conversation.clone(), title));
+        }
+    }
+
+    pub(crate) fn skip(&mut self, why: Why, what: &str, place: Place) {
+        let file = &self.file;
+        self.report.skip(why, what, || format!("{file}:{}", place.line));
+    }
+
+    pub(crate) fn damaged(&self, place: Place, why: String) -> TranscriptError {
+        TranscriptError::Damaged { place: format!("{}:{}, byte {}", self.file, place.line, place.start), why }
+    }
+
+    pub(crate) fn rewound(&self, place: Place) -> TranscriptError {
+        TranscriptError::Rewound { place: format!("{}:{}", self.file, place.line) }
+    }
+}
+
+/// A title that says something, on one line and not too long.
+pub(crate) fn usable_title(title: &str) -> Option<String> {
+    let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
+    (!title.is_empty()).then_some(title)
+}
+
+/// Whether blocks say anything at all.
+pub(crate) fn says_nothing(blocks: &[ContentBlock]) -> bool {
+    blocks.iter().all(|block| matches!(block, ContentBlock::Text(text) if text.trim().is_empty()))
+}

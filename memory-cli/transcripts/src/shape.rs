@@ -1,0 +1,25 @@
+//! What a format's reader does with a record.
+
+use crate::{TranscriptError, out::Out, records::Place};
+
+/// Reads the records of one format.
+pub(crate) trait Shape: std::fmt::Debug + Send {
+    /// Takes a record in.
+    ///
+    /// # Errors
+    /// For what is no transcript of the format. A record of an unknown type is counted.
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError>;
+
+    /// Gives what was held back. There are no more records.
+    fn finish(&mut self, _: &mut Out) {}
+
+    /// The first byte of what is held back because it may go on.
+    fn held_from(&self) -> Option<u64> {
+        None
+    }
+
+    /// What a later reader needs to go on here, as JSON.
+    fn state(&self, _: &Out) -> String {
+        String::new()
+    }
+}

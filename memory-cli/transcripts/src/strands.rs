@@ -1,0 +1,153 @@
+//! Session folders of Strands Agents: `session_ID/agents/agent_ID/messages/message_N.json`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use memory_core::{Json, message_from_strands};
+use memory_files::{Links, open_dir};
+use serde_json::{Map, Value};
+
+use crate::{
+    Conversation, Limits, Report, TranscriptError, Why,
+    names::{conversation_id, key},
+    out::{Out, says_nothing},
+    records::Place,
+    shape::Shape,
+};
+
+/// The member of a message's metadata that holds what else its record has; `memory bridge` reads and writes it.
+const RECORD: &str = "strands_record";
+
+/// Reads the messages of an agent, a file a record.
+#[derive(Debug)]
+pub(crate) struct Strands {
+    /// The name under which `memory bridge` keeps the messages of the agent.
+    name: String,
+    begun: bool,
+}
+
+impl Strands {
+    pub(crate) fn new(session: &str, agent: &str) -> Self {
+        Self { name: format!("strands:{}:{}", escaped(session), escaped(agent)), begun: false }
+    }
+}
+
+impl Shape for Strands {
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+        let value: Value =
+            serde_json::from_str(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
+        let Value::Object(mut members) = value else {
+            out.skip(Why::Broken, "message that is no object", place);
+            return Ok(());
+        };
+        let said = members.remove("message").unwrap_or_default();
+        // What was redacted is read as it was redacted.
+        let redacted = members.get("redact_message").filter(|redacted| !redacted.is_null());
+        let mut message = match message_from_strands(redacted.unwrap_or(&said)) {
+            Ok(message) => message,
+            Err(error) => {
+                out.skip(Why::Broken, &format!("message ({})", error.at), place);
+                return Ok(());
+            }
+        };
+        if says_nothing(&message.content) {
+            out.skip(Why::Empty, message.role.as_str(), place);
+            return Ok(());
+        }
+        let id = conversation_id(&[&self.name]);
+        if !std::mem::replace(&mut self.begun, true) {
+            out.begin(Conversation::new(id.clone()));
+        }
+        let number = members.get("message_id").and_then(Value::as_u64).unwrap_or(place.line - 1);
+        let tracking = said.get("tracking_id").and_then(Value::as_str).map(str::to_owned);
+        let at = members.get("created_at").and_then(Value::as_str).and_then(|at| at.parse().ok());
+        members.remove("redact_message");
+        let rest: Map<String, Value> = members;
+        message.metadata.insert(RECORD.to_owned(), Json::from_value(&rest.into()));
+        let key = key(&tracking.unwrap_or_else(|| format!("message:{number}")));
+        out.say(&id, key, message, at);
+        Ok(())
+    }
+}
+
+/// A part of a name, in which nothing can be taken for another part.
+fn escaped(part: &str) -> String {
+    let mut out = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// An agent of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Agent {
+    pub(crate) directory: PathBuf,
+    pub(crate) session: String,
+    pub(crate) agent: String,
+    pub(crate) messages: Vec<PathBuf>,
+}
+
+/// Whether a directory is a session, or holds sessions.
+pub(crate) fn is_session(directory: &Path) -> bool {
+    directory.join("session.json").is_file() && directory.join("agents").is_dir()
+}
+
+/// The agents of a session, by name.
+pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Result<Vec<Agent>, TranscriptError> {
+    let name = |path: &Path, prefix: &str| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.strip_prefix(prefix).map(str::to_owned)
+    };
+    let of_session = name(session, "session_").unwrap_or_else(|| "session".to_owned());
+    let mut agents = Vec::new();
+    for directory in entries(&session.join("agents"), limits)? {
+        let Some(agent) = name(&directory, "agent_") else {
+            others.skip(Why::Unknown, "file among the agents", || directory.display().to_string());
+            continue;
+        };
+        let mut messages = Vec::new();
+        let folder = directory.join("messages");
+        if !folder.is_dir() {
+            continue;
+        }
+        for file in entries(&folder, limits)? {
+            let number = name(&file, "message_").and_then(|name| name.strip_suffix(".json")?.parse::<u64>().ok());
+            match number {
+                Some(number) => messages.push((number, file)),
+                None => others.skip(Why::Unknown, "file among the messages", || file.display().to_string()),
+            }
+        }
+        messages.sort();
+        let messages = messages.into_iter().map(|(_, file)| file).collect();
+        agents.push(Agent { directory, session: of_session.clone(), agent, messages });
+    }
+    Ok(agents)
+}
+
+/// What a directory holds, sorted. A link is no directory.
+pub(crate) fn entries(directory: &Path, limits: Limits) -> Result<Vec<PathBuf>, TranscriptError> {
+    let io = |source| TranscriptError::Io { path: directory.to_owned(), source };
+    open_dir(directory, Links::Refuse).map_err(io)?;
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(directory).map_err(io)? {
+        entries.push(entry.map_err(io)?.path());
+        if entries.len() > limits.files {
+            return Err(TranscriptError::TooLarge {
+                place: directory.display().to_string(),
+                what: "the directory",
+                most: limits.files as u64,
+                unit: "entries",
+                hint: "import parts of it",
+            });
+        }
+    }
+    entries.sort();
+    Ok(entries)
+}

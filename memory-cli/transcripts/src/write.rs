@@ -1,0 +1,179 @@
+//! Writes a conversation in the shape of another program, message by message.
+
+mod anthropic;
+mod html;
+mod markdown;
+mod openai;
+mod text;
+
+use std::{fmt, io, io::Write, str::FromStr};
+
+use memory_core::{Message, Timestamp};
+
+/// A shape that a conversation is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Written {
+    /// `{"messages": [...]}` of OpenAI's Chat Completions API.
+    OpenAi,
+    /// `{"messages": [...], "system": ...}` of Anthropic's Messages API.
+    Anthropic,
+    /// Markdown to read.
+    Markdown,
+    /// A page to read: one file, without scripts and without anything that is loaded.
+    Html,
+}
+
+impl Written {
+    /// All shapes.
+    pub const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Markdown, Self::Html];
+
+    /// The name on a command line; it never changes.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+        }
+    }
+
+    /// The usual extension of a file's name.
+    #[must_use]
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::OpenAi | Self::Anthropic => "json",
+            Self::Markdown => "md",
+            Self::Html => "html",
+        }
+    }
+
+    /// Whether it is JSON.
+    #[must_use]
+    pub const fn is_json(self) -> bool {
+        matches!(self, Self::OpenAi | Self::Anthropic)
+    }
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Written {
+    type Err = UnknownWritten;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|shape| shape.as_str() == name).ok_or_else(|| UnknownWritten(name.to_owned()))
+    }
+}
+
+/// A text that names no shape.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is none of openai, anthropic, markdown, html", memory_core::one_line(.0))]
+pub struct UnknownWritten(pub String);
+
+/// What stands above the messages.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Heading<'a> {
+    /// The conversation's name.
+    pub conversation: &'a str,
+    /// Its title.
+    pub title: Option<&'a str>,
+}
+
+impl<'a> Heading<'a> {
+    /// The heading of a conversation without a title.
+    #[must_use]
+    pub const fn new(conversation: &'a str) -> Self {
+        Self { conversation, title: None }
+    }
+
+    memory_core::setters! { into title: Option<&'a str> }
+
+    fn shown(&self) -> &str {
+        self.title.unwrap_or(self.conversation)
+    }
+}
+
+/// What a shape has no place for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Blocks of reasoning.
+    pub reasoning: u64,
+    /// Blocks that are written as text.
+    pub as_text: u64,
+}
+
+/// Writes messages as they come, in the memory of one.
+#[derive(Debug)]
+pub struct MessageWriter<W> {
+    out: W,
+    shape: Shape,
+    left_out: LeftOut,
+}
+
+#[derive(Debug)]
+enum Shape {
+    OpenAi(openai::OpenAi),
+    Anthropic(anthropic::Anthropic),
+    Markdown,
+    Html,
+}
+
+impl<W: Write> MessageWriter<W> {
+    /// Writes what stands above the messages.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn begin(mut out: W, shape: Written, heading: Heading<'_>) -> io::Result<Self> {
+        let shape = match shape {
+            Written::OpenAi => Shape::OpenAi(openai::OpenAi::begin(&mut out)?),
+            Written::Anthropic => Shape::Anthropic(anthropic::Anthropic::begin(&mut out)?),
+            Written::Markdown => {
+                markdown::begin(&mut out, heading)?;
+                Shape::Markdown
+            }
+            Written::Html => {
+                html::begin(&mut out, heading)?;
+                Shape::Html
+            }
+        };
+        Ok(Self { out, shape, left_out: LeftOut::default() })
+    }
+
+    /// Writes the next message.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&mut self, message: &Message, at: Timestamp) -> io::Result<()> {
+        match &mut self.shape {
+            Shape::OpenAi(openai) => openai.write(&mut self.out, message, &mut self.left_out),
+            Shape::Anthropic(anthropic) => anthropic.write(&mut self.out, message, &mut self.left_out),
+            Shape::Markdown => markdown::write(&mut self.out, message, at),
+            Shape::Html => html::write(&mut self.out, message, at),
+        }
+    }
+
+    /// Writes what stands below the messages; gives what had no place.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn end(mut self) -> io::Result<LeftOut> {
+        match self.shape {
+            Shape::OpenAi(_) => openai::end(&mut self.out)?,
+            Shape::Anthropic(anthropic) => anthropic.end(&mut self.out)?,
+            Shape::Markdown => {}
+            Shape::Html => html::end(&mut self.out)?,
+        }
+        self.out.flush()?;
+        Ok(self.left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

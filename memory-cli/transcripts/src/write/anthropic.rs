@@ -1,0 +1,108 @@
+//! Messages for Anthropic's Messages API.
+
+use std::io::{self, Write};
+
+use memory_core::{ContentBlock, Media, Message, Role, message_to_json};
+use serde_json::{Value, json};
+
+use super::LeftOut;
+
+/// Types of blocks that the API knows and core keeps as they came.
+const KNOWN: [&str; 9] = [
+    "redacted_thinking",
+    "server_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "search_result",
+    "mcp_tool_use",
+    "mcp_tool_result",
+    "compaction",
+];
+
+#[derive(Debug, Default)]
+pub(super) struct Anthropic {
+    /// Instructions, which stand beside the messages.
+    system: Vec<Value>,
+    /// The role of the message that is open: blocks of one role in a row are one message.
+    open: Option<&'static str>,
+}
+
+impl Anthropic {
+    pub(super) fn begin(out: &mut impl Write) -> io::Result<Self> {
+        out.write_all(b"{\"messages\": [")?;
+        Ok(Self::default())
+    }
+
+    pub(super) fn write(&mut self, out: &mut impl Write, message: &Message, left_out: &mut LeftOut) -> io::Result<()> {
+        let blocks: Vec<_> = message.content.iter().filter_map(|block| written(block, left_out)).collect();
+        if message.role == Role::System {
+            let text = |block: &Value| block.get("type").and_then(Value::as_str) == Some("text");
+            self.system.extend(blocks.into_iter().filter(text));
+            return Ok(());
+        }
+        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        for block in blocks {
+            let before = match self.open {
+                Some(open) if open == role => ",\n  ".to_owned(),
+                Some(_) => format!("]}},\n{{\"role\": \"{role}\", \"content\": [\n  "),
+                None => format!("\n{{\"role\": \"{role}\", \"content\": [\n  "),
+            };
+            self.open = Some(role);
+            out.write_all(before.as_bytes())?;
+            serde_json::to_writer(&mut *out, &block)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
+        if self.open.is_some() {
+            out.write_all(b"]}")?;
+        }
+        out.write_all(b"\n]")?;
+        if !self.system.is_empty() {
+            out.write_all(b",\n\"system\": ")?;
+            serde_json::to_writer(&mut *out, &self.system)?;
+        }
+        out.write_all(b"}\n")
+    }
+}
+
+/// A block as the API takes it; `None` for one that says nothing, which it refuses.
+fn written(block: &ContentBlock, left_out: &mut LeftOut) -> Option<Value> {
+    let as_text = |block: &ContentBlock, left_out: &mut LeftOut| {
+        left_out.as_text += 1;
+        let text = block.text();
+        (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
+    };
+    let is_data = |media: &Media| match media {
+        Media::Url(url) => url.starts_with("http"),
+        Media::Text { .. } | Media::Bytes { .. } => true,
+    };
+    match block {
+        ContentBlock::Text(text) if text.trim().is_empty() => None,
+        // Unsigned reasoning is refused.
+        ContentBlock::Reasoning { signature: None, .. } => {
+            left_out.reasoning += 1;
+            None
+        }
+        ContentBlock::Image(media) | ContentBlock::Document { media, .. } if !is_data(media) => {
+            as_text(block, left_out)
+        }
+        ContentBlock::Unknown(json) => {
+            let value = json.to_value();
+            let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+            if KNOWN.contains(&kind) { Some(value) } else { as_text(block, left_out) }
+        }
+        ContentBlock::ToolUse { id, name, input } => {
+            let value = input.to_value();
+            let input = if value.is_object() { value } else { json!({"input": value}) };
+            Some(json!({"type": "tool_use", "id": id, "name": name, "input": input}))
+        }
+        ContentBlock::ToolResult { tool_use_id, content, is_error } => {
+            let content: Vec<_> = content.iter().filter_map(|block| written(block, left_out)).collect();
+            Some(json!({"type": "tool_result", "tool_use_id": tool_use_id, "content": content, "is_error": is_error}))
+        }
+        block => message_to_json(&Message::new(Role::User, vec![block.clone()])).get("content")?.get(0).cloned(),
+    }
+}

@@ -1,0 +1,116 @@
+//! Messages for OpenAI's Chat Completions API.
+
+use std::io::{self, Write};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use memory_core::{ContentBlock, Media, Message, Role};
+use serde_json::{Value, json};
+
+use super::LeftOut;
+
+#[derive(Debug, Default)]
+pub(super) struct OpenAi {
+    has_messages: bool,
+}
+
+impl OpenAi {
+    pub(super) fn begin(out: &mut impl Write) -> io::Result<Self> {
+        out.write_all(b"{\"messages\": [")?;
+        Ok(Self::default())
+    }
+
+    pub(super) fn write(&mut self, out: &mut impl Write, message: &Message, left_out: &mut LeftOut) -> io::Result<()> {
+        for message in messages(message, left_out) {
+            let before = if std::mem::replace(&mut self.has_messages, true) { ",\n" } else { "\n" };
+            out.write_all(before.as_bytes())?;
+            serde_json::to_writer(&mut *out, &message)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn end(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"\n]}\n")
+}
+
+/// The results of tools are messages of their own, each with its call's id.
+fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut parts = Vec::new();
+    let mut calls = Vec::new();
+    for block in &message.content {
+        match block {
+            ContentBlock::ToolUse { id, name, input } => calls.push(json!({
+                "id": id, "type": "function", "function": {"name": name, "arguments": input.as_str()},
+            })),
+            ContentBlock::ToolResult { tool_use_id, content, is_error } => {
+                let texts: Vec<_> = content.iter().map(|block| block.text().into_owned()).collect();
+                let text = if *is_error { format!("error:\n{}", texts.join("\n")) } else { texts.join("\n") };
+                all.push(json!({"role": "tool", "tool_call_id": tool_use_id, "content": text}));
+            }
+            ContentBlock::Reasoning { .. } => left_out.reasoning += 1,
+            ContentBlock::Text(text) => parts.push(json!({"type": "text", "text": text})),
+            // Only users send pictures and files.
+            block if message.role == Role::User => parts.push(part(block, left_out)),
+            block => {
+                left_out.as_text += 1;
+                parts.push(json!({"type": "text", "text": block.text()}));
+            }
+        }
+    }
+    if parts.is_empty() && calls.is_empty() {
+        return all;
+    }
+    let role = match message.role {
+        // A tool's words without a call have no place but the user's.
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+        Role::System => "system",
+    };
+    let texts: Option<Vec<&str>> = parts.iter().map(text_of).collect();
+    let content = match texts {
+        _ if parts.is_empty() => Value::Null,
+        Some(texts) => texts.join("\n").into(),
+        None => parts.into(),
+    };
+    let mut written = json!({"role": role, "content": content});
+    if let Some(members) = written.as_object_mut() {
+        let name = message.speaker.as_deref().filter(|name| is_name(name) && role != "system");
+        members.extend(name.map(|name| ("name".to_owned(), name.into())));
+        if !calls.is_empty() {
+            members.insert("tool_calls".to_owned(), calls.into());
+        }
+    }
+    all.push(written);
+    all
+}
+
+fn text_of(part: &Value) -> Option<&str> {
+    part.get("text")?.as_str()
+}
+
+/// What the API takes as a name.
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+fn part(block: &ContentBlock, left_out: &mut LeftOut) -> Value {
+    let data = |media_type: &str, data: &[u8]| format!("data:{media_type};base64,{}", BASE64_STANDARD.encode(data));
+    match block {
+        ContentBlock::Image(Media::Url(url)) if url.starts_with("http") => {
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }
+        ContentBlock::Image(Media::Bytes { media_type, data: bytes }) => {
+            json!({"type": "image_url", "image_url": {"url": data(media_type, bytes)}})
+        }
+        ContentBlock::Document { title, media: Media::Bytes { media_type, data: bytes } } => {
+            let name = title.as_deref().unwrap_or("file");
+            json!({"type": "file", "file": {"filename": name, "file_data": data(media_type, bytes)}})
+        }
+        block => {
+            left_out.as_text += 1;
+            json!({"type": "text", "text": block.text()})
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What is written, read by the readers and by eye.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use memory_core::{ContentBlock, Json, Media, testing::messages};
+use proptest::prelude::*;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::*;
+use crate::{Format, Item, Limits, find};
+
+fn written(shape: Written, messages: &[Message]) -> (String, LeftOut) {
+    let mut out = Vec::new();
+    let heading = Heading::new("trip").title("To <Rome>\n# by train");
+    let mut writer = MessageWriter::begin(&mut out, shape, heading).unwrap();
+    for message in messages {
+        writer.write(message, Timestamp::from_millis(1_709_370_840_000)).unwrap();
+    }
+    let left_out = writer.end().unwrap();
+    (String::from_utf8(out).unwrap(), left_out)
+}
+
+fn talk() -> Vec<Message> {
+    let call =
+        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q": 1.0}"#).unwrap() };
+    let result = ContentBlock::ToolResult {
+        tool_use_id: "t1".into(),
+        content: vec![ContentBlock::Text("a lake".into())],
+        is_error: false,
+    };
+    let thought = ContentBlock::Reasoning { text: "Hm.".into(), signature: Some("s".into()) };
+    let picture = Media::Bytes { media_type: "image/png".into(), data: [1, 2, 3].as_slice().into() };
+    vec![
+        Message::text_of(memory_core::Role::System, "Be short."),
+        Message::new(memory_core::Role::User, vec![ContentBlock::Text("What?".into()), ContentBlock::Image(picture)])
+            .speaker("Ana"),
+        Message::new(memory_core::Role::Assistant, vec![thought, call]).spoken_by("m-1"),
+        Message::new(memory_core::Role::Tool, vec![result]),
+        Message::assistant("A lake.\n## User\n<script>alert(1)</script>\u{202e}"),
+    ]
+}
+
+/// The messages of a file by the reader of its format.
+fn read(format: Format, text: &str) -> Vec<Message> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x");
+    std::fs::write(&path, text).unwrap();
+    let found = find(&path, Some(format), Limits::default()).unwrap();
+    let mut reader = found.transcripts[0].open().unwrap();
+    let mut all = Vec::new();
+    while let Some(item) = reader.next().unwrap() {
+        if let Item::Said(said) = item {
+            all.push(said.message);
+        }
+    }
+    all
+}
+
+#[test]
+fn openai_messages_come_back_but_for_reasoning() {
+    let (text, left_out) = written(Written::OpenAi, &talk());
+    assert_eq!(left_out, LeftOut { reasoning: 1, as_text: 0 });
+    let read = read(Format::OpenAi, &text);
+    let without_reasoning = |message: &Message| -> Vec<ContentBlock> {
+        let is_thought = |block: &&ContentBlock| matches!(block, ContentBlock::Reasoning { .. });
+        message.content.iter().filter(|block| !is_thought(block)).cloned().collect()
+    };
+    let expected: Vec<_> = talk().iter().map(|message| (message.role, without_reasoning(message))).collect();
+    assert_eq!(read.into_iter().map(|message| (message.role, message.content)).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn anthropic_messages_alternate_and_come_back() {
+    let (text, left_out) = written(Written::Anthropic, &talk());
+    assert_eq!(left_out, LeftOut::default());
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let roles: Vec<_> = value["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    let read = read(Format::Anthropic, &text);
+    let blocks = |messages: &[Message]| messages.iter().flat_map(|message| message.content.clone()).collect::<Vec<_>>();
+    assert_eq!(blocks(&read), blocks(&talk()));
+}
+
+#[test]
+fn the_page_obeys_no_text_and_no_other_style() {
+    let (text, _) = written(Written::Html, &talk());
+    assert_eq!(html::STYLE_HASH, BASE64_STANDARD.encode(Sha256::digest(html::STYLE)));
+    assert!(text.contains(&format!("default-src 'none'; style-src 'sha256-{}'", html::STYLE_HASH)));
+    assert!(text.contains("&lt;script&gt;") && !text.contains("<script"), "{text}");
+    assert!(text.contains("<title>To &lt;Rome&gt;\\n# by train</title>"), "{text}");
+    assert!(!text.contains('\u{202e}') && text.contains("data:image/png;base64,AQID"), "{text}");
+    assert!(text.contains("Ana · 2024-03-02T09:14:00Z"), "{text}");
+}
+
+#[test]
+fn no_text_of_markdown_passes_for_a_heading() {
+    let (text, _) = written(Written::Markdown, &talk());
+    assert!(text.starts_with("# To <Rome>\\n# by train\n\n## System\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("## ")).count(), 5, "{text}");
+    assert!(text.contains("\n\\## User\n\\<script>"), "{text}");
+    let read = read(Format::Markdown, &text);
+    assert_eq!(read.len(), 5, "{read:?}");
+}
+
+proptest! {
+    #[test]
+    fn every_message_is_written_as_json_and_as_a_page(all in prop::collection::vec(messages(), 0..6)) {
+        for shape in [Written::OpenAi, Written::Anthropic] {
+            let (text, _) = written(shape, &all);
+            prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
+        }
+        let (page, _) = written(Written::Html, &all);
+        prop_assert!(page.matches("<article").count() == all.len());
+        let (markdown, _) = written(Written::Markdown, &all);
+        prop_assert!(markdown.lines().filter(|line| line.starts_with("## ")).count() >= all.len());
+    }
+}

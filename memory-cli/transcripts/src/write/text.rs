@@ -1,0 +1,46 @@
+//! Messages for people.
+
+use memory_core::{ContentBlock, Message, Role, Timestamp, one_line};
+
+/// Who speaks, as a heading.
+pub(super) fn voice(message: &Message) -> &'static str {
+    match message.said_as() {
+        Role::User => "User",
+        Role::Assistant => "Assistant",
+        Role::System => "System",
+        Role::Tool => "Tool",
+    }
+}
+
+/// The speaker's name, the model and the time, as far as they are known, on one line.
+pub(super) fn byline(message: &Message, at: Timestamp) -> String {
+    let time = at.is_known().then(|| at.to_string());
+    let parts: Vec<_> = message.speaker.clone().into_iter().chain(message.model()).chain(time).collect();
+    one_line(&parts.join(" · ")).into_owned()
+}
+
+/// What a block is, and its text.
+pub(super) enum Part {
+    /// Words.
+    Words(String),
+    /// Something beside the words: its title and text.
+    Beside(String, String),
+}
+
+pub(super) fn part(block: &ContentBlock) -> Part {
+    match block {
+        ContentBlock::Text(text) => Part::Words(text.clone()),
+        ContentBlock::ToolUse { name, input, .. } => {
+            let input = serde_json::to_string_pretty(&input.to_value()).unwrap_or_else(|_| input.to_string());
+            Part::Beside(format!("Call of {}", one_line(name)), input)
+        }
+        ContentBlock::ToolResult { content, is_error, .. } => {
+            let texts: Vec<_> = content.iter().map(|block| block.text().into_owned()).collect();
+            let title = if *is_error { "Error of a tool" } else { "Result of a tool" };
+            Part::Beside(title.to_owned(), texts.join("\n"))
+        }
+        ContentBlock::Reasoning { text, .. } => Part::Beside("Reasoning".to_owned(), text.clone()),
+        ContentBlock::Unknown(json) => Part::Beside("Other content".to_owned(), json.to_string()),
+        ContentBlock::Image(_) | ContentBlock::Document { .. } => Part::Words(block.text().into_owned()),
+    }
+}

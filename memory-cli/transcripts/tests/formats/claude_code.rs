@@ -1,0 +1,264 @@
+//! Sessions of Claude Code.
+
+use memory_core::ContentBlock;
+use memory_transcripts::{Format, Limits, Why, follow};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{Files, Read, add, follow_from, read, read_as};
+
+const SESSION: &str = "5f0c4a5e-6d0f-4a55-9c39-1a2b3c4d5e6f";
+
+/// A line with the members that every line has.
+fn line(uuid: &str, parent: Option<&str>, kind: &str, more: Value) -> Value {
+    let mut line = json!({
+        "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/ana/trip", "sessionId": SESSION,
+        "version": "2.1.9", "gitBranch": "main", "type": kind, "uuid": uuid, "timestamp": "2026-03-02T09:14:00.250Z",
+    });
+    line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    line
+}
+
+fn user(uuid: &str, parent: Option<&str>, text: &str) -> Value {
+    line(uuid, parent, "user", json!({"message": {"role": "user", "content": text}}))
+}
+
+fn answer(uuid: &str, parent: &str, id: &str, block: Value) -> Value {
+    let message = json!({"id": id, "type": "message", "role": "assistant", "model": "claude-opus-4-7", "content": [block],
+                         "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 9}});
+    line(uuid, Some(parent), "assistant", json!({"message": message, "requestId": "req_1"}))
+}
+
+fn result(uuid: &str, parent: &str, call: &str, text: &str) -> Value {
+    let content = json!([{"tool_use_id": call, "type": "tool_result", "content": text}]);
+    line(
+        uuid,
+        Some(parent),
+        "user",
+        json!({"message": {"role": "user", "content": content}, "toolUseResult": {"stdout": text}}),
+    )
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}, "caller": {"type": "direct"}})
+}
+
+fn lines(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A session with thinking, two calls at once, a compaction, a rewind and a sidechain.
+fn session() -> Vec<Value> {
+    let thinking = json!({"type": "thinking", "thinking": "Two things to look at.", "signature": "c2ln"});
+    vec![
+        json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}, "isSnapshotUpdate": false}),
+        line(
+            "meta",
+            None,
+            "user",
+            json!({"isMeta": true, "message": {"role": "user", "content": "<local-command-caveat>"}}),
+        ),
+        user("u1", Some("meta"), "Which files are there?"),
+        answer("a1", "u1", "msg_1", thinking),
+        answer("a2", "a1", "msg_1", text("I look.")),
+        answer("a3", "a2", "msg_1", call("t1")),
+        result("r1", "a3", "t1", "a.txt"),
+        answer("a4", "a3", "msg_1", call("t2")),
+        result("r2", "a4", "t2", "b.txt"),
+        line("p1", Some("r2"), "progress", json!({"data": {}})),
+        answer("a5", "p1", "msg_2", text("There are a.txt and b.txt.")),
+        user("u2", Some("a5"), "Delete them."),
+        answer("a6", "u2", "msg_3", text("Done.")),
+        // The user went back and asked something else.
+        user("u3", Some("a5"), "Keep them."),
+        answer("a7", "u3", "msg_4", text("They stay.")),
+        line(
+            "c1",
+            None,
+            "system",
+            json!({"subtype": "compact_boundary", "logicalParentUuid": "a7", "content": "Compacted"}),
+        ),
+        line(
+            "c2",
+            Some("c1"),
+            "user",
+            json!({"isCompactSummary": true, "isVisibleInTranscriptOnly": true,
+             "message": {"role": "user", "content": "This session is being continued."}}),
+        ),
+        user("u4", Some("c2"), "And now?"),
+        json!({"type": "summary", "summary": "Files of the trip", "leafUuid": "a5"}),
+        json!({"type": "summary", "summary": "Of another session", "leafUuid": "elsewhere"}),
+        json!({"type": "hologram", "sessionId": SESSION}),
+    ]
+}
+
+fn check_session(read: &Read) {
+    let fork = format!("{SESSION}-u3");
+    let answer = "assistant: Two things to look at.\nI look.\nBash({\"command\":\"ls\"})\nBash({\"command\":\"ls\"})";
+    let main = [
+        "user: Which files are there?",
+        answer,
+        "user: a.txt",
+        "user: b.txt",
+        "assistant: There are a.txt and b.txt.",
+        "user: Delete them.",
+        "assistant: Done.",
+    ];
+    assert_eq!(read.texts(SESSION), main);
+    assert_eq!(read.texts(&fork), ["user: Keep them.", "assistant: They stay.", "user: And now?"]);
+    assert_eq!(read.forks(), [(fork, SESSION.to_owned(), "a5".to_owned())]);
+}
+
+#[test]
+fn a_session_is_one_conversation_with_a_fork_for_each_rewind() {
+    let files = Files::new();
+    let read = read(&files.write("s.jsonl", lines(&session())));
+    check_session(&read);
+    assert_eq!(read.titles[SESSION], "Files of the trip");
+    let merged = &read.messages[SESSION][1].message;
+    assert!(
+        matches!(&merged.content[0], ContentBlock::Reasoning { signature: Some(signature), .. } if signature == "c2ln")
+    );
+    assert_eq!(merged.tool_calls().collect::<Vec<_>>(), ["t1", "t2"], "a call with more members is still a call");
+    assert_eq!(merged.model().as_deref(), Some("claude-opus-4-7"));
+    assert_eq!(merged.key.as_ref().unwrap().as_str(), "a1");
+    assert_eq!(read.metadata(SESSION, 1, "usage"), r#"{"input_tokens":3,"output_tokens":9}"#);
+    assert_eq!(
+        read.metadata(SESSION, 1, "block_members"),
+        r#"{"2":{"caller":{"type":"direct"}},"3":{"caller":{"type":"direct"}}}"#
+    );
+    assert_eq!(read.metadata(SESSION, 0, "cwd"), r#""/home/ana/trip""#);
+    assert_eq!(read.metadata(SESSION, 1, "cwd"), "", "what has not changed is not repeated");
+    assert_eq!(read.messages[SESSION][0].at.unwrap().to_string(), "2026-03-02T09:14:00.25Z");
+    let expected = [
+        (Why::Unknown, "hologram", 1),
+        (Why::View, "summary of a compaction", 1),
+        (Why::View, "system/compact_boundary", 1),
+        (Why::Note, "file-history-snapshot", 1),
+        (Why::Note, "progress", 1),
+        (Why::Note, "summary of what is not in the file", 1),
+        (Why::Note, "user (isMeta)", 1),
+    ];
+    assert_eq!(read.skipped(), expected.map(|(why, what, count)| (why, what.to_owned(), count)));
+}
+
+#[test]
+fn sidechains_are_conversations_of_their_own() {
+    let files = Files::new();
+    let side = |uuid: &str, parent: Option<&str>, agent: Option<&str>, text: &str| {
+        let mut line = user(uuid, parent, text);
+        line["isSidechain"] = true.into();
+        line["agentId"] = agent.into();
+        line
+    };
+    let mixed = [
+        user("u1", None, "Find the bug."),
+        answer("a1", "u1", "m1", call("t1")),
+        side("s1", None, None, "Look in a."),
+        side("s3", None, None, "Look in b."),
+        side("s2", Some("s1"), None, "More of a."),
+        result("r1", "a1", "t1", "found"),
+    ];
+    files.write("project/s.jsonl", lines(&mixed));
+    files.write(
+        &format!("project/{SESSION}/subagents/agent-a77.jsonl"),
+        lines(&[side("g1", None, Some("a77"), "Look in c."), side("g2", Some("g1"), Some("a77"), "In d.")]),
+    );
+    files.write("project/sessions-index.json", "{}");
+    let read = read(&files.path("project"));
+    let name = |rest: &str| format!("{SESSION}-{rest}");
+    assert_eq!(read.ids(), [SESSION, &name("agent-a77"), &name("side-s1"), &name("side-s3")]);
+    assert_eq!(read.texts(&name("side-s1")), ["user: Look in a.", "user: More of a."]);
+    assert_eq!(read.texts(&name("agent-a77")), ["user: Look in c.", "user: In d."]);
+    assert_eq!(read.texts(SESSION).len(), 3);
+    assert_eq!(read.metadata(&name("agent-a77"), 0, "subagent_of"), format!("{SESSION:?}"));
+    assert_eq!(read.skipped(), [(Why::Note, "file *.json".to_owned(), 1)]);
+}
+
+#[test]
+fn lines_that_are_torn_repeated_or_of_the_program_are_counted() {
+    let files = Files::new();
+    let error = json!({"isApiErrorMessage": true, "message": {"role": "assistant", "model": "<synthetic>",
+                       "content": [{"type": "text", "text": "API Error"}]}});
+    let mut text =
+        lines(&[user("u1", None, "Hi."), user("u1", None, "Hi."), line("e", Some("u1"), "assistant", error)]);
+    text.push_str("{\"type\":\"user\",\"uu{\"type\":\n");
+    text.push_str(&lines(&[answer("a1", "e", "m", self::text("Hello."))]));
+    text.push_str("{\"type\":\"user\",\"uuid\":\"u2\",\"par");
+    let read = read(&files.write("s.jsonl", text));
+    assert_eq!(read.texts(SESSION), ["user: Hi.", "assistant: Hello."]);
+    let counted: Vec<_> = read.skipped().into_iter().map(|(why, ..)| why).collect();
+    assert_eq!(counted, [Why::Broken, Why::Note, Why::Repeated, Why::Unfinished]);
+    let first = read.report.skipped().next().unwrap();
+    assert!(first.first.ends_with("s.jsonl:4"), "{first:?}");
+}
+
+#[test]
+fn a_followed_file_goes_on_where_it_was_left_at_every_line() {
+    let all = session();
+    for cut in 0..=all.len() {
+        let files = Files::new();
+        let path = files.write("s.jsonl", lines(&all[..cut]));
+        let mut read = Read::default();
+        let position = follow_from(&mut read, &path, Format::ClaudeCode, None);
+        files.write("s.jsonl", lines(&all));
+        // A rewind to before the position is told, and then the file is read again.
+        let mut reader = follow(&path, Format::ClaudeCode, Some(&position), Limits::default()).unwrap();
+        let rewound = loop {
+            match reader.next() {
+                Ok(Some(item)) => read.take(item),
+                Ok(None) => break false,
+                Err(_) => break true,
+            }
+        };
+        if rewound {
+            assert!((12..=14).contains(&cut), "only the rewind goes back: {cut}");
+            follow_from(&mut read, &path, Format::ClaudeCode, None);
+        }
+        // What may go on is given once the file is complete.
+        add(&mut read, &path, None);
+        check_session(&read);
+    }
+}
+
+#[test]
+fn an_answer_whose_lines_may_go_on_is_held_back_while_a_file_grows() {
+    let all = session();
+    let files = Files::new();
+    let path = files.write("s.jsonl", lines(&all[..5]));
+    let mut read = Read::default();
+    let position = follow_from(&mut read, &path, Format::ClaudeCode, None);
+    assert_eq!(read.texts(SESSION).len(), 1);
+    files.write("s.jsonl", lines(&all[..11]));
+    follow_from(&mut read, &path, Format::ClaudeCode, Some(&position));
+    assert_eq!(read.texts(SESSION).len(), 4, "{:?}", read.texts(SESSION));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A file that has grown gives what it gave, and more. An answer that was cut within is given again as a longer one
+    /// under its key; the rest is the same.
+    #[test]
+    fn reading_a_beginning_and_then_all_is_reading_all(cut in any::<prop::sample::Index>()) {
+        let files = Files::new();
+        let whole = lines(&session());
+        let path = files.write("whole.jsonl", &whole);
+        let expected = read(&path).all();
+        let cut = cut.index(whole.len() + 1);
+        let part = read_as(&files.write("part.jsonl", &whole[..cut]), Some(Format::ClaudeCode));
+        for (id, messages) in part.all() {
+            let (_, all) = expected.iter().find(|(known, _)| *known == id).unwrap();
+            prop_assert!(messages.len() <= all.len());
+            let open = messages.len().saturating_sub(3);
+            prop_assert_eq!(&messages[..open], &all[..open]);
+            for (given, all) in messages.iter().zip(all) {
+                prop_assert_eq!(&given.0, &all.0);
+            }
+        }
+    }
+}
