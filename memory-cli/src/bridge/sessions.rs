@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use memory::{Conversation, Memory};
 use memory_core::{Json, Message, MessageKey, Node, NodeId, NodeRange, Role, message_from_strands, message_to_strands};
+use memory_transcripts::{agent_name, escaped_part};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -125,11 +126,11 @@ impl Sessions<'_> {
             Ask::CreateAgent { session_id, agent_id, agent } => {
                 self.check_session(&session_id).await?;
                 self.write(&session_id, &agent_document(&agent_id), &agent).await?;
-                Ok(json!({"conversation": messages_of(&session_id, &agent_id)}))
+                Ok(json!({"conversation": agent_name(&session_id, &agent_id)}))
             }
             Ask::ReadAgent { session_id, agent_id } => {
                 let agent = self.document(&session_id, &agent_document(&agent_id)).await?;
-                Ok(json!({"agent": agent, "conversation": messages_of(&session_id, &agent_id)}))
+                Ok(json!({"agent": agent, "conversation": agent_name(&session_id, &agent_id)}))
             }
             Ask::UpdateAgent { session_id, agent_id, agent } => {
                 self.check_agent(&session_id, &agent_id).await?;
@@ -226,7 +227,7 @@ impl Sessions<'_> {
         let key =
             message.get("tracking_id").and_then(Value::as_str).map_or_else(|| format!("message:{id}"), str::to_owned);
         let key = MessageKey::new(&key).map_err(|error| BridgeError::Malformed(error.to_string()))?;
-        let conversation = self.conversation(&messages_of(session, agent))?;
+        let conversation = self.conversation(&agent_name(session, agent))?;
         let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
         if nodes < id {
             return Err(BridgeError::NoSession(format!(
@@ -252,7 +253,7 @@ impl Sessions<'_> {
         offset: u64,
         limit: Option<u64>,
     ) -> Result<Vec<Value>, BridgeError> {
-        let conversation = self.conversation(&messages_of(session, agent))?;
+        let conversation = self.conversation(&agent_name(session, agent))?;
         let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
         let last = limit.map_or(nodes, |limit| nodes.min(offset.saturating_add(limit)));
         let ends = NodeId::new(offset.saturating_add(1)).zip(NodeId::new(last));
@@ -290,38 +291,20 @@ fn message_id(record: &Map<String, Value>) -> Result<u64, BridgeError> {
 }
 
 fn agent_document(agent: &str) -> String {
-    format!("agent:{}", escaped(agent))
+    format!("agent:{}", escaped_part(agent))
 }
 
 fn multi_agent_document(multi_agent: &str) -> String {
-    format!("multi-agent:{}", escaped(multi_agent))
+    format!("multi-agent:{}", escaped_part(multi_agent))
 }
 
 fn message_document(agent: &str, id: u64) -> String {
-    format!("message:{}:{id}", escaped(agent))
+    format!("message:{}:{id}", escaped_part(agent))
 }
 
 /// The conversation that holds the documents of a session.
 fn documents_of(session: &str) -> String {
-    format!("strands-documents:{}", escaped(session))
-}
-
-/// The conversation that holds the messages of an agent.
-fn messages_of(session: &str, agent: &str) -> String {
-    format!("strands:{}:{}", escaped(session), escaped(agent))
-}
-
-/// A part of a name, in which nothing can be taken for another part.
-fn escaped(part: &str) -> String {
-    let mut out = String::with_capacity(part.len());
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    format!("strands-documents:{}", escaped_part(session))
 }
 
 #[cfg(test)]
@@ -330,8 +313,8 @@ mod tests {
 
     #[test]
     fn no_two_sessions_share_a_conversation() {
-        assert_eq!(messages_of("trip", "default"), "strands:trip:default");
-        assert_ne!(messages_of("a:b", "c"), messages_of("a", "b:c"));
-        assert_eq!(messages_of("a b", "é/x"), "strands:a%20b:%C3%A9%2Fx");
+        assert_eq!(agent_name("trip", "default"), "strands:trip:default");
+        assert_ne!(agent_name("a:b", "c"), agent_name("a", "b:c"));
+        assert_eq!(agent_name("a b", "é/x"), "strands:a%20b:%C3%A9%2Fx");
     }
 }

@@ -1,4 +1,10 @@
 //! Transcripts of other programs through the binary.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which the lints do not know as tests"
+)]
 
 use std::{fs, io::Write};
 
@@ -24,7 +30,7 @@ fn zipped(name: &str, content: &str) -> Vec<u8> {
 }
 
 fn line(uuid: &str, parent: Option<&str>, kind: &str, message: Value) -> Value {
-    json!({"parentUuid": parent, "isSidechain": false, "cwd": "/home/ana/trip", "sessionId": SESSION, "type": kind,
+    json!({"parentUuid": parent, "isSidechain": false, "cwd": "/trip", "sessionId": SESSION, "type": kind,
            "uuid": uuid, "timestamp": "2026-03-02T09:14:00.250Z", "message": message})
 }
 

@@ -19,6 +19,7 @@ use crate::{
     lists::{Dialect, Lists},
     markdown::Markdown,
     out::Out,
+    pi::Pi,
     reader::Source,
     records::{Bounded, Input, Lines, Records, Values},
     shape::Shape,
@@ -183,6 +184,7 @@ impl Transcript {
         let (records, shape): (_, Box<dyn Shape>) = match self.format {
             Format::ClaudeCode => (lines(bounded), Box::new(ClaudeCode::new(&name))),
             Format::Codex => (lines(bounded), Box::new(Codex::new(&name))),
+            Format::Pi => (lines(bounded), Box::new(Pi::new(&name))),
             Format::Markdown => {
                 (Records::Lines(Lines::new(bounded, 0, false).with_blanks()), Box::new(Markdown::new(&name)))
             }

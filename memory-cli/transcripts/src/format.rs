@@ -14,6 +14,8 @@ pub enum Format {
     ClaudeCode,
     /// Rollouts of Codex: `.jsonl` and `.jsonl.zst` files below `~/.codex/sessions`.
     Codex,
+    /// Session files of pi, and of OpenClaw before it kept sessions in SQLite: `.jsonl` files.
+    Pi,
     /// The export of ChatGPT: a zip archive, or its `conversations.json`.
     ChatGpt,
     /// The export of Claude.ai: a zip archive, or its `conversations.json`.
@@ -36,9 +38,10 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ClaudeCode,
         Self::Codex,
+        Self::Pi,
         Self::ChatGpt,
         Self::ClaudeAi,
         Self::OpenAi,
@@ -56,6 +59,7 @@ impl Format {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
+            Self::Pi => "pi",
             Self::ChatGpt => "chatgpt",
             Self::ClaudeAi => "claude",
             Self::OpenAi => "openai",
@@ -72,7 +76,7 @@ impl Format {
     /// named by the file.
     #[must_use]
     pub const fn names_conversations(self) -> bool {
-        matches!(self, Self::ClaudeCode | Self::Codex | Self::ChatGpt | Self::ClaudeAi | Self::Strands)
+        matches!(self, Self::ClaudeCode | Self::Codex | Self::Pi | Self::ChatGpt | Self::ClaudeAi | Self::Strands)
     }
 
     /// Whether a file may be followed while it is written.
@@ -135,6 +139,8 @@ fn of_value(seen: &Seen) -> Option<Format> {
         || CLAUDE_CODE.contains(&kind) && (has("messageId") || has("summary") || has("snapshot"))
     {
         Format::ClaudeCode
+    } else if kind == "session" && has("id") && has("timestamp") {
+        Format::Pi
     } else if has("lc") || LANGCHAIN.contains(&kind) && has("data") {
         Format::LangChain
     } else if has("choices") {
@@ -212,6 +218,7 @@ mod tests {
         check(r#"{"type":"summary","summary":"x","leafUuid":"u"}"#, Some(Format::ClaudeCode));
         check(r#"{"type":"file-history-snapshot","messageId":"m","snapshot":{}}"#, Some(Format::ClaudeCode));
         check(r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}"#, Some(Format::Codex));
+        check(r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#, Some(Format::Pi));
         check(r#"[{"type":"human","data":{"content":"x"}},"#, Some(Format::LangChain));
         check(r#"{"lc":1,"type":"constructor","id":["a"],"kwargs":{}}"#, Some(Format::LangChain));
         check(r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#, Some(Format::OpenAi));

@@ -5,7 +5,7 @@
 //! # Guide
 //!
 //! 1. [`find`] finds the [`Transcript`]s of a file, an archive or a directory and recognizes their [`Format`].
-//! 2. [`Transcript::open`] gives a [`Reader`], whose [`next`](Reader::next) gives [`Item`]s: conversations, messages and
+//! 2. [`Transcript::open`] gives a [`Reader`], whose [`read`](Reader::read) gives [`Item`]s: conversations, messages and
 //!    titles. [`Reader::report`] counts what was read, and what was not and why.
 //! 3. [`follow`] reads a file that is still being written; a later reader goes on at its [`Position`].
 //! 4. [`MessageWriter`] writes a conversation in the shape of another program.
@@ -36,6 +36,7 @@ mod lists;
 mod markdown;
 mod names;
 mod out;
+mod pi;
 mod reader;
 mod records;
 mod report;
@@ -50,7 +51,8 @@ pub use find::{Found, Transcript, find, find_in, follow};
 pub use format::{Format, UnknownFormatName};
 pub use item::{Conversation, ForkPoint, Item, Said};
 pub use limits::Limits;
-pub use names::{branch_name, is_of_message, rest_key};
+pub use names::{branch_name, rest_key};
 pub use reader::{Position, Reader};
 pub use report::{Report, Skipped, Why};
+pub use strands::{agent_name, escaped_part};
 pub use write::{Heading, LeftOut, MessageWriter, UnknownWritten, Written};

@@ -56,15 +56,6 @@ pub fn rest_key(whole: &MessageKey, blocks: usize) -> MessageKey {
     key(&format!("{whole}{REST}{blocks}"))
 }
 
-/// Whether a key is that of a message or of the rest of it.
-#[must_use]
-pub fn is_of_message(key: &MessageKey, whole: &MessageKey) -> bool {
-    let rest = key.as_str().strip_prefix(whole.as_str());
-    rest.is_some_and(|rest| {
-        rest.is_empty() || rest.strip_prefix(REST).is_some_and(|count| count.parse::<usize>().is_ok())
-    })
-}
-
 /// What stands between a key and the number of blocks before its rest.
 const REST: &str = "+";
 

@@ -67,7 +67,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`TranscriptError`] where the file cannot be read on. Unknown records are counted in [`Self::report`].
-    pub fn next(&mut self) -> Result<Option<Item>, TranscriptError> {
+    pub fn read(&mut self) -> Result<Option<Item>, TranscriptError> {
         loop {
             if let Some(item) = self.out.items.pop_front() {
                 return Ok(Some(item));
@@ -123,7 +123,7 @@ impl Reader {
         &self.out.report
     }
 
-    /// Where a later reader goes on, once [`Self::next`] has given `None`; only of a file that is followed.
+    /// Where a later reader goes on, once [`Self::read`] has given `None`; only of a file that is followed.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
         let Source::Records(Records::Lines(lines)) = &self.records else { return None };

@@ -30,7 +30,7 @@ pub(crate) struct Strands {
 
 impl Strands {
     pub(crate) fn new(session: &str, agent: &str) -> Self {
-        Self { name: format!("strands:{}:{}", escaped(session), escaped(agent)), begun: false }
+        Self { name: agent_name(session, agent), begun: false }
     }
 }
 
@@ -72,8 +72,15 @@ impl Shape for Strands {
     }
 }
 
+/// The conversation that holds the messages of an agent of Strands.
+#[must_use]
+pub fn agent_name(session: &str, agent: &str) -> String {
+    format!("strands:{}:{}", escaped_part(session), escaped_part(agent))
+}
+
 /// A part of a name, in which nothing can be taken for another part.
-fn escaped(part: &str) -> String {
+#[must_use]
+pub fn escaped_part(part: &str) -> String {
     let mut out = String::with_capacity(part.len());
     for byte in part.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {

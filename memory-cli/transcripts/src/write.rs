@@ -1,13 +1,17 @@
 //! Writes a conversation in the shape of another program, message by message.
 
 mod anthropic;
+mod heading;
 mod html;
+mod left_out;
 mod markdown;
 mod openai;
 mod text;
 
 use std::{fmt, io, io::Write, str::FromStr};
 
+pub use heading::Heading;
+pub use left_out::LeftOut;
 use memory_core::{Message, Timestamp};
 
 /// A shape that a conversation is written in.
@@ -74,40 +78,6 @@ impl FromStr for Written {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is none of openai, anthropic, markdown, html", memory_core::one_line(.0))]
 pub struct UnknownWritten(pub String);
-
-/// What stands above the messages.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Heading<'a> {
-    /// The conversation's name.
-    pub conversation: &'a str,
-    /// Its title.
-    pub title: Option<&'a str>,
-}
-
-impl<'a> Heading<'a> {
-    /// The heading of a conversation without a title.
-    #[must_use]
-    pub const fn new(conversation: &'a str) -> Self {
-        Self { conversation, title: None }
-    }
-
-    memory_core::setters! { into title: Option<&'a str> }
-
-    fn shown(&self) -> &str {
-        self.title.unwrap_or(self.conversation)
-    }
-}
-
-/// What a shape has no place for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LeftOut {
-    /// Blocks of reasoning.
-    pub reasoning: u64,
-    /// Blocks that are written as text.
-    pub as_text: u64,
-}
 
 /// Writes messages as they come, in the memory of one.
 #[derive(Debug)]

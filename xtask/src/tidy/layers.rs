@@ -343,6 +343,7 @@ mod tests {
         }
         assert_eq!(layer("benches"), Layer::Benches);
         assert_eq!(layer("xtask"), Layer::Xtask);
+        assert_eq!(layer("memory-cli/transcripts"), Layer::Library);
         assert_eq!(layer("memory-something-new"), Layer::Library);
     }
 }

@@ -19,7 +19,7 @@ pub(super) enum Format {
 }
 
 /// The formats that can be named.
-const NAMED: [Format; 14] = [
+const NAMED: [Format; 15] = [
     Format::Memory,
     Format::Jsonl,
     Format::Eval,
@@ -34,6 +34,7 @@ const NAMED: [Format; 14] = [
     Format::Transcript(Some(transcripts::Format::ALL[8])),
     Format::Transcript(Some(transcripts::Format::ALL[9])),
     Format::Transcript(Some(transcripts::Format::ALL[10])),
+    Format::Transcript(Some(transcripts::Format::ALL[11])),
 ];
 
 impl ValueEnum for Format {

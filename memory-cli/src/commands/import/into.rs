@@ -5,7 +5,7 @@ use std::{collections::HashMap, mem, time::Instant};
 use anyhow::Context as _;
 use memory_core::{ConversationId, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp};
 use memory_hooks::{Conversation, Memory, MemoryError};
-use memory_transcripts::{ForkPoint, Item, Said, branch_name, is_of_message, rest_key};
+use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 
 use super::{Appending, BATCH, BATCH_BYTES, Imported, Times, settle};
 use crate::{
@@ -20,6 +20,8 @@ pub(super) struct Into<'a> {
     targets: HashMap<ConversationId, Target>,
     /// In the order in which they began.
     order: Vec<ConversationId>,
+    /// Those with messages that are not appended yet.
+    filled: Vec<ConversationId>,
     /// Messages and bytes that are not appended yet.
     waiting: usize,
     bytes: usize,
@@ -39,8 +41,10 @@ struct Target {
     title: Option<String>,
     /// Whether it had messages before, so that each message is looked for.
     was_there: bool,
-    /// Its last message.
-    last: Option<MessageKey>,
+    /// How many messages it had.
+    stored: u64,
+    /// The last of these that was met in the file.
+    met: u64,
     read: usize,
     new: usize,
     differing: usize,
@@ -50,10 +54,19 @@ struct Target {
 /// What the store has of a message.
 enum There {
     Nothing,
-    Same,
+    Same(NodeId),
     /// Its first blocks; this is the rest.
-    Begun(Message),
-    Another,
+    Begun(NodeId, Message),
+    Another(NodeId),
+}
+
+impl There {
+    fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::Nothing => None,
+            Self::Same(node) | Self::Begun(node, _) | Self::Another(node) => Some(*node),
+        }
+    }
 }
 
 impl<'a> Into<'a> {
@@ -62,6 +75,7 @@ impl<'a> Into<'a> {
             memory,
             targets: HashMap::new(),
             order: Vec::new(),
+            filled: Vec::new(),
             waiting: 0,
             bytes: 0,
             read: 0,
@@ -113,13 +127,14 @@ impl<'a> Into<'a> {
             return Ok(());
         }
         let mut target = self.target(id.clone()).await?;
-        if let Some(fork) = fork.filter(|_| !target.was_there) {
+        if let Some(fork) = fork.filter(|_| target.was_there) {
+            target.met = self.find(id, &fork.after).await?.map_or(0, NodeId::get);
+        } else if let Some(fork) = fork {
             self.flush(&fork.conversation).await?;
             let of = self.targets.get(&fork.conversation).map(|parent| parent.conversation.clone());
             let of = of.unwrap_or_else(|| self.memory.conversation(fork.conversation.clone()));
             if let Some(node) = self.find(of.id(), &fork.after).await? {
                 target.conversation = of.fork(node, id.clone()).await?;
-                target.last = Some(fork.after.clone());
             }
         }
         self.order.push(id.clone());
@@ -134,17 +149,14 @@ impl<'a> Into<'a> {
             Err(StoreError::UnknownConversation { .. }) => 0,
             Err(error) => return Err(error.into()),
         };
-        let last = match NodeId::new(nodes) {
-            Some(node) => self.store().node(&id, node).await?.message.key,
-            None => None,
-        };
         Ok(Target {
             conversation: self.memory.conversation(id),
             batch: Vec::new(),
             times: Times::default(),
             title: None,
             was_there: nodes > 0,
-            last,
+            stored: nodes,
+            met: 0,
             read: 0,
             new: 0,
             differing: 0,
@@ -171,13 +183,17 @@ impl<'a> Into<'a> {
         let at = target.times.of(at);
         if target.was_there {
             let of = target.conversation.id().clone();
-            match self.there(&of, &message).await? {
-                There::Same => return Ok(()),
-                There::Another => {
+            let there = self.there(&of, &message).await?;
+            if let (Some(target), Some(node)) = (self.targets.get_mut(&id), there.node()) {
+                target.met = target.met.max(node.get());
+            }
+            match there {
+                There::Same(_) => return Ok(()),
+                There::Another(_) => {
                     self.count_differing(&id);
                     return Ok(());
                 }
-                There::Begun(rest) => message = rest,
+                There::Begun(_, rest) => message = rest,
                 There::Nothing => {
                     if self.diverge(&id, &message, after.as_ref()).await? {
                         return Ok(());
@@ -198,12 +214,19 @@ impl<'a> Into<'a> {
         let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
         self.bytes += message.text_bytes();
         self.waiting += 1;
-        target.last.clone_from(&message.key);
+        if target.batch.is_empty() {
+            self.filled.push(id.clone());
+        }
         target.batch.push((message, at));
         if self.waiting < BATCH && self.bytes < BATCH_BYTES {
             return Ok(());
         }
-        for id in self.order.clone() {
+        self.flush_all().await
+    }
+
+    /// Appends everything that waits.
+    async fn flush_all(&mut self) -> anyhow::Result<()> {
+        for id in mem::take(&mut self.filled) {
             self.flush(&id).await?;
         }
         (self.waiting, self.bytes) = (0, 0);
@@ -215,60 +238,61 @@ impl<'a> Into<'a> {
         let Some(key) = &message.key else { return Ok(There::Nothing) };
         let mut rest = message.clone();
         let mut blocks = 0;
+        let mut last = None;
         loop {
-            let Some(found) = rest.key.as_ref() else { return Ok(There::Nothing) };
-            let Some(node) = self.find(id, found).await? else {
-                return Ok(if blocks == 0 { There::Nothing } else { There::Begun(rest) });
+            let found = match &rest.key {
+                Some(key) => self.find(id, key).await?,
+                None => None,
+            };
+            let node = match (found, last) {
+                (Some(node), _) => node,
+                (None, Some(last)) => return Ok(There::Begun(last, rest)),
+                (None, None) => return Ok(There::Nothing),
             };
             let stored = self.store().node(id, node).await?.message;
             if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
-                return Ok(There::Another);
+                return Ok(There::Another(node));
+            }
+            if stored.content.len() == rest.content.len() || stored.content.is_empty() {
+                return Ok(There::Same(node));
             }
             blocks += stored.content.len();
-            if stored.content.len() == rest.content.len() || stored.content.is_empty() {
-                return Ok(There::Same);
-            }
             rest.content.drain(..stored.content.len());
             rest.key = Some(rest_key(key, blocks));
+            last = Some(node);
         }
     }
 
-    /// Where the next message continues another one than the last of its conversation, what follows goes to a branch.
-    /// Returns whether the branch has the message already.
+    /// Where the conversation has messages that the file has not, what follows in the file goes to a branch. Returns
+    /// whether the branch has the message already.
     async fn diverge(
         &mut self,
         id: &ConversationId,
         next: &Message,
         after: Option<&MessageKey>,
     ) -> anyhow::Result<bool> {
-        let Some(target) = self.targets.get(id) else { return Ok(false) };
-        let is_next = match (&target.last, after) {
-            (Some(last), Some(after)) => is_of_message(last, after),
-            (None, None) => true,
-            // Nothing is known of what stands before.
-            _ => false,
-        };
-        let (Some(key), false) = (&next.key, is_next) else { return Ok(false) };
+        let Some(target) = self.targets.get(id).filter(|target| target.met < target.stored) else { return Ok(false) };
+        let Some(key) = &next.key else { return Ok(false) };
         let of = target.conversation.clone();
         let name = branch_name(of.id(), key);
         self.flush(id).await?;
         let mut branch = self.target(name.clone()).await?;
-        if !branch.was_there {
-            let node = match after {
-                Some(after) => self.find(of.id(), after).await?,
-                None => None,
-            };
-            if let Some(node) = node {
-                branch.conversation = of.fork(node, name.clone()).await?;
-            }
-            branch.last = after.cloned();
+        let node = match after {
+            Some(after) => self.find(of.id(), after).await?,
+            None => None,
+        };
+        let mut is_there = false;
+        if branch.was_there {
+            let there = self.there(&name, next).await?;
+            is_there = matches!(there, There::Same(_));
+            branch.met = there.node().or(node).map_or(0, NodeId::get);
+        } else if let Some(node) = node {
+            branch.conversation = of.fork(node, name.clone()).await?;
         }
-        let is_there = branch.was_there && matches!(self.there(&name, next).await?, There::Same);
         if let Some(target) = self.targets.get_mut(id) {
-            let news = News::Diverged { conversation: of.id().clone(), branch: name };
+            target.news.push(News::Diverged { conversation: of.id().clone(), branch: name });
             target.conversation = branch.conversation;
-            (target.was_there, target.last) = (branch.was_there, branch.last);
-            target.news.push(news);
+            (target.was_there, target.stored, target.met) = (branch.was_there, branch.stored, branch.met);
         }
         Ok(is_there)
     }
@@ -288,12 +312,12 @@ impl<'a> Into<'a> {
             Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
                 for (message, at) in batch {
                     let message = match self.there(conversation.id(), &message).await? {
-                        There::Same => continue,
-                        There::Another => {
+                        There::Same(_) => continue,
+                        There::Another(_) => {
                             self.count_differing(id);
                             continue;
                         }
-                        There::Begun(rest) => rest,
+                        There::Begun(_, rest) => rest,
                         There::Nothing => message,
                     };
                     let appended = conversation.append_batch(vec![(message, at)]).await?;
@@ -311,9 +335,7 @@ impl<'a> Into<'a> {
 
     /// Appends the rest, sets titles, compacts and indexes.
     pub(super) async fn finish(mut self, embed: bool) -> anyhow::Result<Vec<Imported>> {
-        for id in self.order.clone() {
-            self.flush(&id).await.map_err(|error| self.stopped(error))?;
-        }
+        self.flush_all().await.map_err(|error| self.stopped(error))?;
         self.bar.finish();
         let append = self.started.elapsed();
         let share = u32::try_from(self.order.len().max(1)).unwrap_or(u32::MAX);

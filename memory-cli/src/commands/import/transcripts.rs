@@ -69,7 +69,7 @@ impl TranscriptFiles {
         for transcript in transcripts {
             let transcript = named(transcript, path, count, args)?;
             let mut reader = transcript.open().context(NOTHING)?;
-            while let Some(item) = reader.next().context(NOTHING)? {
+            while let Some(item) = reader.read().context(NOTHING)? {
                 match item {
                     Item::Conversation(conversation) => drop(files.conversations.insert(conversation.id)),
                     Item::Said(_) => {
@@ -116,7 +116,7 @@ impl TranscriptFiles {
             let mut reader = transcript.open().map_err(|error| into.stopped(error.into()))?;
             // It may have got longer since it was checked; that comes with the next import.
             let mut left = *messages;
-            while let Some(item) = reader.next().map_err(|error| into.stopped(error.into()))? {
+            while let Some(item) = reader.read().map_err(|error| into.stopped(error.into()))? {
                 if matches!(item, Item::Said(_)) {
                     if left == 0 {
                         break;

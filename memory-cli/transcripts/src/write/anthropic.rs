@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use memory_core::{ContentBlock, Media, Message, Role, message_to_json};
 use serde_json::{Value, json};
 
-use super::LeftOut;
+use super::left_out::LeftOut;
 
 /// Types of blocks that the API knows and core keeps as they came.
 const KNOWN: [&str; 9] = [
@@ -80,7 +80,7 @@ fn written(block: &ContentBlock, left_out: &mut LeftOut) -> Option<Value> {
         Media::Text { .. } | Media::Bytes { .. } => true,
     };
     match block {
-        ContentBlock::Text(text) if text.trim().is_empty() => None,
+        ContentBlock::Text(text) => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
         // Unsigned reasoning is refused.
         ContentBlock::Reasoning { signature: None, .. } => {
             left_out.reasoning += 1;

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use memory_core::{ContentBlock, Media, Message, Timestamp, lines, one_line};
 
 use super::{
-    Heading,
+    heading::Heading,
     text::{Part, byline, part, voice},
 };
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use memory_core::{Message, Timestamp, lines, one_line};
 
 use super::{
-    Heading,
+    heading::Heading,
     text::{Part, byline, part, voice},
 };
 

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use memory_core::{ContentBlock, Media, Message, Role};
 use serde_json::{Value, json};
 
-use super::LeftOut;
+use super::left_out::LeftOut;
 
 #[derive(Debug, Default)]
 pub(super) struct OpenAi {

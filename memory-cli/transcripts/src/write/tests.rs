@@ -1,7 +1,7 @@
 //! What is written, read by the readers and by eye.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use memory_core::{ContentBlock, Json, Media, testing::messages};
+use memory_core::{ContentBlock, Json, Media};
 use proptest::prelude::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ fn written(shape: Written, messages: &[Message]) -> (String, LeftOut) {
 
 fn talk() -> Vec<Message> {
     let call =
-        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q": 1.0}"#).unwrap() };
+        ContentBlock::ToolUse { id: "t1".into(), name: "look".into(), input: Json::new(r#"{"q":1.0}"#).unwrap() };
     let result = ContentBlock::ToolResult {
         tool_use_id: "t1".into(),
         content: vec![ContentBlock::Text("a lake".into())],
@@ -48,7 +48,7 @@ fn read(format: Format, text: &str) -> Vec<Message> {
     let found = find(&path, Some(format), Limits::default()).unwrap();
     let mut reader = found.transcripts[0].open().unwrap();
     let mut all = Vec::new();
-    while let Some(item) = reader.next().unwrap() {
+    while let Some(item) = reader.read().unwrap() {
         if let Item::Said(said) = item {
             all.push(said.message);
         }
@@ -100,6 +100,30 @@ fn no_text_of_markdown_passes_for_a_heading() {
     assert!(text.contains("\n\\## User\n\\<script>"), "{text}");
     let read = read(Format::Markdown, &text);
     assert_eq!(read.len(), 5, "{read:?}");
+}
+
+/// Messages of every role and kind of block, with any text.
+fn messages() -> impl Strategy<Value = Message> {
+    let text = "\\PC{0,20}|.{0,20}|(# |<b>|```|\n){0,6}";
+    let block = (0..7, text).prop_map(|(kind, text)| match kind {
+        0 => ContentBlock::ToolUse { id: text.clone(), name: text.clone(), input: Json::string(&text) },
+        1 => ContentBlock::ToolResult {
+            tool_use_id: text.clone(),
+            content: vec![ContentBlock::Text(text)],
+            is_error: true,
+        },
+        2 => ContentBlock::Reasoning { text: text.clone(), signature: (text.len() % 2 == 0).then_some(text) },
+        3 => ContentBlock::Unknown(Json::string(&text)),
+        4 => ContentBlock::Image(Media::Url(text)),
+        5 => {
+            ContentBlock::Document { title: Some(text.clone()), media: Media::Text { media_type: text.clone(), text } }
+        }
+        _ => ContentBlock::Text(text),
+    });
+    let roles =
+        [memory_core::Role::User, memory_core::Role::Assistant, memory_core::Role::System, memory_core::Role::Tool];
+    (prop::sample::select(roles.to_vec()), prop::collection::vec(block, 0..4))
+        .prop_map(|(role, blocks)| Message::new(role, blocks))
 }
 
 proptest! {

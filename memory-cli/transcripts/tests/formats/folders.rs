@@ -59,7 +59,7 @@ fn links_in_a_session_are_refused() {
     let found = find(&files.path("sessions"), None, Limits::default()).unwrap();
     let mut reader = found.transcripts[1].open().unwrap();
     let error = loop {
-        match reader.next() {
+        match reader.read() {
             Ok(item) => assert!(item.is_some(), "the link was read"),
             Err(error) => break error.to_string(),
         }

@@ -18,7 +18,7 @@ fn first_error(path: &std::path::Path, format: Option<Format>, limits: Limits) -
             Err(error) => return Some(error),
         };
         loop {
-            match reader.next() {
+            match reader.read() {
                 Ok(Some(Item::Conversation(conversation))) => conversation.id.check_new().unwrap(),
                 Ok(Some(_)) => {}
                 Ok(None) => break,

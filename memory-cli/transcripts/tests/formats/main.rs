@@ -1,4 +1,10 @@
 //! Every format, from files in the shapes that its program writes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which the lints do not know as tests"
+)]
 
 mod chat_exports;
 mod claude_code;

@@ -1,7 +1,7 @@
 //! Files, and what is read of them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs,
     path::{Path, PathBuf},
 };
@@ -30,6 +30,9 @@ impl Files {
     }
 }
 
+/// Key, message and time of a message.
+pub(crate) type Compared = (MessageKey, String, Option<i64>);
+
 /// What was read, as a store would have it: the messages of each conversation by key, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Read {
@@ -46,9 +49,8 @@ impl Read {
                 if let Some(title) = &conversation.title {
                     self.titles.insert(conversation.id.to_string(), title.clone());
                 }
-                let id = conversation.id.to_string();
-                if !self.messages.contains_key(&id) {
-                    self.messages.insert(id, Vec::new());
+                if let Entry::Vacant(vacant) = self.messages.entry(conversation.id.to_string()) {
+                    vacant.insert(Vec::new());
                     self.conversations.push(conversation);
                 }
             }
@@ -98,7 +100,7 @@ impl Read {
     }
 
     /// Conversations, messages and times, for comparison.
-    pub(crate) fn all(&self) -> Vec<(String, Vec<(MessageKey, String, Option<i64>)>)> {
+    pub(crate) fn all(&self) -> Vec<(String, Vec<Compared>)> {
         let one = |said: &Said| {
             let text = format!("{:?}", said.message);
             (said.message.key.clone().unwrap(), text, said.at.map(memory_core::Timestamp::as_millis))
@@ -123,7 +125,7 @@ pub(crate) fn add(all: &mut Read, path: &Path, format: Option<Format>) {
     all.report.add(&found.others);
     for transcript in found.transcripts {
         let mut reader = transcript.open().unwrap();
-        while let Some(item) = reader.next().unwrap() {
+        while let Some(item) = reader.read().unwrap() {
             check(&item);
             all.take(item);
         }
@@ -134,7 +136,7 @@ pub(crate) fn add(all: &mut Read, path: &Path, format: Option<Format>) {
 /// Follows a file from a position, and gives the next one.
 pub(crate) fn follow_from(all: &mut Read, path: &Path, format: Format, from: Option<&Position>) -> Position {
     let mut reader = follow(path, format, from, Limits::default()).unwrap();
-    while let Some(item) = reader.next().unwrap() {
+    while let Some(item) = reader.read().unwrap() {
         check(&item);
         all.take(item);
     }

@@ -1,0 +1,285 @@
+//! Session files of pi and of OpenClaw before it kept them in SQLite: a line an entry, a tree by `parentId`.
+//!
+//! As with Claude Code, an entry that continues an earlier one than the last begins a fork, so what a file gives does not
+//! depend on what is appended to it later.
+
+use std::collections::HashMap;
+
+use memory_core::{ContentBlock, ConversationId, Json, Media, Message, MessageKey, Role, Timestamp};
+use serde_json::Value;
+
+use crate::{
+    Conversation, TranscriptError, Why,
+    blocks::{self, unknown},
+    item::ForkPoint,
+    names::{Chain, conversation_id, key, short},
+    out::{Out, says_nothing},
+    records::Place,
+    shape::Shape,
+};
+
+/// Entries that are notes of the program.
+const NOTES: [&str; 6] = ["custom", "model_change", "thinking_level_change", "label", "session_info", "reset"];
+
+/// Reads the entries of a session.
+#[derive(Debug)]
+pub(crate) struct Pi {
+    session: String,
+    cwd: Option<String>,
+    /// For each entry, its branch and the number of messages up to it.
+    spots: HashMap<String, (usize, usize)>,
+    branches: Vec<Branch>,
+    current: usize,
+    chain: Chain,
+}
+
+#[derive(Debug)]
+struct Branch {
+    conversation: ConversationId,
+    /// The last message that it shares with another.
+    shared: Option<MessageKey>,
+    keys: Vec<MessageKey>,
+}
+
+impl Branch {
+    fn key(&self, message: usize) -> Option<MessageKey> {
+        match message.checked_sub(1) {
+            None => self.shared.clone(),
+            Some(index) => self.keys.get(index).cloned(),
+        }
+    }
+}
+
+impl Pi {
+    pub(crate) fn new(stem: &str) -> Self {
+        Self {
+            session: stem.to_owned(),
+            cwd: None,
+            spots: HashMap::new(),
+            branches: Vec::new(),
+            current: 0,
+            chain: Chain::default(),
+        }
+    }
+
+    /// The branch that an entry continues, which begins with it if it leaves another.
+    fn branch(&mut self, id: &str, parent: Option<&str>, out: &mut Out) -> usize {
+        if self.branches.is_empty() {
+            return self.begin(&[&self.session.clone()], None, out);
+        }
+        let Some((number, message)) = parent.and_then(|parent| self.spots.get(parent).copied()) else {
+            return self.current;
+        };
+        let Some(branch) = self.branches.get(number) else { return self.current };
+        if branch.keys.len() == message {
+            return number;
+        }
+        let fork = branch.key(message).map(|after| ForkPoint::new(branch.conversation.clone(), after));
+        self.begin(&[&self.session.clone(), &short(id)], fork, out)
+    }
+
+    fn begin(&mut self, name: &[&str], fork: Option<ForkPoint>, out: &mut Out) -> usize {
+        let conversation = conversation_id(name);
+        let shared = fork.as_ref().map(|fork| fork.after.clone());
+        out.begin(Conversation::new(conversation.clone()).fork(fork));
+        self.branches.push(Branch { conversation, shared, keys: Vec::new() });
+        self.branches.len() - 1
+    }
+
+    /// An entry that says nothing stands where its parent stands.
+    fn pass(&mut self, entry: &Value) {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let here = (self.current, self.branches.get(self.current).map_or(0, |branch| branch.keys.len()));
+        let spot = text("parentId").and_then(|parent| self.spots.get(parent).copied()).unwrap_or(here);
+        if let Some(id) = text("id") {
+            self.spots.entry(id.to_owned()).or_insert(spot);
+        }
+    }
+
+    fn said(&mut self, entry: &Value, message: Message, at: Option<Timestamp>, out: &mut Out) {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let id = text("id").map_or_else(|| self.chain.key().to_string(), str::to_owned);
+        let number = self.branch(&id, text("parentId"), out);
+        self.current = number;
+        let Some(branch) = self.branches.get_mut(number) else { return };
+        let mut message = message;
+        if let Some(cwd) = self.cwd.take() {
+            message.metadata.insert("cwd".to_owned(), Json::string(&cwd));
+        }
+        branch.keys.push(key(&id));
+        let spot = (number, branch.keys.len());
+        out.say(&branch.conversation, key(&id), message, at);
+        self.spots.insert(id, spot);
+    }
+}
+
+/// A message in pi's shape; `None` for a role that is not known.
+fn message(said: &Value) -> Option<Message> {
+    let text = |name: &str| said.get(name).and_then(Value::as_str);
+    let content = match said.get("content") {
+        Some(Value::String(text)) => vec![ContentBlock::Text(text.clone())],
+        Some(Value::Array(blocks)) => blocks.iter().map(block).collect(),
+        _ => Vec::new(),
+    };
+    let mut message = match text("role")? {
+        "user" => Message::new(Role::User, content),
+        "assistant" => Message::new(Role::Assistant, content),
+        "system" => Message::new(Role::System, content),
+        "toolResult" => {
+            let tool_use_id = text("toolCallId").unwrap_or("unknown").to_owned();
+            let is_error = said.get("isError").and_then(Value::as_bool).unwrap_or(false);
+            Message::new(Role::Tool, vec![ContentBlock::ToolResult { tool_use_id, content, is_error }])
+        }
+        // A command that the user ran.
+        "bashExecution" => {
+            let shown = format!("$ {}\n{}", text("command").unwrap_or_default(), text("output").unwrap_or_default());
+            Message::user(shown)
+        }
+        _ => return None,
+    };
+    if let Some(model) = text("model").filter(|_| message.role == Role::Assistant) {
+        message = message.spoken_by(model);
+    }
+    if let Some(usage) = said.get("usage").filter(|usage| usage.is_object()) {
+        message.metadata.insert("usage".to_owned(), Json::from_value(usage));
+    }
+    Some(message)
+}
+
+fn block(block: &Value) -> ContentBlock {
+    let text = |name: &str| block.get(name).and_then(Value::as_str);
+    let kept = || unknown(&block.to_string());
+    match text("type") {
+        Some("text") => text("text").map_or_else(kept, |text| ContentBlock::Text(text.to_owned())),
+        Some("thinking") => text("thinking").map_or_else(kept, |thinking| ContentBlock::Reasoning {
+            text: thinking.to_owned(),
+            signature: text("thinkingSignature").map(str::to_owned),
+        }),
+        Some("toolCall") => match (text("id"), text("name")) {
+            (Some(id), Some(name)) => blocks::call(id, name, block.get("arguments").unwrap_or(&Value::Null)),
+            _ => kept(),
+        },
+        Some("image") => match (text("mimeType"), text("data")) {
+            (Some(kind), Some(data)) => blocks::image(&format!("data:{kind};base64,{data}")),
+            _ => text("url").map_or_else(kept, |url| ContentBlock::Image(Media::Url(url.to_owned()))),
+        },
+        _ => kept(),
+    }
+}
+
+impl Shape for Pi {
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+        self.chain.take(record);
+        let entry = match serde_json::from_str::<Value>(record) {
+            Ok(entry) if entry.is_object() => entry,
+            _ => {
+                out.skip(if place.is_open { Why::Unfinished } else { Why::Broken }, "line", place);
+                return Ok(());
+            }
+        };
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let kind = text("type").unwrap_or("without type");
+        let known = text("id").is_some_and(|id| self.spots.contains_key(id));
+        let why = match kind {
+            "session" => {
+                if let (Some(id), true) = (text("id"), self.branches.is_empty()) {
+                    self.session = id.to_owned();
+                    self.cwd = text("cwd").map(str::to_owned);
+                }
+                return Ok(());
+            }
+            "message" | "custom_message" if known => Why::Repeated,
+            "message" => match entry.get("message").map(message) {
+                Some(Some(message)) if !says_nothing(&message.content) => {
+                    self.said(&entry, message, text("timestamp").and_then(|at| at.parse().ok()), out);
+                    return Ok(());
+                }
+                Some(Some(_)) => Why::Empty,
+                Some(None) => Why::Unknown,
+                None => Why::Broken,
+            },
+            // What an extension told the model.
+            "custom_message" => Why::View,
+            "compaction" | "branch_summary" => Why::View,
+            note if NOTES.contains(&note) => {
+                let name = text("name").filter(|_| note == "session_info");
+                let branch = self.branches.first().map(|branch| branch.conversation.clone());
+                if let (Some(name), Some(conversation)) = (name, branch) {
+                    out.title(&conversation, name);
+                }
+                Why::Note
+            }
+            _ => Why::Unknown,
+        };
+        self.pass(&entry);
+        out.skip(why, kind, place);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Item;
+
+    #[test]
+    fn a_session_is_a_tree_whose_branches_are_forks() {
+        let entry = |id: &str, parent: Value, kind: &str, message: Value| json!({"type": kind, "id": id, "parentId": parent, "timestamp": "2026-03-02T09:14:00.000Z", "message": message});
+        let entries = [
+            json!({"type": "session", "version": 3, "id": "s-1", "timestamp": "t", "cwd": "/w"}),
+            entry("a", Value::Null, "message", json!({"role": "user", "content": "Look."})),
+            entry(
+                "b",
+                "a".into(),
+                "message",
+                json!({"role": "assistant", "model": "m", "content": [
+                {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "s"},
+                {"type": "toolCall", "id": "t", "name": "read", "arguments": {"path": "x"}}]}),
+            ),
+            entry(
+                "c",
+                "b".into(),
+                "message",
+                json!({"role": "toolResult", "toolCallId": "t", "toolName": "read",
+                "content": [{"type": "text", "text": "no file"}], "isError": true}),
+            ),
+            entry("k", "c".into(), "compaction", Value::Null),
+            entry("d", "k".into(), "message", json!({"role": "user", "content": "Go on."})),
+            entry(
+                "e",
+                "a".into(),
+                "message",
+                json!({"role": "assistant", "content": [{"type": "text", "text": "Other."}]}),
+            ),
+            entry("f", Value::Null, "hologram", Value::Null),
+        ];
+        let mut out = Out::new("x.jsonl".to_owned(), "pi");
+        let mut reader = Pi::new("x");
+        for entry in entries {
+            reader.record(&entry.to_string(), Place::default(), &mut out).unwrap();
+        }
+        let mut said = Vec::new();
+        let mut forks = Vec::new();
+        for item in out.items {
+            match item {
+                Item::Said(one) => {
+                    said.push(format!("{} {}: {}", one.conversation, one.message.role, one.message.text()))
+                }
+                Item::Conversation(conversation) => forks.extend(conversation.fork.map(|fork| fork.after.to_string())),
+                Item::Title(..) => {}
+            }
+        }
+        let expected = [
+            "s-1 user: Look.",
+            "s-1 assistant: Hm.\nread({\"path\":\"x\"})",
+            "s-1 tool: error:\nno file",
+            "s-1 user: Go on.",
+            "s-1-e assistant: Other.",
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(forks, ["a"]);
+        assert_eq!(out.report.skipped().map(|skipped| skipped.why).collect::<Vec<_>>(), [Why::Unknown, Why::View]);
+    }
+}
