@@ -3,7 +3,7 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{BridgeError, caller::Question, message::StrandsMessage, sessions::SessionRequest};
+use super::{BridgeError, caller::Question, items::ItemsRequest, message::StrandsMessage, sessions::SessionRequest};
 
 /// What a program asks for. A manager has an id that its program chose.
 #[derive(Debug, Deserialize)]

@@ -569,7 +569,7 @@ fn item(text: &str) -> Value {
     json!({"item": {"role": role, "content": text, "n": 1.50}, "message": message, "key": text})
 }
 
-fn texts(bridge: &mut Bridge, limit: Option<u64>) -> Vec<String> {
+fn listed(bridge: &mut Bridge, limit: Option<u64>) -> Vec<String> {
     let answer = bridge.ask(&json!({"op": "list_items", "conversation": "talk", "limit": limit}));
     answer["items"].as_array().unwrap().iter().map(|item| item["content"].as_str().unwrap().to_owned()).collect()
 }
@@ -578,24 +578,24 @@ fn texts(bridge: &mut Bridge, limit: Option<u64>) -> Vec<String> {
 fn a_list_of_items_is_kept_in_the_log_and_what_leaves_it_is_recorded() {
     let store = Store::new();
     let mut bridge = Bridge::over(&store);
-    assert_eq!(texts(&mut bridge, None), [""; 0]);
+    assert_eq!(listed(&mut bridge, None), [""; 0]);
     let items: Vec<_> = ["What is on Tuesday?", "The dentist.", "And on Friday?", "Nothing."].map(item).into();
     let add = json!({"op": "add_items", "conversation": "talk", "items": items});
     bridge.ask(&add);
     // As after an answer that was lost.
     bridge.ask(&add);
-    assert_eq!(texts(&mut bridge, Some(2)), ["And on Friday?", "Nothing."]);
+    assert_eq!(listed(&mut bridge, Some(2)), ["And on Friday?", "Nothing."]);
     let pop = json!({"op": "pop_item", "conversation": "talk"});
     assert_eq!(bridge.ask(&pop)["item"], items[3]["item"]);
     bridge.kill();
 
     let mut again = Bridge::over(&store);
-    assert_eq!(texts(&mut again, None), ["What is on Tuesday?", "The dentist.", "And on Friday?"]);
+    assert_eq!(listed(&mut again, None), ["What is on Tuesday?", "The dentist.", "And on Friday?"]);
     assert_eq!(again.ask(&pop)["item"]["content"], "And on Friday?");
     again.ask(&json!({"op": "clear_items", "conversation": "talk"}));
     assert_eq!(again.ask(&pop)["item"], Value::Null);
     again.ask(&json!({"op": "add_items", "conversation": "talk", "items": [item("Who is there?")]}));
-    assert_eq!(texts(&mut again, None), ["Who is there?"]);
+    assert_eq!(listed(&mut again, None), ["Who is there?"]);
     assert_eq!(again.refused(&json!({"op": "add_items", "conversation": "talk", "items": [{"item": 1}]})), "malformed");
     again.end();
 
