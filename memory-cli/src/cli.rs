@@ -15,9 +15,9 @@ use serde_json::json;
 use crate::commands::mcp;
 use crate::{
     commands::{
-        append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, import, index, list, mark,
-        model, pin, plugins, prove, replay, restore, resume, resummarize, search, show, stats, tag, title, vacuum,
-        verify, verify_proof,
+        append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, hook, import, index, list,
+        mark, model, pin, plugins, prove, replay, restore, resume, resummarize, search, show, stats, tag, title,
+        vacuum, verify, verify_proof, watch,
     },
     failure::{self, Code},
     globals::{GlobalArgs, Globals},
@@ -43,6 +43,10 @@ enum Command {
     Append(append::Args),
     /// Read conversations from files into the store
     Import(import::Args),
+    /// Take sessions of Claude Code and Codex into the store as they go, without code
+    Hook(hook::Args),
+    /// Follow transcripts of Claude Code and Codex while they are written
+    Watch(watch::Args),
     /// Write conversations to files that import brings back exactly
     Export(export::Args),
     /// Print what a model would be shown for a question, or what it was shown
@@ -135,15 +139,21 @@ impl Command {
 
 /// Runs the `memory` binary.
 ///
-/// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error. The
-/// caller ends the process by [`memory_plugins::exit`], because a plugin may keep it from ending.
+/// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error; a
+/// call of an agent's hook always gives 0. The caller ends the process by [`memory_plugins::exit`], because a plugin may keep it from ending.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
+    let may_fail = !hook::never_fails(&args);
+    let code = run_command(&args);
+    if may_fail { code } else { 0 }
+}
+
+fn run_command(args: &[OsString]) -> u8 {
     catch_panics();
     // First, while this process has one thread.
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
-    let parsed = command().try_get_matches_from(&args).and_then(|matches| {
+    let parsed = command().try_get_matches_from(args).and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
         Ok((cli, names(&matches)))
     });
@@ -209,6 +219,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
     match command {
         Command::Append(args) => append::run(&args, globals).await,
         Command::Import(args) => import::run(&args, globals).await,
+        Command::Hook(args) => hook::run(&args, globals).await,
+        Command::Watch(args) => watch::run(&args, globals).await,
         Command::Export(args) => export::run(&args, globals).await,
         Command::Context(args) => context::run(&args, globals).await,
         Command::Replay(args) => replay::run(&args, globals).await,

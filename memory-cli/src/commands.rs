@@ -11,6 +11,7 @@ pub(crate) mod expand;
 pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod fork;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod list;
@@ -33,8 +34,10 @@ pub(crate) mod title;
 pub(crate) mod vacuum;
 pub(crate) mod verify;
 pub(crate) mod verify_proof;
+pub(crate) mod watch;
 
 mod around;
+mod capture;
 mod detail;
 mod filter;
 mod level;

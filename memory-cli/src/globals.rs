@@ -1,5 +1,6 @@
 //! Flags that every command takes.
 
+mod command_line;
 mod vectors;
 
 use std::{
@@ -12,6 +13,7 @@ use clap::{Args, builder::FalseyValueParser};
 use memory_core::{Notice, OwnerId};
 use memory_plugins::PluginOptions;
 
+pub(crate) use self::command_line::quoted;
 use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,

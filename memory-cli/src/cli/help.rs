@@ -9,7 +9,7 @@ pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
 /// The commands by what they are for, each once.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Begin", &["demo", "append", "import", "help"]),
+    ("Begin", &["demo", "append", "import", "hook", "watch", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
     ("Read and arrange", &["list", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"]),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),

@@ -2,7 +2,7 @@
 
 mod exported;
 mod format;
-mod into;
+pub(super) mod into;
 mod transcripts;
 
 use std::{

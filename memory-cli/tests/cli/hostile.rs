@@ -91,10 +91,54 @@ fn refused(store: &Store, args: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// Calls a hook of an agent with a transcript whose texts and names are hostile.
+fn hook(store: &Store, agent: &str) {
+    let transcript = store.path("s.jsonl");
+    let line = serde_json::json!({"type": "user", "uuid": H, "sessionId": H, "cwd": H, "timestamp": H,
+        "message": {"role": "user", "content": H}, "payload": {"type": "message", "role": "user",
+        "content": [{"type": "input_text", "text": H}]}});
+    fs::write(&transcript, format!("{line}\n{}\n", line.to_string().replace("\"user\"", "\"response_item\""))).unwrap();
+    for (kind, path) in [("Stop", transcript.as_str()), ("SessionStart", H), (H, H), ("SessionStart", "/none.jsonl")] {
+        let event = serde_json::json!({"hook_event_name": kind, "transcript_path": path, "cwd": H, "source": H});
+        for flags in [&[] as &[&str], &["--strict"], &["--json"]] {
+            let mut command = store.command(&[&["hook", agent], flags].concat());
+            isolated(store, &mut command);
+            let event = store.file("event.json", &event.to_string());
+            let output = command.stdin(fs::File::open(event).unwrap()).output().unwrap();
+            check(&command, &output, false);
+        }
+    }
+}
+
+/// Changes settings of an agent that hold hostile text, and takes that back.
+fn installed(store: &Store, what: &str) {
+    let settings = serde_json::json!({"a": H, "hooks": {"Stop": [{"matcher": H, "hooks": [{"command": H}]}]}});
+    fs::create_dir_all(store.path(".claude")).unwrap();
+    let settings = store.file(".claude/settings.json", &format!("{settings:#}"));
+    succeed(store, &["hook", "install", "claude-code", "--yes"], false);
+    succeed(store, &["hook", what, "claude-code", "--dry-run"], false);
+    succeed(store, &["hook", what, "claude-code", "--yes"], false);
+    fs::write(settings, H).unwrap();
+    refused(store, &["hook", what, "claude-code", "--yes"]);
+    refused(store, &["hook", what, H]);
+}
+
 /// A case for each command; a command without one fails the test below.
 type Case = (&'static str, fn(&Store));
 
 const CASES: &[Case] = &[
+    ("hook claude-code", |store| hook(store, "claude-code")),
+    ("hook codex", |store| hook(store, "codex")),
+    ("hook install", |store| installed(store, "install")),
+    ("hook uninstall", |store| installed(store, "uninstall")),
+    ("watch", |store| {
+        let line =
+            serde_json::json!({"type": "user", "uuid": H, "sessionId": H, "message": {"role": "user", "content": H}});
+        fs::create_dir(store.path(H)).unwrap();
+        store.file(&format!("{H}/{H}.jsonl"), &format!("{line}\n"));
+        succeed(store, &["watch", "--once", &store.path(H)], false);
+        refused(store, &["watch", "--once", &store.path(&format!("{H}none"))]);
+    }),
     ("import", |store| {
         let file = store.file(&format!("{H}.jsonl"), &messages(3));
         assert!(refused(store, &["import", "--format", "jsonl", &file]).contains("cannot name a conversation"));

@@ -213,6 +213,7 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
     let proof = check.json(&store, "prove", &["prove", "-c", "trip", "--from", &root]).to_string();
     check.json(&store, "verify-proof", &["verify-proof", &store.file("history.json", &proof)]);
     exported(&mut check, &store);
+    captured(&mut check);
     kept(&mut check, &store);
     damaged(&mut check);
     models(&mut check);
@@ -284,6 +285,27 @@ fn stated(check: &mut Check, store: &Store) {
     pollster::block_on(log.append(&ConversationId::new("state").unwrap(), vec![draft])).unwrap();
     drop(log);
     check.json(store, "expand", &["expand", "-c", "state", "7"]);
+}
+
+fn captured(check: &mut Check) {
+    let store = Store::new();
+    let line = serde_json::json!({"type": "user", "uuid": "u", "sessionId": "s", "cwd": "/trip",
+        "message": {"role": "user", "content": "Which platform?"}});
+    store.file("s.jsonl", &format!("{line}\n"));
+    check.json(&store, "watch", &["watch", "--once", &store.path("s.jsonl")]);
+    let event = serde_json::json!({"hook_event_name": "SessionStart", "source": "startup", "cwd": "/trip"});
+    for agent in ["claude-code", "codex"] {
+        let event = fs::File::open(store.file("event.json", &event.to_string())).unwrap();
+        let printed = success(store.command(&["hook", agent]).stdin(event));
+        check.value(&format!("hook {agent}"), &serde_json::from_str(&printed).unwrap());
+    }
+    for change in ["install", "uninstall"] {
+        for flag in ["--dry-run", "--yes"] {
+            let mut command = store.command(&["--json", "hook", change, "codex", flag]);
+            let printed = success(command.env("CODEX_HOME", store.path("codex")));
+            check.value(&format!("hook {change}"), &serde_json::from_str(&printed).unwrap());
+        }
+    }
 }
 
 fn exported(check: &mut Check, store: &Store) {

@@ -15,6 +15,7 @@ mod finding;
 mod first_hour;
 mod forks;
 mod going_on;
+mod hook;
 mod hostile;
 mod hostile_plugins;
 mod json_shapes;
@@ -45,6 +46,7 @@ mod support;
 mod telemetry;
 mod transcripts;
 mod vacuum;
+mod watch;
 
 use std::fs;
 

@@ -13,9 +13,9 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::support::Store;
 
-const SESSION: &str = "5f0c4a5e-6d0f-4a55-9c39-1a2b3c4d5e6f";
+pub(crate) const SESSION: &str = "5f0c4a5e-6d0f-4a55-9c39-1a2b3c4d5e6f";
 
-fn file(store: &Store, name: &str, content: impl AsRef<[u8]>) -> String {
+pub(crate) fn file(store: &Store, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = store.path(name);
     fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
     fs::write(&path, content).unwrap();
@@ -34,11 +34,11 @@ fn line(uuid: &str, parent: Option<&str>, kind: &str, message: Value) -> Value {
            "uuid": uuid, "timestamp": "2026-03-02T09:14:00.250Z", "message": message})
 }
 
-fn said(uuid: &str, parent: Option<&str>, text: &str) -> Value {
+pub(crate) fn said(uuid: &str, parent: Option<&str>, text: &str) -> Value {
     line(uuid, parent, "user", json!({"role": "user", "content": text}))
 }
 
-fn answer(uuid: &str, parent: &str, id: &str, block: Value) -> Value {
+pub(crate) fn answer(uuid: &str, parent: &str, id: &str, block: Value) -> Value {
     line(
         uuid,
         Some(parent),
@@ -48,7 +48,7 @@ fn answer(uuid: &str, parent: &str, id: &str, block: Value) -> Value {
 }
 
 /// A session in which the user looks for a train, and then goes back.
-fn session() -> Vec<Value> {
+pub(crate) fn session() -> Vec<Value> {
     let call = json!({"type": "tool_use", "id": "t1", "name": "Timetable", "input": {"to": "Rome"}});
     let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "7:42 platform 9"}]);
     vec![
@@ -70,11 +70,11 @@ fn session() -> Vec<Value> {
     ]
 }
 
-fn lines(lines: &[Value]) -> String {
+pub(crate) fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn texts(store: &Store, id: &str) -> Vec<String> {
+pub(crate) fn texts(store: &Store, id: &str) -> Vec<String> {
     let nodes = store.json(&["show", id]);
     let text =
         |node: &Value| format!("{}: {}", node["message"]["role"].as_str().unwrap(), node["text"].as_str().unwrap());

@@ -117,6 +117,12 @@ impl Reader {
         }
     }
 
+    /// Has [`Self::read`] give what was held back because it may go on, as if the file ended here. What goes on later is
+    /// read by a later reader from the [`Self::position`] before this call.
+    pub const fn finish(&mut self) {
+        self.grows = false;
+    }
+
     /// What was read so far.
     #[must_use]
     pub const fn report(&self) -> &Report {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Appends to conversations in batches.
-pub(super) struct Into<'a> {
+pub(in crate::commands) struct Into<'a> {
     memory: &'a Memory,
     /// The conversations of the source.
     targets: HashMap<ConversationId, Target>,
@@ -51,6 +51,25 @@ struct Target {
     news: Vec<News>,
 }
 
+/// What was appended.
+#[derive(Debug, Default)]
+pub(in crate::commands) struct Closed {
+    /// The conversations that have new messages, and how many, in the order in which they began.
+    pub(in crate::commands) grown: Vec<(ConversationId, usize)>,
+    /// Whether what a file says went to a branch, because the store has other messages.
+    pub(in crate::commands) diverged: bool,
+}
+
+/// Sets a title. One that is there stays: a person may have set it.
+async fn entitle(store: &dyn Store, conversation: &Conversation, title: Option<&str>) -> anyhow::Result<()> {
+    let Some(title) = title else { return Ok(()) };
+    match store.conversation(conversation.id()).await {
+        Ok(state) if state.title.is_none() => Ok(conversation.set_title(title).await?),
+        Ok(_) | Err(StoreError::UnknownConversation { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// What the store has of a message.
 enum There {
     Nothing,
@@ -70,7 +89,7 @@ impl There {
 }
 
 impl<'a> Into<'a> {
-    pub(super) fn new(memory: &'a Memory, total: u64, output: Output) -> Self {
+    pub(in crate::commands) fn new(memory: &'a Memory, total: u64, output: Output) -> Self {
         Self {
             memory,
             targets: HashMap::new(),
@@ -97,7 +116,7 @@ impl<'a> Into<'a> {
         error.context(format!("{appended} of {total} messages were appended and no more; import again to go on"))
     }
 
-    pub(super) async fn take(&mut self, item: Item) -> anyhow::Result<()> {
+    pub(in crate::commands) async fn take(&mut self, item: Item) -> anyhow::Result<()> {
         match item {
             Item::Conversation(conversation) => {
                 self.begin(&conversation.id, conversation.fork.as_ref()).await?;
@@ -273,14 +292,19 @@ impl<'a> Into<'a> {
     ) -> anyhow::Result<bool> {
         let Some(target) = self.targets.get(id).filter(|target| target.met < target.stored) else { return Ok(false) };
         let Some(key) = &next.key else { return Ok(false) };
-        let of = target.conversation.clone();
-        let name = branch_name(of.id(), key);
-        self.flush(id).await?;
-        let mut branch = self.target(name.clone()).await?;
+        let (of, stored) = (target.conversation.clone(), target.stored);
         let node = match after {
             Some(after) => self.find(of.id(), after).await?,
             None => None,
         };
+        // What is followed is not read from its beginning, so that what stands before may not have been met.
+        if let (Some(node), Some(target)) = (node.filter(|node| node.get() >= stored), self.targets.get_mut(id)) {
+            target.met = node.get();
+            return Ok(false);
+        }
+        let name = branch_name(of.id(), key);
+        self.flush(id).await?;
+        let mut branch = self.target(name.clone()).await?;
         let mut is_there = false;
         if branch.was_there {
             let there = self.there(&name, next).await?;
@@ -333,6 +357,25 @@ impl<'a> Into<'a> {
         Ok(())
     }
 
+    /// Appends the rest and sets titles, and neither compacts nor indexes.
+    pub(in crate::commands) async fn close(mut self) -> anyhow::Result<Closed> {
+        self.flush_all().await?;
+        self.bar.finish();
+        let mut closed = Closed::default();
+        for id in &self.order {
+            let Some(target) = self.targets.get(id) else { continue };
+            if target.read == 0 && target.title.is_none() {
+                continue;
+            }
+            entitle(self.store(), &target.conversation, target.title.as_deref()).await?;
+            closed.diverged |= target.news.iter().any(|news| matches!(news, News::Diverged { .. }));
+            if target.new > 0 {
+                closed.grown.push((target.conversation.id().clone(), target.new));
+            }
+        }
+        Ok(closed)
+    }
+
     /// Appends the rest, sets titles, compacts and indexes.
     pub(super) async fn finish(mut self, embed: bool) -> anyhow::Result<Vec<Imported>> {
         self.flush_all().await.map_err(|error| self.stopped(error))?;
@@ -353,12 +396,7 @@ impl<'a> Into<'a> {
             if differing > 0 {
                 news.push(News::Differs { conversation: conversation.id().clone(), messages: differing });
             }
-            // A title that is there stays: a person may have set it.
-            if let Some(title) = title
-                && self.memory.store().conversation(conversation.id()).await?.title.is_none()
-            {
-                conversation.set_title(&title).await?;
-            }
+            entitle(self.store(), &conversation, title.as_deref()).await?;
             let appending = Appending { read, new, append: append / share };
             all.push(settle(&conversation, appending, news, embed, self.output).await?);
         }

@@ -1,0 +1,139 @@
+//! `memory hook`: takes sessions of coding agents into the store as they go, and reminds of where things stood.
+
+mod diff;
+mod event;
+mod install;
+mod remind;
+mod settings;
+
+use std::{fs, path::Path};
+
+use clap::{Args as ClapArgs, Subcommand};
+use memory_transcripts::Format;
+use serde_json::json;
+
+use super::capture::{Capture, Captured, Part, expanded, is_named_as_transcript};
+use crate::{failure, globals::Globals, terminal::To};
+use event::{Event, Kind};
+
+/// Transcripts beside the one of a session that are looked at for what a session before left.
+const MOST_BESIDE: usize = 1000;
+
+/// Takes sessions of coding agents into the store as they go, without code and without a daemon.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer a hook of Claude Code, whose event comes on standard input
+    ClaudeCode(Call),
+    /// Answer a hook of Codex, whose event comes on standard input
+    Codex(Call),
+    /// Have an agent call this program: shows what changes in its settings, and asks
+    Install(install::Args),
+    /// Take that back; hooks of others and all other settings stay as they are
+    Uninstall(install::Args),
+}
+
+/// Takes what is new in the transcript that an event names. It embeds and summarizes nothing: `memory index` embeds
+/// later, and the next `memory context` writes summaries. At the start of a session it prints a reminder of where things
+/// stood in the same directory.
+#[derive(Debug, ClapArgs)]
+struct Call {
+    /// Fail where something goes wrong. Without this flag a failure is one line on standard error, and the agent goes on
+    #[arg(long)]
+    strict: bool,
+    /// The most tokens of the reminder; 0 for none
+    #[arg(long, value_name = "TOKENS", default_value_t = 400)]
+    budget: u32,
+}
+
+/// An agent that has hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Agent {
+    ClaudeCode,
+    Codex,
+}
+
+impl Agent {
+    const fn as_str(self) -> &'static str {
+        self.format().as_str()
+    }
+
+    const fn format(self) -> Format {
+        match self {
+            Self::ClaudeCode => Format::ClaudeCode,
+            Self::Codex => Format::Codex,
+        }
+    }
+}
+
+/// Whether a command line is a call by an agent, which no failure may stop: agents take some exit codes for a veto.
+pub(crate) fn never_fails(args: &[std::ffi::OsString]) -> bool {
+    let is_call = |pair: &[std::ffi::OsString]| matches!(pair, [hook, agent] if hook == "hook" && (agent == "claude-code" || agent == "codex"));
+    args.windows(2).any(is_call) && !args.iter().any(|arg| arg == "--strict")
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let (agent, call) = match &args.command {
+        Command::Install(args) => return install::install(args, globals),
+        Command::Uninstall(args) => return install::uninstall(args, globals),
+        Command::ClaudeCode(call) => (Agent::ClaudeCode, call),
+        Command::Codex(call) => (Agent::Codex, call),
+    };
+    match answer(agent, call, globals).await {
+        Err(error) if !call.strict => {
+            // A closed standard error is not a failure either.
+            drop(To::Errors.line(&format!("memory hook: {}", failure::in_a_line(&error))));
+            Ok(())
+        }
+        answered => answered,
+    }
+}
+
+async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<()> {
+    let event = Event::read()?;
+    let capture = Capture::open(globals)?;
+    let is_start = event.kind == Kind::SessionStart;
+    let mut captured = Ok(Captured::default());
+    for path in event.transcripts() {
+        captured = take(&capture, agent, &path, event.part()).await;
+        if is_start {
+            catch_up(&capture, agent, &path).await?;
+        }
+    }
+    if is_start && call.budget > 0 {
+        let last = captured.as_ref().ok().and_then(|captured| captured.last.clone());
+        if let Some(text) = remind::text(&capture, &event, last, call.budget, globals).await? {
+            let output = json!({"hookEventName": "SessionStart", "additionalContext": text});
+            To::Output.json_line(&json!({"hookSpecificOutput": output}))?;
+        }
+    }
+    captured.map(drop)
+}
+
+async fn take(capture: &Capture, agent: Agent, path: &Path, part: Part) -> anyhow::Result<Captured> {
+    let path = expanded(path);
+    if !path.is_absolute() || !is_named_as_transcript(&path) {
+        let why = "a transcript is an absolute path that ends in .jsonl";
+        return Err(failure::Usage(format!("{}: {why}", path.display())).into());
+    }
+    capture.take(&path, agent.format(), part).await
+}
+
+/// Takes what sessions in the same directory said after their last event, as an agent that was killed leaves it.
+async fn catch_up(capture: &Capture, agent: Agent, path: &Path) -> anyhow::Result<()> {
+    let path = expanded(path);
+    let Some(entries) = path.parent().and_then(|parent| fs::read_dir(parent).ok()) else { return Ok(()) };
+    for entry in entries.take(MOST_BESIDE).flatten() {
+        let other = entry.path();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && other != path && is_named_as_transcript(&other) && capture.is_left(&other) {
+            capture.take(&other, agent.format(), Part::All).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! `memory hook install` and `uninstall`: the hooks in the settings of an agent.
+
+use std::{
+    env, fs,
+    io::{self, BufRead, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use clap::Args as ClapArgs;
+use memory_files::{Links, create_dir_all, read_to_string};
+use serde_json::json;
+
+use super::{Agent, diff::diff, settings};
+use crate::{failure::Usage, globals::Globals, terminal::To};
+
+/// Bytes of settings, at most.
+const LARGEST: u64 = 16 << 20;
+/// Seconds after which an agent ends a call that hangs.
+const TIMEOUT: u32 = 30;
+
+const CLAUDE_CODE: [&str; 7] =
+    ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "SessionEnd"];
+/// Codex has no event at the end of a session: the last turn's end comes last.
+const CODEX: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop"];
+
+/// Which settings change, and how.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Args {
+    #[arg(value_enum)]
+    agent: Agent,
+    /// The settings of the project in the working directory, instead of this user's: `.claude/settings.local.json`, which
+    /// is not committed, or `.codex/hooks.json`
+    #[arg(long)]
+    project: bool,
+    /// Write without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Show what would change, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+pub(super) fn install(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let program = env::current_exe().context("cannot find this program's own path")?;
+    let program = program.to_str().context("this program's path is not UTF-8: the agent could not call it")?;
+    let agent = args.agent;
+    let command = format!("{} hook {}", globals.command_line(program), agent.as_str());
+    let group = json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]});
+    let change = |text: Option<&str>| {
+        // Of an earlier path or store.
+        let without = match text {
+            Some(text) => settings::remove(text, &|command| is_ours(command, agent))?,
+            None => None,
+        };
+        let added = settings::add(without.as_deref(), args.events(), &group)?;
+        let is_there = text.map(settings::commands).transpose()?.is_some_and(|commands| {
+            let ours: Vec<_> = commands.iter().filter(|(_, command)| is_ours(command, agent)).collect();
+            ours.len() == args.events().len() && ours.iter().all(|(_, there)| *there == command)
+        });
+        Ok(if is_there { text.map(str::to_owned) } else { Some(added) })
+    };
+    if apply(args, globals, "installed", "is installed", &change)? && agent == Agent::Codex {
+        globals.output.note("Codex runs hooks that you trust: type /hooks in it, and look at these");
+    }
+    Ok(())
+}
+
+pub(super) fn uninstall(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let change = |text: Option<&str>| match text {
+        Some(text) => settings::remove(text, &|command| is_ours(command, args.agent)),
+        None => Ok(None),
+    };
+    apply(args, globals, "uninstalled", "is not installed", &change).map(drop)
+}
+
+impl Args {
+    const fn events(&self) -> &'static [&'static str] {
+        match self.agent {
+            Agent::ClaudeCode => &CLAUDE_CODE,
+            Agent::Codex => &CODEX,
+        }
+    }
+
+    /// The settings file, behind links: a link stays one.
+    fn file(&self) -> anyhow::Result<PathBuf> {
+        let (variable, directory) = match self.agent {
+            Agent::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude"),
+            Agent::Codex => ("CODEX_HOME", ".codex"),
+        };
+        let name = match (self.agent, self.project) {
+            (Agent::ClaudeCode, true) => "settings.local.json",
+            (Agent::ClaudeCode, false) => "settings.json",
+            (Agent::Codex, _) => "hooks.json",
+        };
+        let named = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
+        let directory = match named {
+            _ if self.project => env::current_dir().context("cannot find the working directory")?.join(directory),
+            Some(named) => named,
+            None => {
+                let home = env::home_dir().ok_or_else(|| Usage(format!("this user has no home: set {variable}")))?;
+                home.join(directory)
+            }
+        };
+        let file = directory.join(name);
+        Ok(fs::canonicalize(&file).unwrap_or(file))
+    }
+}
+
+/// Whether a command is a call that was installed, of whatever path and store.
+fn is_ours(command: &str, agent: Agent) -> bool {
+    let Some(before) = command.trim_end().strip_suffix(&format!(" hook {}", agent.as_str())) else { return false };
+    let program = before.split(" --").next().unwrap_or_default().trim_end_matches(['\'', '"']);
+    let name = program.rsplit(['/', '\\', ' ']).next().unwrap_or_default();
+    matches!(name, "memory" | "memory.exe")
+}
+
+type Change<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, settings::SettingsError> + 'a;
+
+/// Shows a change and makes it; whether it was made.
+fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Change<'_>) -> anyhow::Result<bool> {
+    let (output, file) = (globals.output, args.file()?);
+    let before = text_of(&file)?;
+    let refused = || format!("{} stays as it is", file.display());
+    let after = change(before.as_deref()).map_err(|error| Usage(error.to_string())).with_context(refused)?;
+    let shown = file.display().to_string();
+    let is_changed = before != after;
+    let changed = |is_changed: bool| json!({"agent": args.agent.as_str(), "file": shown, "changed": is_changed});
+    if !is_changed {
+        if output.json {
+            output.value(&changed(false))?;
+        } else {
+            output.line(&format!("nothing to do: {} {is_so} in {shown}", args.agent.as_str()))?;
+        }
+        return Ok(false);
+    }
+    let difference = diff(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+    if args.dry_run && output.json {
+        let mut value = changed(false);
+        value["diff"] = difference.into();
+        output.value(&value)?;
+        return Ok(false);
+    }
+    if !output.json {
+        let what = match (&before, &after) {
+            (None, _) => "would make",
+            (_, None) => "would remove",
+            _ => "would change",
+        };
+        output.line(&format!("{what} {shown}:"))?;
+        output.text(&difference)?;
+    }
+    if args.dry_run {
+        return Ok(false);
+    }
+    if !args.yes && !is_wanted()? {
+        output.note("nothing was changed");
+        return Ok(false);
+    }
+    if text_of(&file)? != before {
+        let why = "changed meanwhile: nothing was written; call this again";
+        return Err(anyhow::anyhow!("{shown} {why}"));
+    }
+    write(&file, after.as_deref()).with_context(|| format!("cannot write {shown}"))?;
+    if output.json {
+        output.value(&changed(true))?;
+    } else {
+        output.line(&format!("{done}: {shown}"))?;
+    }
+    Ok(true)
+}
+
+fn text_of(file: &Path) -> anyhow::Result<Option<String>> {
+    match read_to_string(file, Links::Refuse, LARGEST) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
+    }
+}
+
+/// Asks in a terminal.
+fn is_wanted() -> anyhow::Result<bool> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Err(Usage("there is no terminal to ask in: --yes writes, --dry-run only shows".to_owned()).into());
+    }
+    To::Errors.line("write this? [y/N]")?;
+    let mut answer = String::new();
+    input.lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Replaces a file at once, with the permissions that it had; `None` removes it.
+fn write(file: &Path, text: Option<&str>) -> io::Result<()> {
+    let Some(text) = text else { return fs::remove_file(file) };
+    let directory = file.parent().unwrap_or(Path::new("."));
+    create_dir_all(directory).or_else(|error| if directory.is_dir() { Ok(()) } else { Err(error) })?;
+    let mut new = tempfile::NamedTempFile::new_in(directory)?;
+    new.write_all(text.as_bytes())?;
+    if let Ok(old) = fs::metadata(file) {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(file)?;
+    Ok(())
+}

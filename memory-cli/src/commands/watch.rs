@@ -1,0 +1,92 @@
+//! `memory watch`: follows transcripts of other programs while they are written.
+
+mod files;
+mod stop;
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use clap::Args as ClapArgs;
+use memory_transcripts::TranscriptError;
+use serde_json::json;
+
+use super::capture::{Capture, Captured, Part};
+use crate::{failure, globals::Globals, output::grouped, terminal::To};
+use files::{Files, Seen};
+use stop::Stop;
+
+/// Follows transcripts of Claude Code and Codex while they are written, and takes what is new into the store.
+///
+/// It goes on where it stood, and ends at Ctrl-C or SIGTERM. Summaries and embeddings are made later: `memory index`
+/// embeds, the next `memory context` summarizes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Directories with transcripts, such as ~/.claude/projects, or single files. Links in directories are not followed
+    #[arg(required = true, value_name = "DIR")]
+    paths: Vec<PathBuf>,
+    /// Take what is there, and end
+    #[arg(long)]
+    once: bool,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    every: u64,
+}
+
+/// Looks without a change after which nothing more is expected to belong to an answer.
+const QUIET: u32 = 5;
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    for path in &args.paths {
+        // A directory that does not exist yet would be a name that is written wrongly, more often than not.
+        fs::metadata(path).map_err(|source| TranscriptError::Io { path: path.clone(), source })?;
+    }
+    let stop = Stop::listen()?;
+    let capture = Capture::open(globals)?;
+    let mut files = Files::new(&args.paths);
+    loop {
+        for seen in files.look() {
+            if stop.is_asked() {
+                break;
+            }
+            take(&capture, &mut files, &seen, args.once, globals).await?;
+        }
+        if args.once || stop.wait(Duration::from_secs(args.every)) {
+            return Ok(());
+        }
+    }
+}
+
+/// Takes what a file has new. A file that fails stops no other; it is tried again when it has changed.
+async fn take(capture: &Capture, files: &mut Files, seen: &Seen, once: bool, globals: &Globals) -> anyhow::Result<()> {
+    let part = if once || seen.quiet >= QUIET { Part::All } else { Part::Settled };
+    match capture.take(&seen.path, seen.format, part).await {
+        Ok(captured) => {
+            files.taken(seen, part == Part::All);
+            print(seen, &captured, globals)
+        }
+        Err(error) => {
+            files.taken(seen, true);
+            let text = failure::in_a_line(&error);
+            if globals.output.json {
+                To::Errors.json_line(&json!({"path": seen.path.display().to_string(), "error": text}))?;
+            } else {
+                globals.output.note(&format!("{}: {text}", seen.path.display()));
+            }
+            // A file may be no transcript; a store that takes nothing is a failure, which a later look may not meet again.
+            let is_of_file = error.chain().any(|cause| cause.is::<TranscriptError>());
+            if once && !is_of_file { Err(error) } else { Ok(()) }
+        }
+    }
+}
+
+fn print(seen: &Seen, captured: &Captured, globals: &Globals) -> anyhow::Result<()> {
+    for (id, new) in &captured.grown {
+        if globals.output.json {
+            let path = seen.path.display().to_string();
+            To::Output.json_line(&json!({"conversation": id.as_str(), "new": new, "path": path}))?;
+        } else {
+            let messages = if *new == 1 { "message" } else { "messages" };
+            globals.output.line(&format!("{id}: {} new {messages}", grouped(*new as u64)))?;
+        }
+    }
+    Ok(())
+}
