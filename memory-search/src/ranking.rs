@@ -48,6 +48,10 @@ const FITTED_TO: usize = 100;
 /// words.
 const OF_ALL_WORDS: f32 = 6.0;
 
+/// The same of what is compared by meaning and holds no word of the question: the best of a hundred messages that have
+/// nothing to do with it would have scored about as much.
+const OF_MEANING: f32 = 1.5;
+
 /// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an answer
 /// runs over several turns. Among two it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
@@ -291,19 +295,14 @@ impl Ranking {
     }
 
     /// The softmax, relative to the best, of messages that a short conversation lacks to be as long as those to which
-    /// chances were fitted. Features are stretched over the pool, so that the best of a few messages that have nothing to
-    /// do with the question looks as good as an answer. Each missing message counts as much as the others are worth in
-    /// the mean, or as one without the words that the best holds, whichever is less.
+    /// chances were fitted. Features are stretched over the pool, so that the best of a few messages looks as good as an
+    /// answer, whatever is asked: there its chance rests on the words of the question that it holds.
     #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
     fn unsaid(&self, scored: &[Scored]) -> f32 {
-        let (Some((best, others)), missing) = (scored.split_first(), FITTED_TO.saturating_sub(self.pool.readable()))
-        else {
-            return 0.0;
-        };
-        let [coverage, _] = best.coverage;
-        let below: f32 = others.iter().map(|other| other.score - best.score).sum();
-        let mean = below / others.len().max(1) as f32;
-        missing as f32 * mean.min(-OF_ALL_WORDS * coverage).exp()
+        let missing = FITTED_TO.saturating_sub(self.pool.readable()) as f32;
+        let by_words = scored.first().map_or(0.0, |Scored { coverage: [own, _], .. }| OF_ALL_WORDS * own);
+        let by_meaning = if self.with_vectors > 0.0 { OF_MEANING } else { 0.0 };
+        missing * (-by_words.max(by_meaning)).exp()
     }
 
     /// The ranked pool, to be [refreshed](Pool::refresh).

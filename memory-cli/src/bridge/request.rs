@@ -73,13 +73,13 @@ fn empty() -> Value {
 
 impl Request {
     /// Passes a reply on to what was asked; any other request is refused, and the question stays.
-    pub(crate) fn reply_to(self, question: Question) -> Result<(), (BridgeError, Question)> {
+    pub(crate) fn reply_to(self, question: Question) -> Result<(), Box<(BridgeError, Question)>> {
         match self {
             Self::Reply { message, error, overflow } => {
                 question.answer(message, error, overflow);
                 Ok(())
             }
-            _ => Err((BridgeError::ReplyExpected, question)),
+            _ => Err(Box::new((BridgeError::ReplyExpected, question))),
         }
     }
 

@@ -66,7 +66,8 @@ fn ask<R: io::BufRead>(mut question: Question, lines: &mut RequestLines<R>) -> a
         let refused = match line.and_then(Request::parse) {
             Ok(request) => match request.reply_to(question) {
                 Ok(()) => return Ok(()),
-                Err((error, again)) => {
+                Err(refused) => {
+                    let (error, again) = *refused;
                     question = again;
                     error
                 }

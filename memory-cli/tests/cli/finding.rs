@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Store, messages};
+use crate::support::{Store, messages, success};
 
 /// `boat` with 3 messages, `trip` with 12.
 fn store() -> Store {
@@ -110,4 +110,33 @@ fn a_hit_has_its_neighbours_and_the_part_that_bears_on_the_question() {
     assert!(place("2 user: Where do we stay?") < place("3 user: …") && place("QX-4471") < place("4 user: Fine."));
     assert!(!text.contains(['\u{1b}', '\u{2061}']) && !text.contains("Hello"), "{text}");
     store.fail(&["search", "--neighbours", "21", question], 2);
+}
+
+#[test]
+fn what_a_few_messages_do_not_answer_gets_little_relevance() {
+    let store = Store::new();
+    let said = [
+        "The train leaves at 7:42 from platform 9.",
+        "Which hotel is close to the station?",
+        "The Rex, two streets away, has rooms for 80 euros.",
+        "Book the Rex for two nights, please.",
+        "Booked: two nights at the Rex under the name Miller.",
+    ];
+    for text in said {
+        store.succeed(&["append", "-c", "trip", text]);
+    }
+    for by_meaning in [false, true] {
+        let relevance = |question: &str| {
+            let args = ["--json", "search", "-c", "trip", question];
+            let shown = success(&mut if by_meaning { store.hybrid(&args) } else { store.command(&args) });
+            let found: Value = serde_json::from_str(&shown).unwrap();
+            found["hits"].as_array().unwrap().iter().map(|hit| hit["relevance"].as_f64().unwrap()).fold(0.0, f64::max)
+        };
+        for asked in ["When does the train leave?", "Under which name did we book?"] {
+            assert!(relevance(asked) > 0.3, "{asked} {}", relevance(asked));
+        }
+        for nonsense in ["What is the capital of Mongolia?", "Why do cats purr?", "Explain quantum chromodynamics"] {
+            assert!(relevance(nonsense) < 0.15, "{nonsense} {}", relevance(nonsense));
+        }
+    }
 }

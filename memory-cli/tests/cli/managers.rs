@@ -30,7 +30,7 @@ fn a_manager_is_chosen_by_name_and_its_settings_are_checked() {
     assert!(unknown.contains("sliding-window"), "{unknown}");
     let settings = ["--manager", "summarizing", "--manager-settings", r#"{"summary_ratio": 0.9}"#];
     let wrong = store.fail(&[&CONTEXT[..], &settings].concat(), 2);
-    assert!(wrong.contains("0.1 to 0.8"), "{wrong}");
+    assert!(wrong.contains("between 0.1 and 0.8"), "{wrong}");
 }
 
 #[test]

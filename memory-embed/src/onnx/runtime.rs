@@ -96,6 +96,7 @@ mod tests {
         let path = directory.path().join("libonnxruntime.so");
         fs::write(&path, "not a library").unwrap();
         let error = environment(&path).unwrap_err();
-        assert!(matches!(error, ModelError::Runtime { .. }), "{error}");
+        // Another test of this process may have loaded one.
+        assert!(matches!(error, ModelError::Runtime { .. } | ModelError::OtherRuntime { .. }), "{error}");
     }
 }

@@ -187,8 +187,21 @@ fn recall_of_a_turn_is_reported_once() {
     let told = seen.lock().unwrap().len();
     turn(&world);
     assert_eq!(seen.lock().unwrap().len(), told, "nothing new was recalled");
-    let recalled = prompts.iter().filter(|prompt| prompt.recalled_tokens() > 0).count();
-    assert!(told > 0 && told < recalled, "{told} events, {recalled} prompts that show something recalled");
+    // Each message is told of when it begins to be shown, and not again while the window stays.
+    let recalled = |prompt: &Prompt| -> Vec<_> {
+        let pieces = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Recalled);
+        pieces.filter_map(|piece| piece.nodes).collect()
+    };
+    let shown: Vec<_> = prompts.iter().map(recalled).collect();
+    let begun = (0..).zip(&shown).map(|(at, now): (usize, _)| {
+        let before = at.checked_sub(1).filter(|before| prompts[at].text().starts_with(prompts[*before].text()));
+        let before = before.and_then(|before| shown.get(before));
+        now.iter().filter(|nodes| before.is_none_or(|before| !before.contains(nodes))).count()
+    });
+    let events = seen.lock().unwrap();
+    let told = events.iter().take(told).map(|event| event.pieces.len());
+    assert_eq!(told.clone().sum::<usize>(), begun.sum::<usize>(), "{:?}", told.collect::<Vec<_>>());
+    assert!(shown.iter().map(Vec::len).sum::<usize>() > 2 * events.len(), "what was recalled stays");
 }
 
 /// Counts words, and how often it is given a whole prompt.

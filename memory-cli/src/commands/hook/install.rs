@@ -137,7 +137,9 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
     let difference = diff(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
     if args.dry_run && output.json {
         let mut value = changed(false);
-        value["diff"] = difference.into();
+        if let Some(members) = value.as_object_mut() {
+            members.insert("diff".to_owned(), difference.into());
+        }
         output.value(&value)?;
         return Ok(false);
     }
