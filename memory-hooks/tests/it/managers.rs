@@ -183,6 +183,7 @@ impl DerivedManager for Counting {
 }
 
 /// A counting manager that is built on another, and its count.
+#[expect(clippy::type_complexity, reason = "no other place names what makes a manager on another")]
 fn counting(
     name: &'static str,
 ) -> (impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager>, Arc<AtomicUsize>) {
