@@ -58,7 +58,9 @@ fn thresholds_count_for_the_manager_of_the_configuration() {
         Builder::of(config).thresholds(thresholds)
     };
     let dir = Dir::new();
-    assert_eq!(talk(managed(&dir, "knowledge")).stats().unwrap().nodes_per_level[0], 3);
+    // By default 20 stand. How many do here depends on when the background came by.
+    let standing = talk(managed(&dir, "knowledge")).stats().unwrap().nodes_per_level[0];
+    assert!((3..=5).contains(&standing), "{standing}");
     let dir = Dir::new();
     let refused = managed(&dir, "sliding-window").open().unwrap_err();
     let named = |manager: &str| manager == "sliding-window";
