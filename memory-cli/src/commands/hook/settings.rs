@@ -126,7 +126,7 @@ fn cut(text: &str, chain: &Chain<'_>) -> Edit {
     for (depth, (container, at)) in chain.iter().enumerate().rev() {
         let is_last = container.elements.len() == 1;
         let goes_whole = match depth {
-            // A group without hooks is nothing, whoever wrote it.
+            // A group without hooks does nothing, also one that was there before.
             HANDLERS => is_last,
             // Beside its hooks a group has a matcher at most.
             GROUP => true,
