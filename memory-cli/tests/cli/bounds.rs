@@ -6,6 +6,7 @@ use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader, Read, Write},
     process::{Child, ChildStdin, Output, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
@@ -146,14 +147,22 @@ fn progress_of_a_piped_import_is_told_in_lines() {
     let mut child = piped(&store, &["--format", "jsonl", "-c", "talk", "--no-embed"]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut stdin = child.stdin.take().unwrap();
-    let line = "{\"role\":\"user\",\"content\":\"To Bergen?\"}\n";
-    stdin.write_all(line.as_bytes()).unwrap();
-    thread::sleep(Duration::from_millis(3_300));
-    // More than the reader holds back before it looks at the lines.
-    stdin.write_all(line.repeat(10_000).as_bytes()).unwrap();
-    drop(stdin);
-    let told = lines.next().unwrap().unwrap();
-    assert!(told.starts_with("reading: ") && told.len() < 20, "{told:?}");
+    let (told, is_told) = mpsc::channel();
+    let writer = thread::spawn(move || {
+        // More than the reader holds back before it looks at the lines.
+        let lines = "{\"role\":\"user\",\"content\":\"To Bergen?\"}\n".repeat(2_000);
+        loop {
+            stdin.write_all(lines.as_bytes()).unwrap();
+            match is_told.recv_timeout(Duration::from_millis(400)) {
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return,
+            }
+        }
+    });
+    let first = lines.next().unwrap().unwrap();
+    told.send(()).unwrap();
+    writer.join().unwrap();
+    assert!(first.starts_with("reading: ") && first.len() < 20, "{first:?}");
     let rest: Vec<_> = lines.map(Result::unwrap).collect();
     assert!(rest.iter().filter(|line| line.starts_with("reading: ")).count() < 3, "{rest:?}");
     assert!(child.wait().unwrap().success());

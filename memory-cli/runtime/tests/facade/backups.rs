@@ -9,8 +9,6 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    thread,
-    time::Duration,
 };
 
 use memory::{Access, BackgroundWork, BackupError, Builder, Clock, Config, Message, OpenError, OwnerId, Timestamp};
@@ -133,8 +131,8 @@ fn append_and_back_up_until_killed() {
 fn a_process_that_is_killed_while_it_backs_up_leaves_a_whole_backup() {
     let dir = Dir::new();
     let backup = dir.beside("backup");
-    for round in 0..4u64 {
-        let before = taken(&backup);
+    for round in 0..4 {
+        let mut before = taken(&backup);
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "backups::append_and_back_up_until_killed"])
             .env(STORE, dir.store())
@@ -142,9 +140,11 @@ fn a_process_that_is_killed_while_it_backs_up_leaves_a_whole_backup() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        wait_until("a backup is made", || taken(&backup) > before);
-        // Somewhere in the backups that follow.
-        thread::sleep(Duration::from_millis(70 * round));
+        // After another number of them in each round, while the next one is on its way.
+        for _ in 0..=round {
+            wait_until("a backup is made", || taken(&backup) > before);
+            before = taken(&backup);
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         let check = check_backup(&backup, &()).unwrap();
