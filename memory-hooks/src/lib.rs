@@ -56,6 +56,7 @@ mod details;
 mod documents;
 mod error;
 mod events;
+mod extent;
 mod invocation;
 mod judge;
 mod kept_out;

@@ -17,6 +17,7 @@ pub(crate) use self::{
 };
 use crate::{
     Piece, PieceKind, SourceClass,
+    extent::Extent,
     kept_out::{Redactor, Secrets},
     snapshot_cache::Snapshot,
 };
@@ -297,10 +298,7 @@ pub(crate) fn summary_part(
     let span = summary.body.span;
     let reason = reason(&summary);
     summary.body.text = redactor.redact(&summary.body.text);
-    let outlines = || span.iter().filter_map(|node| snapshot.tree.node(node));
-    let known = || outlines().map(|outline| outline.at).filter(|at| at.is_known());
-    let [from, to] = [known().min(), known().max()].map(Option::unwrap_or_default);
-    let source = outlines().map(SourceClass::of_outline).min();
+    let Extent { from, to, source } = snapshot.extents.of(&snapshot.tree, span);
     let kind = PieceKind::Summary(summary.body.level);
     let said_as = said_as(snapshot, span);
     let body = Body::Summary { summary: Box::new(summary), from, to, said_as };

@@ -13,7 +13,7 @@ use memory_core::{
 };
 use memory_strategies::StandingLines;
 
-use crate::kept_out::Redactor;
+use crate::{extent::Extents, kept_out::Redactor};
 
 /// Limit of the nodes of the cached conversations, unless one alone has more. Those that were not used for the longest time
 /// are read again when they are used next.
@@ -25,6 +25,8 @@ const MOST_SHOWN: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) tree: Tree,
+    /// When the messages under its summaries were said, and where they came from.
+    pub(crate) extents: Arc<Extents>,
     /// Removes the content of messages that are excluded from summaries.
     pub(crate) redactor: Arc<Redactor>,
     /// Summaries in the tree that the store did not accept: it is read-only, or damaged.
