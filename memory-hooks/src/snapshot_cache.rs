@@ -7,13 +7,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use crate::{extent::Extents, kept_out::Redactor, prompt::standing::Learned};
 use memory_core::{
     ConversationId, Revision, Summary, View,
     plan::{Cut, Tree},
 };
-use memory_strategies::StandingLines;
-
-use crate::{extent::Extents, kept_out::Redactor};
 
 /// Limit of the nodes of the cached conversations, unless one alone has more. Those that were not used for the longest time
 /// are read again when they are used next.
@@ -31,8 +29,8 @@ pub(crate) struct Snapshot {
     pub(crate) redactor: Arc<Redactor>,
     /// Summaries in the tree that the store did not accept: it is read-only, or damaged.
     pub(crate) unrecorded: Vec<Summary>,
-    /// Standing lines of the first messages, and the number of these messages.
-    pub(crate) standing: (Arc<StandingLines>, u64),
+    /// What its first messages say that later prompts need.
+    pub(crate) learned: Learned,
 }
 
 /// Conversations by name, with their trees.
@@ -107,12 +105,12 @@ impl SnapshotCache {
         }
     }
 
-    /// Stores the standing lines of the first `seen` messages of a conversation.
-    pub(crate) fn keep_standing(&self, conversation: &ConversationId, lines: Arc<StandingLines>, seen: u64) {
+    /// Stores what the first messages of a conversation say.
+    pub(crate) fn keep_learned(&self, conversation: &ConversationId, learned: Learned) {
         if let Some(entry) = self.lock().conversations.get_mut(conversation)
-            && (entry.snapshot.standing.1..=entry.snapshot.tree.total()).contains(&seen)
+            && (entry.snapshot.learned.seen..=entry.snapshot.tree.total()).contains(&learned.seen)
         {
-            entry.snapshot.standing = (lines, seen);
+            entry.snapshot.learned = learned;
         }
     }
 

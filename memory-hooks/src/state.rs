@@ -206,7 +206,7 @@ async fn standing_statements(
     snapshot: &Snapshot,
     frequent: &str,
 ) -> Result<BTreeMap<StandingKind, Vec<Statement>>, MemoryError> {
-    let lines = standing::lines(parts, id, snapshot).await?;
+    let lines = standing::learned(parts, id, snapshot).await?.lines;
     let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
     let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
     for line in lines.by_worth(frequent).into_iter().filter(is_asked) {

@@ -109,7 +109,8 @@ impl History<'_> {
         if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
             return Ok(whole);
         }
-        let stands = !standing::lines(self.ports, self.request.conversation, &self.snapshot).await?.is_empty();
+        let learned = standing::learned(self.ports, self.request.conversation, &self.snapshot).await?;
+        let stands = !learned.lines.is_empty();
         let standing = if stands { self.ports.strategy.standing_share() } else { 0.0 };
         self.shorten_last_turn();
         let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls, standing);

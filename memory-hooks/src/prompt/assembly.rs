@@ -4,16 +4,18 @@ mod judged;
 mod recalled;
 mod running;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use memory_core::{
     ConversationId, Conversations, Losses, ManagedView, Node, NodeId, NodeRange, Notice, Scope, ViewBody, ViewPiece,
     ViewRequest,
 };
-use memory_strategies::StandingLines;
 
 pub(crate) use self::running::{aside, turn, window_of};
-use super::{PieceKind, Prompt, PromptOptions, mention, standing};
+use super::{
+    PieceKind, Prompt, PromptOptions, mention,
+    standing::{self, Learned},
+};
 use crate::{
     MemoryError, RecallUsed,
     parts::Parts,
@@ -81,8 +83,7 @@ pub(crate) async fn assemble(
     let history = HistoryPart { verbatim, shown, tokens, losses };
     let full_tokens = snapshot.tree.tokens_within(nodes);
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
-    let standing_lines =
-        if is_whole { Arc::default() } else { standing::lines(parts, conversation, &snapshot).await? };
+    let learned = if is_whole { Learned::default() } else { standing::learned(parts, conversation, &snapshot).await? };
     let mentions = match options.follow_mentions {
         true => mention::mentioned(parts, conversation, question, now).await?,
         false => Vec::new(),
@@ -102,7 +103,7 @@ pub(crate) async fn assemble(
         snapshot,
         nodes,
         full_tokens,
-        standing_lines,
+        learned,
         notices,
     };
     let judged = assembly.judge(question, &history.shown).await;
@@ -179,7 +180,7 @@ pub(super) struct Assembly<'a> {
     /// Tokens of all of them.
     full_tokens: u64,
     /// Instructions, preferences and decisions. Empty where everything fits.
-    pub(super) standing_lines: Arc<StandingLines>,
+    pub(super) learned: Learned,
     notices: Vec<Notice>,
 }
 

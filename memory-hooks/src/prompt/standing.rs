@@ -1,9 +1,10 @@
-//! Standing lines: earlier instructions, preferences and decisions that still hold.
+//! Standing lines: earlier instructions, preferences and decisions that still hold. What corrects what is learned with
+//! them.
 
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{ConversationId, Message, Node, NodeId, NodeRange, Role, plan::Tree};
-use memory_strategies::{Said, StandingLines, standing};
+use memory_strategies::{Said, Speaker, StandingLines, standing};
 
 use super::{assembly::Assembly, options::share_of};
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     ports::Ports,
     render::{self, Part},
     snapshot_cache::Snapshot,
+    state::Links,
 };
 
 /// Messages of a long conversation that are scanned when it is first opened: the newest ones, and the most important of
@@ -22,33 +24,56 @@ const CHUNK: u64 = 1024;
 /// Fewest tokens of room for which standing lines are added.
 const LEAST: u32 = 40;
 /// Most lines from one message.
-const OF_ONE: usize = 2;
+const OF_ONE: usize = 3;
 /// Lines that do not fit, after which no more are tried.
 const MISSES: usize = 6;
 
-/// The standing lines of a conversation, updated to its last message.
-pub(crate) async fn lines(
+/// What the first messages of a conversation say that later prompts need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Learned {
+    pub(crate) lines: Arc<StandingLines>,
+    /// Which message corrects which, of the newest 20,000.
+    pub(crate) links: Arc<Links>,
+    /// The number of these messages.
+    pub(crate) seen: u64,
+}
+
+/// What the messages of a conversation say, up to its last.
+pub(crate) async fn learned(
     ports: &Ports,
     conversation: &ConversationId,
     snapshot: &Snapshot,
-) -> Result<Arc<StandingLines>, MemoryError> {
+) -> Result<Learned, MemoryError> {
     let total = snapshot.tree.total();
-    let (mut lines, seen) = snapshot.standing.clone();
-    if seen >= total {
-        return Ok(lines);
+    let mut learned = snapshot.learned.clone();
+    if learned.seen >= total {
+        return Ok(learned);
     }
-    for run in unread(&snapshot.tree, seen) {
+    let in_a_row = in_a_row(total, learned.seen);
+    for run in unread(&snapshot.tree, learned.seen) {
         let read = ports.store.readable_nodes(conversation, run).await?;
-        read.nodes.iter().for_each(|node| add(&mut lines, node));
+        for node in &read.nodes {
+            let text = node.message.text();
+            add(&mut learned.lines, node, &text);
+            if node.id.get() > in_a_row && !node.message.keep_out_of_summaries {
+                Arc::make_mut(&mut learned.links).add(node, &text);
+            }
+        }
     }
-    ports.snapshots.keep_standing(conversation, Arc::clone(&lines), total);
-    Ok(lines)
+    learned.seen = total;
+    ports.snapshots.keep_learned(conversation, learned.clone());
+    Ok(learned)
+}
+
+/// The number of messages after which all are scanned.
+fn in_a_row(total: u64, seen: u64) -> u64 {
+    if seen == 0 { total.saturating_sub(NEWEST) } else { seen }
 }
 
 /// The messages after the first `seen` that are scanned, as runs to read at once.
 fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
     let total = tree.total();
-    let from = if seen == 0 { total.saturating_sub(NEWEST) } else { seen };
+    let from = in_a_row(total, seen);
     let mut older: Vec<_> = (1..=from.min(total)).filter(|_| seen == 0).filter_map(NodeId::new).collect();
     let weight = |node: &NodeId| tree.node(*node).map_or(0.0, memory_core::NodeOutline::importance);
     older.retain(|node| tree.node(*node).is_some_and(|outline| outline.role == Role::User));
@@ -65,16 +90,21 @@ fn unread(tree: &Tree, seen: u64) -> Vec<NodeRange> {
     runs
 }
 
-/// Adds the lines of a message. A tool's answer, an application's instruction and a message of an unnamed model have
-/// none.
-fn add(lines: &mut Arc<StandingLines>, node: &Node) {
+/// Adds the lines of a message. A tool's answer and an application's instruction have none.
+fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
     let message = &node.message;
     let is_tool = message.tool_results().next().is_some() || message.tool_calls().next().is_some();
-    if message.keep_out_of_summaries || is_tool || !(message.role == Role::User || is_named(message)) {
+    let speaker = match message.role {
+        Role::User => Speaker::User,
+        Role::Assistant if is_named(message) => Speaker::Person,
+        Role::Assistant => Speaker::Model,
+        _ => return,
+    };
+    if message.keep_out_of_summaries || is_tool {
         return;
     }
-    let said = Said { node: node.id, speaker: message.speaker_or_role() };
-    let found = standing(&message.text(), message.role == Role::User);
+    let said = Said { node: node.id, name: message.speaker_or_role(), speaker };
+    let found = standing(text, speaker);
     // The lines are shared with concurrent planners. Most messages have none and need no copy.
     if lines.learns(&said, &found) {
         Arc::make_mut(lines).add(&said, found);
@@ -98,7 +128,7 @@ impl Assembly<'_> {
         }
         let mut of_one: HashMap<NodeId, usize> = HashMap::new();
         let mut misses = 0;
-        for line in self.standing_lines.by_worth(self.tail.question) {
+        for line in self.learned.lines.by_worth(self.tail.question) {
             let told = of_one.entry(line.node).or_default();
             if *told == OF_ONE || shown.iter().any(|run| run.contains(line.node)) {
                 continue;

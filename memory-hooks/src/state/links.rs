@@ -16,13 +16,13 @@ pub(crate) const LOOKED_BACK: usize = 24;
 /// one that has most words in common with it, and without common words the last of the side that is corrected. What the
 /// caller stored in [`Node::relates_to`] is taken as it is. Links are derived when they are read and not stored, so that
 /// better rules find those of old messages, too.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     before: VecDeque<Before>,
     found: Vec<Link>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Before {
     node: NodeId,
     kind: NodeKind,
@@ -72,6 +72,12 @@ impl Links {
     /// The last `most` links, in order.
     pub(crate) fn last(&self, most: usize) -> Vec<Link> {
         self.found.get(self.found.len().saturating_sub(most)..).unwrap_or_default().to_vec()
+    }
+
+    /// The messages that correct this one, in order.
+    pub(crate) fn corrections_of(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let corrects = move |link: &&Link| link.relation.to == node && link.relation.kind == RelationKind::Correction;
+        self.found.iter().filter(corrects).map(|link| link.node)
     }
 
     /// The link of a message.

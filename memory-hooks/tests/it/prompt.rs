@@ -57,6 +57,27 @@ fn text(number: usize) -> String {
 }
 
 #[test]
+fn a_recalled_message_comes_with_the_one_that_corrects_it() {
+    let world = World::with(|builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))));
+    world.say([
+        Message::user("The wedding is at Lakeside."),
+        Message::assistant("Lovely."),
+        Message::user("Sorry, I meant the Mill."),
+        Message::assistant("The Mill, noted."),
+        Message::user("Actually, make it the barn."),
+    ]);
+    world.say((0..120).map(|number| line(number, 40)));
+    let shown = prompt(&world, "Lakeside?", 1_500).unwrap();
+    assert_eq!(nodes_of(&shown, PieceKind::Recalled), [1, 3, 5], "what corrects a correction, too");
+    assert!(shown.tokens <= 1_500);
+    let reason = shown.pieces.iter().find(|piece| piece.text.contains("I meant the Mill")).unwrap();
+    assert_eq!(reason.reason, "corrects message 1");
+    // Ten percent of a small budget has no room for it.
+    let small = a_prompt_that_fits(&world, "Lakeside?", 10);
+    assert!(small.tokens <= small.budget);
+}
+
+#[test]
 fn a_question_that_is_too_long_is_named_as_the_cause() {
     let world = World::new();
     world.say(chat(30));

@@ -62,6 +62,23 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
 }
 
 #[test]
+fn what_a_model_labels_as_decided_stands_and_what_it_only_says_does_not() {
+    let world = world();
+    say(
+        &world,
+        &[
+            Message::user("How do we store the amounts of the ledger?"),
+            Message::assistant("**Decision: amounts are integers of minor units.** We decided to avoid floats."),
+        ],
+    );
+    let prompt = show(&world, "What is the type of an amount?", 2_000);
+    assert_eq!(
+        standing(&prompt),
+        ["[Message 2, assistant, 2025-06-15]: Decision: amounts are integers of minor units.\n"]
+    );
+}
+
+#[test]
 fn standing_lines_take_a_twentieth_of_the_budget_and_the_end_goes_before_them() {
     let world = world();
     let wishes = (0..60).map(|n| Message::user(format!("Always name colour{n} when I ask about shape{n} and so on.")));

@@ -63,7 +63,17 @@ fn states(sentence: &str) -> Option<bool> {
         let informative = |word: &&Word<'_>| word.form == Form::Figure || !is_common(word);
         all.iter().skip(after).filter(informative).count() >= FEWEST
     };
-    found.filter(|(after, _)| has_matter(*after)).map(|(_, is_stated)| is_stated).max()
+    // "Goal: 100 requests a minute"
+    let is_labelled = sentence.trim_start_matches('*').split_once(':').is_some_and(|(label, _)| is_goal(label.trim()));
+    let labelled = Some(true).filter(|_| is_labelled && has_matter(1));
+    found.filter(|(after, _)| has_matter(*after)).map(|(_, is_stated)| is_stated).max().max(labelled)
+}
+
+/// Whether a label is that of a goal.
+fn is_goal(label: &str) -> bool {
+    ["goal", "aim", "objective", "task", "ziel", "objectif", "objetivo"]
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(label))
 }
 
 #[cfg(test)]
@@ -85,6 +95,7 @@ mod tests {
             "Hi. I'd like to move the invoices to Postgres.",
             Some(("I'd like to move the invoices to Postgres.", false)),
         );
+        check("**Goal: 100 requests per minute.** Go.", Some(("**Goal: 100 requests per minute.** Go.", true)));
         check(
             "We’re trying to halve the latency of the search.",
             Some(("We’re trying to halve the latency of the search.", true)),

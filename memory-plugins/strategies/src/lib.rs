@@ -81,7 +81,7 @@ pub use recency::RecencyAndUse;
 pub use rules::Rules;
 pub use sentences::sentences;
 pub use spans::Spans;
-pub use standing::{Said, Standing, StandingKind, StandingLine, StandingLines, standing};
+pub use standing::{Said, Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
 pub use subjects::{Subject, Subjects};
 pub use themes::ThemeMerger;
 pub use title::title;

@@ -5,8 +5,20 @@ use crate::{
     sentences::sentences,
 };
 
+/// A line that somebody says.
+pub(crate) struct SpokenLine<'a> {
+    pub(crate) text: &'a str,
+    /// Whether it is an item of a list.
+    pub(crate) is_item: bool,
+}
+
 /// The sentences of running text, headings excluded, and of lists, as slices of `text`, in order.
 pub(crate) fn spoken<'a>(text: &'a str) -> impl Iterator<Item = &'a str> {
+    spoken_lines(text).flat_map(|line| sentences(line.text))
+}
+
+/// The lines of running text and lists, in order.
+pub(crate) fn spoken_lines<'a>(text: &'a str) -> impl Iterator<Item = SpokenLine<'a>> {
     let mut fence = None;
     let said = move |line: &'a str| {
         match classify(line) {
@@ -17,14 +29,14 @@ pub(crate) fn spoken<'a>(text: &'a str) -> impl Iterator<Item = &'a str> {
                     still => still,
                 };
             }
-            Line::Item(said) | Line::Text(said) if fence.is_none() && !line.trim_start().starts_with('>') => {
-                return Some(said);
+            kind @ (Line::Item(text) | Line::Text(text)) if fence.is_none() && !line.trim_start().starts_with('>') => {
+                return Some(SpokenLine { text, is_item: matches!(kind, Line::Item(_)) });
             }
             _ => {}
         }
         None
     };
-    text.lines().filter_map(said).flat_map(sentences)
+    text.lines().filter_map(said)
 }
 
 /// The byte offset of `part`, which is a slice of `text`.

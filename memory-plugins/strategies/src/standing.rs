@@ -2,12 +2,14 @@
 
 mod announcing;
 mod cut;
+mod label;
 mod lines;
 
 use memory_core::NodeId;
 
 use crate::{
-    spoken::{offset, spoken},
+    sentences::sentences,
+    spoken::{asks, offset, spoken_lines},
     terms::is_common,
     words::{Form, Word, words},
 };
@@ -28,10 +30,12 @@ pub enum StandingKind {
     Open,
     /// What a speaker will do: "I'll send the draft on Friday."
     Promise,
+    /// What takes back an earlier statement and states nothing itself: "Scrap the hall." It is never shown.
+    Revocation,
 }
 
 impl StandingKind {
-    /// `instruction`, `preference`, `decision`, `open` or `promise`.
+    /// `instruction`, `preference`, `decision`, `open`, `promise` or `revocation`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -40,6 +44,7 @@ impl StandingKind {
             Self::Decision => "decision",
             Self::Open => "open",
             Self::Promise => "promise",
+            Self::Revocation => "revocation",
         }
     }
 }
@@ -55,47 +60,95 @@ pub struct Standing {
     pub bytes: u16,
     /// Its subject: keys of its words, in order, without the announcing phrase.
     terms: Box<[u64]>,
+    /// The same of the whole sentence: "Scrap MongoDB, we go with Postgres" takes back what stands before its part.
+    around: Box<[u64]>,
     /// Whether it revokes or changes an earlier statement: "no longer", "instead".
     changes: bool,
     /// Whether it is negative.
     negates: bool,
 }
 
+/// Who says something: what of it can stand depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Speaker {
+    /// A user: everything can.
+    User,
+    /// A person in the model's place: everything but instructions, which are advice there.
+    Person,
+    /// A model: only what it labels as a decision ("Decision: amounts are integers"). What else it says is its wording.
+    Model,
+}
+
 /// Maximum bytes of a standing part.
 const LONGEST: usize = 240;
 /// Minimum words of a standing sentence: "Always!" has no content later.
 const FEWEST_WORDS: usize = 3;
+/// Minimum words after a label or of an item under one.
+const FEWEST_LABELLED: usize = 2;
 /// Maximum words before the announcing phrase that belong to it: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
 /// Maximum standing parts of a message: a message with more is a list, a log or a book.
-const MOST: usize = 4;
+const MOST: usize = 6;
 
-/// The standing parts of a message's text, in order, at most 4. `is_person` states whether the speaker is a person: a
-/// model's "always" is advice.
+/// The standing parts of a message's text, in order, at most 6.
 ///
-/// Announcing phrases are searched in sentences of running text and lists, not in code, tables or quotations. The work
-/// is linear in the text.
+/// Announcing phrases ("from now on", "I prefer") and labels ("Decision:") are searched in sentences of running text and
+/// lists, not in code, tables or quotations. The items of a list under a label ("My preferences:") are parts each. The
+/// work is linear in the text.
 #[must_use]
-pub fn standing(text: &str, is_person: bool) -> Vec<Standing> {
+pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = Vec::new();
-    for sentence in spoken(text) {
-        found.extend(of_sentence(text, sentence, is_person));
-        if found.len() >= MOST {
-            break;
+    // The kind of the items of the list that is read.
+    let mut listed = None;
+    for line in spoken_lines(text) {
+        for sentence in sentences(line.text) {
+            let label = label::labelled(sentence).filter(|label| label.kind == StandingKind::Open || !asks(sentence));
+            if let Some(label) = label {
+                listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
+                let is_said = !label.is_of_list && label.may_be_of(speaker);
+                found.extend(is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten());
+            } else if let Some(kind) = listed.filter(|_| line.is_item) {
+                found.extend(whole(text, sentence, 0, kind));
+            } else {
+                listed = None;
+                found.extend(of_sentence(text, sentence, speaker));
+            }
+            if found.len() == MOST {
+                return found;
+            }
         }
     }
     found
 }
 
+/// A whole sentence, whose matter begins at a byte of it.
+fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Option<Standing> {
+    // "**Decision: the pilot is on Thursday.** Good." decides no more than what is emphasized.
+    let emphasized = sentence.strip_prefix("**").and_then(|behind| behind.split_once("**")).map(|(inner, _)| inner);
+    let has_matter =
+        |part: &&str| sentence.get(matter..2 + part.len()).is_some_and(|part| words(part).nth(1).is_some());
+    let part = emphasized.filter(has_matter).unwrap_or(sentence);
+    let start = offset(sentence, part);
+    let end = cut::bounded(sentence, start, start + part.len())?;
+    let all: Vec<Word<'_>> = words(sentence.get(..end)?).filter(|word| word.at >= matter).collect();
+    if all.len() < FEWEST_LABELLED {
+        return None;
+    }
+    let terms = subject(&all);
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &keys])
+}
+
 /// The standing part of a sentence.
-fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> {
+fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing> {
     let all: Vec<Word<'_>> = words(sentence).collect();
-    if all.len() < FEWEST_WORDS {
+    if speaker == Speaker::Model || all.len() < FEWEST_WORDS {
         return None;
     }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    let announcing::Announced { kind, at, length } = announcing::announced(&all, &keys)?;
-    if kind == StandingKind::Instruction && !is_person {
+    let announcing::Announced { kind, at, length } = announcing::announced(sentence, &all, &keys)?;
+    if kind == StandingKind::Instruction && speaker != Speaker::User {
         return None;
     }
     let part = cut::part(sentence, &all, at)?;
@@ -109,22 +162,50 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
         // "Answer in German" has a subject, the answer; "I prefer" alone has none.
         let announces = (at..at + length).contains(&index)
             && !(kind == StandingKind::Instruction && announcing::is_of_weight(word));
-        if !announces && (word.form != Form::Plain || !is_common(word)) && !terms.contains(&word.key) {
+        if !announces && is_of_subject(word) && !terms.contains(&word.key) {
             terms.push(word.key);
         }
     }
+    let inside: Vec<u64> = all.iter().filter(within).map(|word| word.key).collect();
+    made(kind, offset(text, sentence) + part.start, part.len(), [terms, subject(&all)], [&inside, &keys])
+}
+
+/// The keys of the words that say what these are about, in order.
+fn subject(words: &[Word<'_>]) -> Vec<u64> {
+    let mut terms = Vec::new();
+    for word in words.iter().filter(|word| is_of_subject(word)) {
+        if !terms.contains(&word.key) {
+            terms.push(word.key);
+        }
+    }
+    terms
+}
+
+/// Whether a word says what a sentence is about.
+fn is_of_subject(word: &Word<'_>) -> bool {
+    word.form != Form::Plain || !is_common(word)
+}
+
+/// The standing part of so many bytes at a byte of the text; the subject and the words of it and of its sentence. `None`
+/// without a subject.
+fn made(
+    kind: StandingKind,
+    at: usize,
+    bytes: usize,
+    [terms, around]: [Vec<u64>; 2],
+    [inside, all]: [&[u64]; 2],
+) -> Option<Standing> {
     if terms.is_empty() {
         return None;
     }
-    let start = offset(text, sentence) + part.start;
-    let inside: Vec<u64> = all.iter().filter(within).map(|word| word.key).collect();
     Some(Standing {
         kind,
-        at: u32::try_from(start).ok()?,
-        bytes: u16::try_from(part.len()).ok()?,
+        at: u32::try_from(at).ok()?,
+        bytes: u16::try_from(bytes).ok()?,
         terms: terms.into(),
-        changes: announcing::changes(&inside),
-        negates: announcing::negates(&inside),
+        around: around.into(),
+        changes: kind == StandingKind::Revocation || announcing::changes(all),
+        negates: announcing::negates(inside),
     })
 }
 
@@ -133,8 +214,10 @@ fn of_sentence(text: &str, sentence: &str, is_person: bool) -> Option<Standing> 
 pub struct Said<'a> {
     /// The message.
     pub node: NodeId,
-    /// The speaker; only statements of the same speaker contradict each other.
-    pub speaker: &'a str,
+    /// The speaker's name; only statements of the same speaker contradict each other.
+    pub name: &'a str,
+    /// Who that is.
+    pub speaker: Speaker,
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Words recalled for the question, within the room that the history leaves.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use memory_core::{
     ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Scope, Timestamp,
@@ -10,11 +13,13 @@ use memory_core::{
 use super::{Assembly, HistoryPart};
 use crate::{
     MemoryError,
-    prompt::{PieceKind, Prompt},
+    prompt::{PieceKind, Prompt, options::share_of},
     render::{self, Elsewhere, Part},
     shorten,
 };
 
+/// The share of the budget for messages that correct what is recalled.
+const CORRECTIONS: f32 = 0.1;
 /// About what the heading of another conversation costs.
 const HEADING: u32 = 36;
 
@@ -51,6 +56,9 @@ impl Assembly<'_> {
             losses.extend(&recall.losses);
             let elsewhere = self.elsewhere(&recall).await?;
             let mut recalled = self.recalled_pieces(&shown, &recall, &elsewhere);
+            let most = share_of(self.options.budget, CORRECTIONS);
+            let corrections = self.corrections(&shown, &recalled, most, &mut losses).await?;
+            recalled.extend(corrections);
             let mut prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             while prompt.tokens > self.options.budget
                 && let Some(least) = take_least(&mut recall.excerpts)
@@ -155,6 +163,39 @@ impl Assembly<'_> {
             request = request.owner(owner).others(conversations).per_conversation(HEADING);
         }
         Ok(retriever.recall(&request).await?)
+    }
+
+    /// The messages that correct recalled ones and are neither shown nor recalled: a reader would take what they take back
+    /// for what holds. They have `most` tokens, and what is corrected last comes first.
+    pub(super) async fn corrections(
+        &self,
+        shown: &[NodeRange],
+        recalled: &[Part],
+        most: u32,
+        losses: &mut Losses,
+    ) -> Result<Vec<Part>, MemoryError> {
+        let mut left = most;
+        let own = recalled.iter().filter(|part| part.elsewhere.is_none());
+        let mut known: BTreeSet<NodeId> = own.flat_map(|part| part.nodes.iter()).collect();
+        let mut corrected: Vec<NodeId> = known.iter().copied().collect();
+        let mut found = Vec::new();
+        while let Some(node) = corrected.pop() {
+            for correction in self.learned.links.corrections_of(node) {
+                let is_told = shown.iter().any(|run| run.contains(correction)) || !known.insert(correction);
+                if is_told || correction.get() > self.nodes {
+                    continue;
+                }
+                corrected.push(correction);
+                let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(correction)).await?;
+                losses.extend(&read.losses);
+                let Some(correction) = read.nodes.into_iter().next() else { continue };
+                let Some(rest) = left.checked_sub(correction.tokens) else { continue };
+                left = rest;
+                let why = format!("corrects message {node}");
+                found.push(Part::message(PieceKind::Recalled, self.shortened(correction), why));
+            }
+        }
+        Ok(found)
     }
 
     /// The headings of the other conversations that were recalled from.

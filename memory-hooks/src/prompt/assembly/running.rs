@@ -1,6 +1,6 @@
 //! The prompt of an agent that runs turn by turn: it keeps what it showed, so that a provider's cache can be read.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use memory_core::{
     ConversationId, Losses, ManagedView, ManagerError, Node, NodeId, NodeRange, Notice, View, ViewId, ViewPiece,
@@ -105,8 +105,8 @@ impl<'a> Running<'a> {
             snapshot,
             nodes,
             full_tokens,
-            // Read where the window moves.
-            standing_lines: Arc::default(),
+            // Read where something is recalled, or the window moves.
+            learned: standing::Learned::default(),
             notices: Vec::new(),
         };
         let layout = Layout::running(options.now);
@@ -237,6 +237,15 @@ impl<'a> Running<'a> {
         self.note(&losses);
         self.notices.extend(recall.notices.iter().cloned());
         let mut recalled = self.assembly.recalled_pieces(&visible, &recall, &BTreeMap::new());
+        // What was said since the window moved is visible: corrections of that time need not be known.
+        let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
+        self.assembly.learned = match snapshot.learned.seen {
+            0 if !recalled.is_empty() => standing::learned(parts, conversation, snapshot).await?,
+            _ => snapshot.learned.clone(),
+        };
+        let nodes = recall.excerpts.iter().flat_map(|excerpt| &excerpt.messages);
+        let left = (room - spent).saturating_sub(nodes.map(|node| node.tokens).sum());
+        recalled.extend(self.assembly.corrections(&visible, &recalled, left, &mut losses).await?);
         recalled.extend(opened);
         recalled.iter_mut().for_each(|part| self.cut_part(part, window.longest_result));
         recalled.sort_by_key(|part| part.nodes);
@@ -253,7 +262,7 @@ impl<'a> Running<'a> {
         if !is_whole {
             let room = budget.saturating_sub(self.tokens(&window));
             let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
-            self.assembly.standing_lines = standing::lines(parts, conversation, snapshot).await?;
+            self.assembly.learned = standing::learned(parts, conversation, snapshot).await?;
             let (lines, _) = self.assembly.standing(&visible(&window.shown), room).await?;
             let at = window.shown.iter().rposition(|part| !matches!(part.kind, PieceKind::Message));
             let at = at.map_or(0, |last| last + 1);

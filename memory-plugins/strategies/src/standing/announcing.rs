@@ -16,7 +16,7 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
         "from now on | going forward please | in future please | in the future please | whenever i ask | when i ask | \
          if i ask | every time i ask | please always | please never | please don't | please do not | please use | \
          please keep | please avoid | please stop | please make sure | please remember | please include | please answer | \
-         please reply | please respond | please write | please call | i want you to | i'd like you to | \
+         please reply | please respond | please write | please call | we must not | you must not | must never | i want you to | i'd like you to | \
          i would like you to | i need you to | you should always | you should never | you must always | you must never | \
          ab jetzt | von jetzt an | bitte immer | bitte nie | bitte keine | à partir de maintenant | de ahora en adelante",
     ),
@@ -31,7 +31,7 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
     (
         StandingKind::Decision,
         "i decided | i've decided | i have decided | we decided | we've decided | we have decided | i finally decided | \
-         let's go with | we'll go with | we will go with | i'll go with | i will go with | i'm going with | \
+         let's go with | we go with | we'll go with | we will go with | i'll go with | i will go with | i'm going with | \
          we're going with | we are going with | we went with | i went with | settled on | we agreed | we have agreed | \
          we've agreed | we chose | i chose | i've chosen | i have chosen | we've chosen | we have chosen | we'll use | \
          we will use | let's use | i opted | we opted | signed off on | i switched to | we switched to | we're moving to | \
@@ -59,11 +59,19 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
 const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
     (
         StandingKind::Instruction,
-        "always | never | avoid | do not use | don't use | stop using | use only | only use | answer in | reply in | \
+        "always | never | avoid | do not use | don't use | do not add | don't add | do not change | don't change | \
+         do not touch | don't touch | do not remove | don't remove | do not delete | don't delete | stop using | \
+         stop answering | stop replying | stop writing | stop giving | stop adding | stop asking | stop calling | \
+         stop including | stop making | stop sending | stop showing | stop suggesting | use only | only use | answer in | reply in | \
          respond in | write in | call me | remember that i | forget what i said | immer | niemals | toujours | siempre | \
          merk dir | nenn mich",
     ),
     (StandingKind::Open, "todo"),
+    (
+        StandingKind::Revocation,
+        "scrap | scratch that | never mind | cancel | change of plan | change of plans | i changed my mind | \
+         i've changed my mind | we changed our minds | no longer | not any more | not anymore | instead of",
+    ),
 ];
 
 /// Words after "always" or "never" that make a sentence a remark: "Always here to help!", "Never been there."
@@ -115,8 +123,8 @@ pub(super) struct Announced {
     pub(super) length: usize,
 }
 
-/// The announcing phrase of the highest-ranking kind in these words; the first of equals.
-pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
+/// The announcing phrase of the highest-ranking kind in the words of a sentence; the first of equals.
+pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
     let lexicon = &*LEXICON;
     let mut best: Option<Announced> = None;
     for at in 0..keys.len() {
@@ -124,16 +132,26 @@ pub(super) fn announced(words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
         let begins = (at == 0).then(|| lexicon.beginnings.at(from));
         for (length, kind) in begins.into_iter().flatten().chain(lexicon.phrases.at(from)) {
             let next = words.get(at + length);
-            let is_remark = at == 0 && length == 1 && next.is_none_or(is_remark);
+            let is_word = at == 0 && length == 1 && *kind != StandingKind::Revocation;
+            let is_remark = is_word && next.is_none_or(is_remark);
             // "We decided that already" has no content, "not that we agreed" denies it.
             let is_none = *kind == StandingKind::Decision
                 && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key)) || negated(keys, at));
+            // "No action items" leaves nothing open, and `no "todo" without a name` speaks of the word.
+            let is_denied = *kind == StandingKind::Open
+                && at.checked_sub(1).is_some_and(|before| has_negation(keys.get(before..at).unwrap_or_default()));
+            let is_none = is_none || is_denied || at > 0 && words.get(at).is_some_and(|word| is_quoted(sentence, word));
             if !is_remark && !is_none && best.is_none_or(|known| *kind < known.kind) {
                 best = Some(Announced { kind: *kind, at, length });
             }
         }
     }
     best
+}
+
+/// Whether a quotation begins with this word.
+fn is_quoted(sentence: &str, word: &Word<'_>) -> bool {
+    sentence.get(..word.at).is_some_and(|before| before.ends_with(['"', '“', '„', '«', '‘']))
 }
 
 /// Whether "always" or "never" before this word is only a remark.

@@ -43,18 +43,23 @@ pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Rang
     let lexicon = &*LEXICON;
     let first = begin(sentence, words, at);
     let start = words.get(first)?.at;
-    let mut end = end(sentence, words, at);
+    let end = end(sentence, words, at);
     let is_whole = end == sentence.len();
     let asks = crate::spoken::asks(sentence);
     if asks && (is_whole || words.get(first).is_some_and(|word| lexicon.asks.contains(&word.key))) {
         return None;
     }
-    if end - start > LONGEST {
-        let most = floor_char_boundary(sentence, start + LONGEST);
-        let kept = sentence.get(start..most)?;
-        end = start + kept.rfind([',', ';', ' ']).filter(|at| *at > LONGEST / 2)?;
+    bounded(sentence, start, end).filter(|end| *end > start).map(|end| start..end)
+}
+
+/// The end of a part of at most [`LONGEST`] bytes, after a word; `None` if a word is as long as half of that.
+pub(super) fn bounded(sentence: &str, start: usize, end: usize) -> Option<usize> {
+    if end.saturating_sub(start) <= LONGEST {
+        return Some(end);
     }
-    (end > start).then_some(start..end)
+    let most = floor_char_boundary(sentence, start + LONGEST);
+    let kept = sentence.get(start..most)?;
+    Some(start + kept.rfind([',', ';', ' ']).filter(|at| *at > LONGEST / 2)?)
 }
 
 /// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's, or

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use memory_core::NodeId;
 
-use super::{Said, Standing, StandingKind};
+use super::{Said, Speaker, Standing, StandingKind};
 use crate::words::{Form, key, words};
 
 /// How many earlier lines a new one is compared with.
@@ -41,15 +41,17 @@ impl StandingLine {
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
     lines: Vec<StandingLine>,
-    /// The speakers.
-    speakers: BTreeSet<u64>,
+    /// The speakers that are no models.
+    people: BTreeSet<u64>,
 }
 
 impl StandingLines {
     /// Adds the statements of a message, which may be none; messages may come in any order.
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
-        let speaker = key(said.speaker);
-        self.speakers.insert(speaker);
+        let speaker = key(said.name);
+        if said.speaker != Speaker::Model {
+            self.people.insert(speaker);
+        }
         for standing in found {
             let mut line = StandingLine { node: said.node, standing, speaker, is_over: false };
             let place = self.lines.partition_point(|other| other.node <= line.node);
@@ -64,7 +66,7 @@ impl StandingLines {
     /// Whether [`Self::add`] would change the set.
     #[must_use]
     pub fn learns(&self, said: &Said<'_>, found: &[Standing]) -> bool {
-        !found.is_empty() || !self.speakers.contains(&key(said.speaker))
+        !found.is_empty() || said.speaker != Speaker::Model && !self.people.contains(&key(said.name))
     }
 
     /// The number of lines, including replaced ones.
@@ -87,9 +89,10 @@ impl StandingLines {
         let asked: HashSet<u64> =
             words(question).filter(|word| word.form != Form::Unspaced).map(|word| word.key).collect();
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let are_people = self.speakers.len() > 1;
+        let are_people = self.people.len() > 1;
         let bears = |line: &&StandingLine| !are_people || line.binds_others() || shared(line, &asked) > 0;
-        let holding = self.lines.iter().filter(|line| !line.is_over).filter(bears);
+        let is_shown = |line: &&StandingLine| !line.is_over && line.standing.kind != StandingKind::Revocation;
+        let holding = self.lines.iter().filter(is_shown).filter(bears);
         let mut rated: Vec<_> = holding.map(|line| (worth(line, &asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
             let order = b_worth.total_cmp(a_worth).then(b.node.cmp(&a.node));
@@ -111,6 +114,7 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
         StandingKind::Decision => (2.4, true),
         StandingKind::Open => (2.2, true),
         StandingKind::Promise => (1.2, true),
+        StandingKind::Revocation => (0.0, true),
     };
     #[expect(clippy::cast_precision_loss, reason = "an age in nodes is far below 2^52")]
     let age = last.saturating_sub(line.node.get()) as f64;
@@ -140,7 +144,10 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     let fewest = new.terms.len().min(old.terms.len()).max(1);
     let most = new.terms.len().max(old.terms.len()).max(1);
     let at_least = |part: usize, of: usize| shared * part >= of;
-    if shared == 0 {
+    // What changes something names it anywhere in its sentence.
+    let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
+    let takes_back = new.changes && 2 * named >= old.terms.len();
+    if shared == 0 && !takes_back {
         return false;
     }
     let says_again = at_least(4, 3 * most);
@@ -148,5 +155,5 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     let changed = (new.changes || is_settled) && at_least(2, fewest);
     // One value differs, and the rest is the same.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
-    says_again || turns || changed || is_frame
+    says_again || turns || changed || is_frame || takes_back
 }

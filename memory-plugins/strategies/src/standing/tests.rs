@@ -7,7 +7,7 @@ fn parts(text: &str) -> Vec<(StandingKind, &str)> {
         let (at, bytes) = (found.at as usize, usize::from(found.bytes));
         (found.kind, text.get(at..at + bytes).unwrap())
     };
-    standing(text, true).into_iter().map(slice).collect()
+    standing(text, Speaker::User).into_iter().map(slice).collect()
 }
 
 fn check(text: &str, kind: StandingKind, part: &str) {
@@ -90,6 +90,65 @@ fn a_decision_names_what_was_decided_and_is_not_denied() {
 }
 
 #[test]
+fn a_label_says_what_follows() {
+    check(
+        "Nice. **Decision: the pilot is on Thursday.** Good.",
+        StandingKind::Decision,
+        "Decision: the pilot is on Thursday.",
+    );
+    check(
+        "One more preference for the next weeks: the status goes to Luis on Fridays, five sentences at most, bad news first.",
+        StandingKind::Preference,
+        "One more preference for the next weeks: the status goes to Luis on Fridays, five sentences at most, bad news first.",
+    );
+    check(
+        "Preference: one page, blameless, no \"action items\" without a name.",
+        StandingKind::Preference,
+        "Preference: one page, blameless, no \"action items\" without a name.",
+    );
+    check(
+        "Open question for Priya: what is the ceiling for NOK",
+        StandingKind::Open,
+        "Open question for Priya: what is the ceiling for NOK",
+    );
+    check("TODO: fix the burst calculation", StandingKind::Open, "TODO: fix the burst calculation");
+    check("Open question: should we limit the rate?", StandingKind::Open, "Open question: should we limit the rate?");
+    check("We must not touch the schema.", StandingKind::Instruction, "We must not touch the schema.");
+    none("**Decision proposed: no generic ingest now.**");
+    none("What are your preferences: tea or coffee");
+    none("The decision tree: see the figure above.");
+    none("At 10:30 the decision:maker left for the harbour.");
+    none("Not a decision: we keep talking about it.");
+}
+
+#[test]
+fn the_items_under_a_label_stand_each_and_what_follows_the_list_does_not() {
+    let text = "Some preferences of mine, so that I don't repeat them:\n\n- sql keywords in lower case\n- no ORM, plain \
+                sql\n\nHere is the file.\n- a line of the file";
+    let expected = ["sql keywords in lower case", "no ORM, plain sql"].map(|part| (StandingKind::Preference, part));
+    assert_eq!(parts(text), expected);
+    none("The rules of the game:\n- each player draws seven cards");
+    let asked = parts("From now on:\n- answer in German\n- give sources for figures");
+    assert_eq!(asked, ["answer in German", "give sources for figures"].map(|part| (StandingKind::Instruction, part)));
+}
+
+#[test]
+fn a_word_that_is_quoted_or_denied_announces_nothing() {
+    none("The report has prose, one page of it, and no \"action items\" without a name and a date.");
+    none("There are no action items from the review of the parser.");
+}
+
+#[test]
+fn a_model_decides_only_what_it_labels_so() {
+    let of_model = |text: &str| standing(text, Speaker::Model).len();
+    assert_eq!(of_model("**Decision: amounts are integers of minor units.**"), 1);
+    assert_eq!(of_model("Decision 2: files are named by their hash."), 1);
+    assert_eq!(of_model("We decided to rent the hall for 1,850 euros."), 0);
+    assert_eq!(of_model("My decision for today: none of the files is read."), 0);
+    assert_eq!(of_model("Decisions:\n- rent the hall in Ghent"), 0);
+}
+
+#[test]
 fn code_quotations_and_tables_are_passed_over() {
     none("```\nAlways use tabs when I ask.\n```");
     none("> Always use tabs when I ask.");
@@ -99,8 +158,8 @@ fn code_quotations_and_tables_are_passed_over() {
 
 #[test]
 fn a_model_instructs_nobody() {
-    assert_eq!(standing("Always consult a lawyer before you sign.", false), []);
-    assert_eq!(standing("I'll send you the draft on Friday.", false).len(), 1);
+    assert_eq!(standing("Always consult a lawyer before you sign.", Speaker::Person), []);
+    assert_eq!(standing("I'll send you the draft on Friday.", Speaker::Person).len(), 1);
 }
 
 #[test]
@@ -114,7 +173,10 @@ fn a_part_is_bounded_and_a_message_gives_few() {
 fn lines(said: &[&str]) -> StandingLines {
     let mut lines = StandingLines::default();
     for (index, text) in said.iter().enumerate() {
-        lines.add(&Said { node: NodeId::from_index(index), speaker: "user" }, standing(text, true));
+        lines.add(
+            &Said { node: NodeId::from_index(index), name: "user", speaker: Speaker::User },
+            standing(text, Speaker::User),
+        );
     }
     lines
 }
@@ -151,11 +213,26 @@ fn lines_about_other_things_stand_side_by_side() {
 }
 
 #[test]
+fn what_is_taken_back_stands_no_more_and_what_takes_back_is_no_line() {
+    let said = ["Always answer in French from now on.", "Stop answering in French. English again."];
+    assert_eq!(holding(&lines(&said)), [2]);
+    let said = ["We decided to use MongoDB.", "Scrap MongoDB, we go with PostgreSQL instead."];
+    assert_eq!(holding(&lines(&said)), [2]);
+    let said = ["We decided to rent the hall in Ghent.", "Scrap the hall in Ghent."];
+    assert_eq!(holding(&lines(&said)), [0; 0]);
+    let said = ["We decided to rent the hall in Ghent.", "Scrap the draft of the letter."];
+    assert_eq!(holding(&lines(&said)), [1]);
+}
+
+#[test]
 fn one_speaker_does_not_contradict_another() {
     let mut lines = StandingLines::default();
-    for (index, speaker) in ["Maya", "Ben"].into_iter().enumerate() {
+    for (index, name) in ["Maya", "Ben"].into_iter().enumerate() {
         let text = if index == 0 { "Please answer in English." } else { "Please answer in German." };
-        lines.add(&Said { node: NodeId::from_index(index), speaker }, standing(text, true));
+        lines.add(
+            &Said { node: NodeId::from_index(index), name, speaker: Speaker::User },
+            standing(text, Speaker::User),
+        );
     }
     assert_eq!(holding(&lines), [1, 2]);
 }
@@ -164,17 +241,28 @@ fn one_speaker_does_not_contradict_another() {
 fn among_people_what_one_of_them_likes_is_shown_where_it_is_asked_for() {
     let mut lines = lines(&["I don't like dark beer.", "We decided to rent the hall in Ghent."]);
     assert_eq!(holding(&lines), [1, 2]);
-    lines.add(&Said { node: NodeId::from_index(2), speaker: "Ben" }, Vec::new());
+    lines.add(&Said { node: NodeId::from_index(2), name: "Ben", speaker: Speaker::User }, Vec::new());
     assert_eq!(holding(&lines), [2]);
     let asked: Vec<_> = lines.by_worth("Which beer?").iter().map(|line| line.node.get()).collect();
     assert_eq!(asked, [1, 2]);
 }
 
 #[test]
+fn what_a_model_decided_makes_no_second_person() {
+    let mut lines = lines(&["I don't like dark beer."]);
+    let said = Said { node: NodeId::from_index(1), name: "assistant", speaker: Speaker::Model };
+    lines.add(&said, standing("Decision: the hall in Ghent is rented.", Speaker::Model));
+    assert_eq!(holding(&lines), [1, 2]);
+}
+
+#[test]
 fn an_older_message_that_comes_later_contradicts_no_newer_one() {
     let mut lines = StandingLines::default();
     for (index, text) in [(1, "Please answer in German."), (0, "Please answer in English.")] {
-        lines.add(&Said { node: NodeId::from_index(index), speaker: "user" }, standing(text, true));
+        lines.add(
+            &Said { node: NodeId::from_index(index), name: "user", speaker: Speaker::User },
+            standing(text, Speaker::User),
+        );
     }
     assert_eq!(holding(&lines), [2]);
 }

@@ -1,0 +1,100 @@
+//! Labels that say what follows is: "Decision: …", "One more preference for the next weeks: …", "My preferences:".
+
+use std::sync::LazyLock;
+
+use super::{Speaker, StandingKind, announcing};
+use crate::{
+    cues::has_negation,
+    phrases::{Phrases, word_keys},
+    words::{Form, KeySet, Word, words},
+};
+
+/// Most words of a label before what it labels.
+const OF_SENTENCE: usize = 8;
+/// Most words of a label before a list.
+const OF_LIST: usize = 16;
+
+/// Names of what follows, matched word by word; a plural s is ignored.
+const NAMES: &[(StandingKind, &str)] = &[
+    (StandingKind::Instruction, "house rule | rule | instruction"),
+    (StandingKind::Preference, "preference | präferenz | préférence | preferencia"),
+    (StandingKind::Decision, "decision | decided | we agreed | entscheidung | décision | decisión"),
+    (StandingKind::Open, "open question | open point | open issue | action item | todo | offen | offene frage"),
+];
+
+/// Words that may follow a name in a label: "Preferences of mine:", "Decision on the queue:".
+const ABOUT: &str = "for of on about from in so to today this we i";
+/// Words of a label under which nothing is settled: "Decision proposed:", "Your preferences:".
+const UNSETTLED: &str = "proposed proposal possible pending suggested suggestion draft option alternative your example \
+                         sample if explain what which how why would should could";
+
+struct LabelLexicon {
+    names: Phrases<StandingKind>,
+    about: KeySet,
+    unsettled: KeySet,
+}
+
+static LEXICON: LazyLock<LabelLexicon> = LazyLock::new(|| LabelLexicon {
+    names: Phrases::listed(NAMES),
+    about: word_keys(ABOUT),
+    unsettled: word_keys(UNSETTLED),
+});
+
+/// A label at the beginning of a sentence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label {
+    pub(super) kind: StandingKind,
+    /// The byte after its colon.
+    pub(super) end: usize,
+    /// Whether what it labels is the list that follows.
+    pub(super) is_of_list: bool,
+    /// Whether it is the name alone, perhaps with a number: "Decision 2:".
+    is_bare: bool,
+}
+
+impl Label {
+    /// Whether what it labels stands where this speaker says it.
+    pub(super) fn may_be_of(self, speaker: Speaker) -> bool {
+        match speaker {
+            Speaker::User => true,
+            Speaker::Person => self.kind != StandingKind::Instruction,
+            Speaker::Model => self.kind == StandingKind::Decision && self.is_bare,
+        }
+    }
+}
+
+/// The label that `sentence` begins with.
+pub(super) fn labelled(sentence: &str) -> Option<Label> {
+    let colon = sentence.find(':')?;
+    let end = colon + 1;
+    let (head, behind) = (sentence.get(..colon)?, sentence.get(end..)?);
+    let matter = behind.trim_matches(['*', '_', ' ', '\t']);
+    let is_of_list = matter.is_empty();
+    // "10:30", "std::fmt" and "http://" are no labels.
+    if !is_of_list && !behind.starts_with([' ', '\t', '*', '_']) {
+        return None;
+    }
+    let all: Vec<Word<'_>> = words(head).collect();
+    let most = if is_of_list { OF_LIST } else { OF_SENTENCE };
+    if all.is_empty() || all.len() > most || !is_of_list && head.contains([',', ';', '(']) {
+        return None;
+    }
+    let lexicon = &*LEXICON;
+    let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    if keys.iter().any(|key| lexicon.unsettled.contains(key)) || !is_of_list && has_negation(&keys) {
+        return None;
+    }
+    let named = (0..keys.len()).find_map(|at| {
+        let (length, kind) = lexicon.names.at(keys.get(at..)?).max_by_key(|(length, _)| *length)?;
+        let rest = all.get(at + length..)?;
+        let goes_on = |next: &Word<'_>| next.form == Form::Figure || lexicon.about.contains(&next.key);
+        let is_name = rest.first().is_none_or(goes_on);
+        let is_bare = at == 0 && rest.iter().all(|word| word.form == Form::Figure);
+        is_name.then_some((*kind, is_bare))
+    });
+    // A list of rules may be of a game. Those that the speaker asks for are introduced as such: "Please always:".
+    let named = named.filter(|(kind, is_bare)| *kind != StandingKind::Instruction || *is_bare && !is_of_list);
+    let asked = || announcing::announced(head, &all, &keys).filter(|_| is_of_list).map(|found| (found.kind, false));
+    let (kind, is_bare) = named.or_else(asked)?;
+    Some(Label { kind, end, is_of_list, is_bare })
+}
