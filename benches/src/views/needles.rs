@@ -7,7 +7,7 @@ use memory_plugins::Registry;
 
 use crate::{
     figure::Figure,
-    needles::{NeedleScore, score, summarizers},
+    needles::{NeedleScore, recalled_at_the_defaults, score, summarizers},
     rounds::Samples,
 };
 
@@ -25,6 +25,8 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         let found = scores.iter().find(|(name, _)| name == wanted);
         found.map(|(_, [few, _])| *few).with_context(|| format!("no summarizer `{wanted}` is built in"))
     };
+    eprintln!("views: needles, recalled at the defaults");
+    let recalled = recalled_at_the_defaults(directory, MESSAGES)?;
     let (default, first_words) = (of(Registry::DEFAULT_SUMMARIZER)?, of(FIRST_WORDS)?);
     // Nothing here depends on time or chance.
     let samples = |name: &str, value| Samples { name: name.to_owned(), unit: "", values: vec![value] };
@@ -35,10 +37,10 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
     Ok(vec![
         Figure::absolute(
             "needles_recall_4000",
-            &samples("memory-hooks", default.share(default.by_recall)),
+            &samples("memory-hooks", recalled.share(recalled.by_recall)),
             format!(
-                "of facts at every depth of {MESSAGES} messages, {} tokens, recall by words alone\n{}",
-                default.budget,
+                "of facts at every depth of {MESSAGES} messages, {} tokens, recall at the defaults\nby words alone:\n{}",
+                recalled.budget,
                 each.join("\n")
             ),
         ),
