@@ -15,11 +15,12 @@ use serde_json::json;
 use crate::commands::mcp;
 use crate::{
     commands::{
-        append, backup, bridge, browse, context, demo, doctor, expand, export, find, fork, hook, import, index, list,
-        mark, model, pin, plugins, prove, replay, restore, resume, resummarize, search, show, stats, tag, title,
-        vacuum, verify, verify_proof, watch,
+        append, backup, bridge, browse, completions, config, context, demo, doctor, expand, export, find, fork, hook,
+        import, index, list, man, mark, model, pin, plugins, prove, replay, restore, resume, resummarize, search, show,
+        stats, tag, title, vacuum, verify, verify_proof, watch,
     },
-    failure::{self, Code},
+    config_file::{Choice, ConfigFile, Fault, with_values},
+    failure::{self, Code, Listed},
     globals::{GlobalArgs, Globals},
     output::Output,
     terminal::{Log, To, catch_panics},
@@ -120,6 +121,12 @@ enum Command {
     VerifyProof(verify_proof::Args),
     /// Show all features on a sample conversation, in a store of its own
     Demo(demo::Args),
+    /// The configuration file: what holds and where it comes from, what is wrong, a template
+    Config(config::Args),
+    /// Print a script that completes this command line in a shell
+    Completions(completions::Args),
+    /// Print a page of the manual, or write all pages
+    Man(man::Args),
     /// Embedding models and their runtime
     Model(model::Args),
     /// Strategies that write summaries and score messages, built in and from plugins
@@ -153,23 +160,40 @@ fn run_command(args: &[OsString]) -> u8 {
     // First, while this process has one thread.
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
-    let parsed = command().try_get_matches_from(args).and_then(|matches| {
-        let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
-        Ok((cli, names(&matches)))
-    });
-    let (cli, names) = match parsed {
+    // Without the file: it breaks no help, and the command line says which file it is.
+    let parsed = match command().try_get_matches_from(args) {
         Ok(parsed) => parsed,
-        // Help and version are not errors.
-        Err(error) if error.use_stderr() && args.iter().any(|arg| arg == "--json") => {
-            let error = failure::Usage(words(error).trim_end().to_owned());
-            return report(Output { json: true }, &error.into(), None, &[]);
-        }
-        Err(error) => return say(error),
+        Err(error) => return refuse(error, args),
     };
-    let output = Output { json: cli.globals.json };
+    let output = Output { json: parsed.get_flag("json") };
     memory_plugins::end_by_exit_alone(if output.json { ended_with_json } else { ended });
     start_log(output);
-    let globals = match Globals::new(cli.globals) {
+    let names = names(&parsed);
+    let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
+    let file = ConfigFile::read(choice, &command());
+    if let Err(faults) = file.check() {
+        match what_to_do(&names, &file) {
+            Despite::GoOn => {}
+            Despite::GoOnAndSay => drop(To::Errors.line(&format!("memory hook: {}", in_a_line(&faults)))),
+            Despite::EndAndSay => {
+                let faults = in_a_line(&faults);
+                drop(To::Errors.line(&format!("memory hook: nothing is taken in until it is mended: {faults}")));
+                return Code::Usage as u8;
+            }
+            Despite::End => return report(output, &faults.into(), None, &names),
+        }
+    }
+    let parsed =
+        if file.settings.is_empty() { Ok(parsed) } else { file.apply(command(), &parsed).try_get_matches_from(args) };
+    let parsed = parsed.and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
+        Ok((cli, matches))
+    });
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return refuse(error, args),
+    };
+    let globals = match Globals::new(cli.globals, file, matches, command) {
         Ok(globals) => globals,
         Err(error) => return report(output, &error.into(), None, &names),
     };
@@ -187,9 +211,46 @@ fn run_command(args: &[OsString]) -> u8 {
     }
 }
 
+/// Prints why a command line is refused, or the help that it asks for.
+fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
+    // Help and version are not errors.
+    if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
+        let error = failure::Usage(words(error).trim_end().to_owned());
+        return report(Output { json: true }, &error.into(), None, &[]);
+    }
+    say(error)
+}
+
+/// What a command does where the configuration file is broken.
+enum Despite {
+    /// It uses what holds, or nothing of it, and reports the faults itself where that is its matter.
+    GoOn,
+    /// The same for a call of an agent, which says on one line what is wrong.
+    GoOnAndSay,
+    EndAndSay,
+    End,
+}
+
+fn what_to_do(names: &[String], file: &ConfigFile) -> Despite {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        ["config" | "completions" | "man" | "doctor", ..] => Despite::GoOn,
+        // What an agent says is taken in all the same, unless it might get into another store. The next call that finds
+        // the file mended takes what was left.
+        ["hook", "claude-code" | "codex"] if file.faults.iter().any(Fault::may_hide_the_store) => Despite::EndAndSay,
+        ["hook", "claude-code" | "codex"] => Despite::GoOnAndSay,
+        _ => Despite::End,
+    }
+}
+
+/// Several lines as one.
+fn in_a_line(faults: &Listed) -> String {
+    faults.text.split("\n  ").collect::<Vec<_>>().join("; ")
+}
+
 /// The command line, whose help lists the commands by what they are for.
-fn command() -> clap::Command {
-    help::grouped(Cli::command())
+pub(crate) fn command() -> clap::Command {
+    help::grouped(with_values(Cli::command()))
 }
 
 /// The names of the command that was given: `["model", "list"]`.
@@ -243,13 +304,16 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Index(args) => index::run(&args, globals).await,
         Command::Stats(args) => stats::run(&args, globals).await,
         Command::Verify(args) => verify::run(&args, globals).await,
-        Command::Doctor(args) => doctor::run(&args, globals),
+        Command::Doctor(args) => doctor::run(&args, globals).await,
         Command::Backup(args) => backup::run(&args, globals),
         Command::Restore(args) => restore::run(&args, globals).await,
         Command::Vacuum(args) => vacuum::run(&args, globals).await,
         Command::Prove(args) => prove::run(&args, globals).await,
         Command::VerifyProof(args) => verify_proof::run(&args, globals),
         Command::Demo(args) => demo::run(&args, globals).await,
+        Command::Config(args) => config::run(&args, globals),
+        Command::Completions(args) => completions::run(&args, globals),
+        Command::Man(args) => man::run(&args, globals),
         Command::Model(args) => model::run(&args, globals).await,
         Command::Plugins(args) => plugins::run(&args, globals),
     }
@@ -286,7 +350,7 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
             object.insert("hint".to_owned(), hint.into());
         }
         drop(To::Errors.json_line(&value));
-    } else if code == Code::Usage {
+    } else if code == Code::Usage && !error.is::<Listed>() {
         return say(usage(names).error(ErrorKind::ValueValidation, text));
     } else {
         let hint = hint.map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();

@@ -4,6 +4,8 @@ pub(crate) mod append;
 pub(crate) mod backup;
 pub(crate) mod bridge;
 pub(crate) mod browse;
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -15,6 +17,7 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod mark;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;

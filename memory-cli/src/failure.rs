@@ -21,6 +21,15 @@ pub(crate) struct Usage(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Picture(pub(crate) String);
 
+/// An error of several lines that are harmless already, with which no usage is shown.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(crate) struct Listed {
+    pub(crate) text: String,
+    /// Whether all of it is that something does not exist.
+    pub(crate) is_missing: bool,
+}
+
 /// Something that was asked for does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -55,6 +64,9 @@ pub(crate) fn code(error: &anyhow::Error) -> Code {
 }
 
 fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
+    if let Some(listed) = cause.downcast_ref::<Listed>() {
+        return Some(if listed.is_missing { Code::NotFound } else { Code::Usage });
+    }
     let open = cause.downcast_ref::<OpenError>();
     if cause.is::<Usage>()
         || cause.is::<Picture>()
@@ -135,7 +147,7 @@ pub(crate) fn exactly(error: &anyhow::Error) -> String {
 /// The messages of the error and its causes on one line each, with text from outside escaped.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let line = |(cause, text): (&(dyn Error + 'static), String)| {
-        if cause.is::<Picture>() { text } else { one_line(&text).into_owned() }
+        if cause.is::<Picture>() || cause.is::<Listed>() { text } else { one_line(&text).into_owned() }
     };
     causes(error).into_iter().map(line).collect::<Vec<_>>().join(BETWEEN_CAUSES)
 }

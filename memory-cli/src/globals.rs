@@ -5,19 +5,22 @@ mod vectors;
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use clap::{Args, builder::FalseyValueParser};
+use clap::{ArgMatches, Args, ValueHint, builder::FalseyValueParser};
 use memory_core::{Notice, OwnerId};
+use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
 
-pub(crate) use self::command_line::quoted;
+pub(crate) use self::command_line::{first_word, quoted};
 use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     cli::GLOBAL_OPTIONS,
+    config_file::{self, ConfigFile},
     failure::{NotFound, Usage},
     news::News,
     output::Output,
@@ -37,6 +40,10 @@ pub(crate) struct GlobalArgs {
     /// See and begin the conversations of this owner alone, in a store that others use as well
     #[arg(long, global = true, value_name = "NAME", env = "MEMORY_OWNER", hide_env_values = true)]
     owner: Option<OwnerId>,
+    /// The configuration file, or none to read no file [default: config.toml in this user's configuration directory]
+    #[arg(long, global = true, value_name = "FILE|none", env = config_file::VARIABLE, hide_env_values = true)]
+    #[arg(value_hint = ValueHint::FilePath)]
+    config: Option<OsString>,
     /// Print one JSON value instead of tables and text
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -48,6 +55,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
     #[arg(hide_env_values = true)]
     embedding_model: Option<String>,
+    /// The directory of ONNX Runtime and the models [default: this user's cache directory]
+    #[arg(long, global = true, value_name = "DIR", env = MODELS_VARIABLE, hide_env_values = true)]
+    #[arg(value_hint = ValueHint::DirPath)]
+    models: Option<OsString>,
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
     #[arg(long, global = true, value_name = "REGION")]
     region: Option<String>,
@@ -172,15 +183,31 @@ pub(crate) struct GlobalArgs {
 #[derive(Debug)]
 pub(crate) struct Globals {
     pub(crate) output: Output,
+    /// The configuration file, whose values the flags have where nothing else gives one.
+    pub(crate) file: ConfigFile,
+    /// Where each flag has its value from.
+    pub(crate) matches: ArgMatches,
+    /// The whole command line, as it is without the configuration file.
+    pub(crate) definition: fn() -> clap::Command,
     args: GlobalArgs,
     configurations: BTreeMap<String, String>,
 }
 
 impl Globals {
     /// Checks the flags.
-    pub(crate) fn new(args: GlobalArgs) -> Result<Self, Usage> {
-        let configurations = configurations(&args.configure)?;
-        Ok(Self { output: Output { json: args.json }, args, configurations })
+    pub(crate) fn new(
+        args: GlobalArgs,
+        file: ConfigFile,
+        matches: ArgMatches,
+        definition: fn() -> clap::Command,
+    ) -> Result<Self, Usage> {
+        let mut configurations = configurations(&args.configure)?;
+        // Those of other strategies wait until they are chosen.
+        let is_chosen = |strategy: &str| strategy == args.summarizer || strategy == args.scorer;
+        for (strategy, json) in file.strategies().filter(|(strategy, _)| is_chosen(strategy)) {
+            configurations.entry(strategy.to_owned()).or_insert_with(|| json.to_owned());
+        }
+        Ok(Self { output: Output { json: args.json }, file, matches, definition, args, configurations })
     }
 
     /// Whether keys may be sent over plain http to other machines.
@@ -232,8 +259,37 @@ impl Globals {
     pub(crate) fn check_sees_all(&self) -> Result<(), Usage> {
         match &self.args.owner {
             None => Ok(()),
-            Some(_) => Err(Usage("this is done to the whole store: leave out --owner and MEMORY_OWNER".to_owned())),
+            Some(_) => {
+                let from = if self.is_of_the_file("owner") {
+                    "the configuration file names an owner: read none by --config none, and name the store by --store"
+                } else {
+                    "leave out --owner and MEMORY_OWNER"
+                };
+                Err(Usage(format!("this is done to the whole store: {from}")))
+            }
         }
+    }
+
+    /// Whether an option has the value that the configuration file gives it.
+    fn is_of_the_file(&self, name: &str) -> bool {
+        self.file.find(None, name).is_some() && !config_file::is_given(&self.matches, name)
+    }
+
+    /// Whether recall is by words alone, as the user wants it.
+    pub(crate) fn is_by_words(&self) -> bool {
+        self.args.words_only
+    }
+
+    /// The directory of the runtime and the models.
+    ///
+    /// # Errors
+    /// When none is named and the user has no cache directory.
+    pub(crate) fn models(&self) -> Result<ModelStore, ModelError> {
+        ModelStore::discover(self.models_directory().as_deref())
+    }
+
+    fn models_directory(&self) -> Option<PathBuf> {
+        self.args.models.as_ref().filter(|named| !named.is_empty()).map(PathBuf::from)
     }
 
     /// The name of the strategy that writes summaries.
@@ -248,12 +304,18 @@ impl Globals {
         (options, &self.args.plugins)
     }
 
+    /// The settings of the strategies that are chosen, by their names, as JSON.
+    pub(crate) fn configurations(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.configurations.iter().map(|(strategy, json)| (strategy.as_str(), json.as_str()))
+    }
+
     /// The configuration for another store.
     pub(crate) fn config_at(&self, store: PathBuf, access: Access) -> Config {
         let mut config = Config::new(store, access);
         config.owner.clone_from(&self.args.owner);
         config.recall = if self.args.words_only { Recall::Words } else { Recall::Hybrid };
         config.model.clone_from(&self.args.embedding_model);
+        config.models = self.models_directory();
         config.region.clone_from(&self.args.region);
         config.plain_http = self.args.plain_http;
         config.reranker = Some(self.args.reranker.clone()).filter(|name| name != "none");

@@ -25,6 +25,7 @@ mod bridge;
 mod cli;
 mod commands;
 mod compared;
+mod config_file;
 mod costs;
 mod failure;
 mod globals;

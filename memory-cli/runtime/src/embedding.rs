@@ -18,8 +18,8 @@ use crate::{
     remote_model,
 };
 
-/// Models for a new store, the best first.
-const PREFERRED: [&str; 4] =
+/// Models for a new store, the best first: the first that is present is taken.
+pub const PREFERRED: [&str; 4] =
     ["sentence-transformers/all-MiniLM-L12-v2", "all-MiniLM-L12-v2", ALL_MINILM_L6_V2.name, "potion-base-8M"];
 
 /// The embedder of the store that `config` names: the model of the store's record, else the one asked for, else the

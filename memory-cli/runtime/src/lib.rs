@@ -134,7 +134,7 @@ pub use usage::Usage;
 /// Embedding models: their names, and the one that a store records.
 pub mod models {
     pub use crate::{
-        embedding::{ModelRecord, RecordError, load, of_store},
+        embedding::{ModelRecord, PREFERRED, RecordError, load, of_store},
         model_names::{DEFAULT_RERANKER, SHORT_NAMES, from_anywhere, full_name, source_of, without_precision},
         remote_model::{RemoteModelError, is_remote},
     };

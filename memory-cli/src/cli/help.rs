@@ -8,13 +8,14 @@ use clap::Command;
 pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
 /// The commands by what they are for, each once.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Begin", &["demo", "append", "import", "hook", "watch", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
     ("Read and arrange", &["list", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"]),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
     ("Models and strategies", &["index", "resummarize", "model", "plugins"]),
     ("Serve", &["mcp", "bridge"]),
+    ("Set up", &["config", "completions", "man"]),
 ];
 
 /// The command, whose help has its subcommands in groups.

@@ -1,4 +1,6 @@
-//! `memory doctor`: reports what is damaged, what is whole and what to do, and makes a new store from what is whole.
+//! `memory doctor`: reports what is damaged, whole or missing and what to do, and makes a new store from what is whole.
+
+mod setup;
 
 use std::{io, ops::RangeInclusive, path::PathBuf};
 
@@ -13,10 +15,11 @@ use crate::{
     output::{Output, grouped, node_runs, runs},
 };
 
-/// Reports what is damaged, what is whole, and what to do.
+/// Reports what is damaged, what is whole, what is missing, and what to do.
 ///
-/// Reads every byte of the log and changes nothing, also while the store is written to. Exits with 0 only if everything
-/// is whole.
+/// Reads every byte of the log and changes nothing, also while the store is written to. It also looks at the configuration,
+/// the embedding model and its runtime, plugins and installed hooks, and sends nothing anywhere. Exits with 0 only if the
+/// store is whole and nothing that is asked for fails; what is only missing is no failure.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Make a new store of all that is whole in this directory, which must be empty or not exist yet
@@ -27,8 +30,22 @@ pub(crate) struct Args {
 /// Lines of damage that are shown to people; programs get all of them.
 const SHOWN: usize = 40;
 
-pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let (output, store) = (globals.output, globals.config(Access::Read)?.store);
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let output = globals.output;
+    let config = globals.config_at(globals.store()?, Access::Read);
+    let setup = setup::look(&config, globals).await;
+    let items: Vec<_> = setup.iter().map(setup::Item::to_json).collect();
+    // A store that does not exist has a set-up all the same.
+    if let Err(missing) = globals.config(Access::Read) {
+        if output.json {
+            output.value(&json!({"store": config.store, "setup": items}))?;
+        } else {
+            setup.iter().try_for_each(|item| item.print(output))?;
+        }
+        globals.file.check()?;
+        return Err(missing);
+    }
+    let store = config.store;
     let bar = output.bar("reading");
     let (diagnosis, salvaged) = match &args.salvage {
         None => (examine(&store, &bar)?, None),
@@ -40,15 +57,24 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     bar.finish();
     if output.json {
         let mut value = to_json(&diagnosis);
-        if let (Some(object), Some(salvaged)) = (value.as_object_mut(), &salvaged) {
-            object.insert("salvaged".to_owned(), to_json(salvaged));
+        if let Some(object) = value.as_object_mut() {
+            object.insert("setup".to_owned(), items.into());
+            if let Some(salvaged) = &salvaged {
+                object.insert("salvaged".to_owned(), to_json(salvaged));
+            }
         }
         output.value(&value)?;
     } else {
+        setup.iter().try_for_each(|item| item.print(output))?;
         print(output, &diagnosis, salvaged.as_ref())?;
     }
     if diagnosis.is_whole() {
-        return Ok(());
+        globals.file.check()?;
+        return match setup.iter().filter(|item| item.state == setup::State::Wrong).count() {
+            0 => Ok(()),
+            1 => Err(anyhow::anyhow!("the store is whole; one thing around it is wrong")),
+            wrong => Err(anyhow::anyhow!("the store is whole; {wrong} things around it are wrong")),
+        };
     }
     let (nodes, verified) = diagnosis.nodes();
     let places = diagnosis.findings.len() as u64 + diagnosis.more_findings;

@@ -3,6 +3,7 @@
 mod diff;
 mod event;
 mod install;
+mod installed;
 mod remind;
 mod settings;
 
@@ -15,6 +16,8 @@ use serde_json::json;
 use super::capture::{Capture, Captured, Part, expanded, is_named_as_transcript};
 use crate::{failure, globals::Globals, terminal::To};
 use event::{Event, Kind};
+
+pub(super) use installed::{Installed, InstalledState, installed};
 
 /// Transcripts beside the one of a session that are looked at for what a session before left.
 const MOST_BESIDE: usize = 1000;

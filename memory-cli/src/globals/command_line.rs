@@ -2,20 +2,34 @@
 
 use std::{borrow::Cow, path};
 
+use clap::parser::ValueSource;
+
 use super::GlobalArgs;
+use crate::config_file::{Choice, NONE};
 
 impl super::Globals {
-    /// `program` with the store and the owner that were named for this call.
+    /// `program` with the configuration file, the store and the owner that were named for this call. What that file
+    /// names is left out: the other call reads it.
     pub(crate) fn command_line(&self, program: &str) -> String {
         let GlobalArgs { store, owner, .. } = &self.args;
         let mut words = vec![quoted(program).into_owned()];
-        if let Some(store) = store {
+        let named = match &self.file.choice {
+            Choice::Named(path) => Some(path.display().to_string()),
+            Choice::Off if self.matches.value_source("config") == Some(ValueSource::CommandLine) => {
+                Some(NONE.to_owned())
+            }
+            Choice::Off | Choice::Default(_) => None,
+        };
+        if let Some(named) = named {
+            words.extend(["--config".to_owned(), quoted(&named).into_owned()]);
+        }
+        if let Some(store) = store.as_ref().filter(|_| !self.is_of_the_file("store")) {
             // Another call has another working directory.
             let place = path::absolute(store).ok().filter(|_| !store.contains("://"));
             let place = place.map_or_else(|| store.clone(), |place| place.display().to_string());
             words.extend(["--store".to_owned(), quoted(&place).into_owned()]);
         }
-        if let Some(owner) = owner {
+        if let Some(owner) = owner.as_ref().filter(|_| !self.is_of_the_file("owner")) {
             words.extend(["--owner".to_owned(), quoted(owner.as_str()).into_owned()]);
         }
         words.join(" ")
@@ -31,9 +45,31 @@ pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
+/// The first word of a command line, as [`quoted`] writes words.
+pub(crate) fn first_word(line: &str) -> String {
+    let (mut word, mut is_quoted, mut is_escaped) = (String::new(), false, false);
+    for c in line.trim_start().chars() {
+        match c {
+            _ if std::mem::take(&mut is_escaped) => word.push(c),
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => is_escaped = true,
+            _ if c.is_whitespace() && !is_quoted => break,
+            _ => word.push(c),
+        }
+    }
+    word
+}
+
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{first_word, quoted};
+
+    #[test]
+    fn the_first_word_is_read_as_it_was_quoted() {
+        for text in ["/usr/bin/memory", "/opt/Ana B/it's; rm -rf $X", "memory"] {
+            assert_eq!(first_word(&format!("{} --store /x hook codex", quoted(text))), text);
+        }
+    }
 
     #[test]
     fn a_shell_reads_a_quoted_word_as_the_text() {

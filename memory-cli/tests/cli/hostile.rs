@@ -123,6 +123,15 @@ fn installed(store: &Store, what: &str) {
     refused(store, &["hook", what, H]);
 }
 
+/// A configuration file whose keys, tables, texts and name are hostile.
+fn hostile_configuration(store: &Store) -> String {
+    let text = Value::from(H).to_string().replace('\u{7f}', "\\u007f");
+    let lines = format!(
+        "{text} = {text}\nvectors = {text}\n[{text}]\n[mcp]\n{text} = 1\nprofile = {text}\n[configure.{text}]\nx = 1\n= {H}\n"
+    );
+    store.file(&format!("{H}.toml"), &lines)
+}
+
 /// A case for each command; a command without one fails the test below.
 type Case = (&'static str, fn(&Store));
 
@@ -395,6 +404,41 @@ const CASES: &[Case] = &[
     }),
     ("demo", |store| {
         run(store, &["demo", "--keep", &store.path(&format!("{H}demo"))], false);
+    }),
+    ("config show", |store| {
+        let file = hostile_configuration(store);
+        refused(store, &["config", "show", "--config", &file]);
+        run(
+            store,
+            &[
+                "config",
+                "show",
+                "--owner",
+                "ana",
+                "--config",
+                &store.file("good.toml", "summarizer = \"\\u001b[2J\\nFORGED\"\n"),
+            ],
+            false,
+        );
+    }),
+    ("config check", |store| {
+        refused(store, &["config", "check", &hostile_configuration(store)]);
+        refused(store, &["config", "check", &store.path(&format!("{H}none"))]);
+    }),
+    ("config init", |store| {
+        succeed(store, &["config", "init", "--force", "--config", &store.path(&format!("{H}made.toml"))], false);
+    }),
+    ("config path", |store| {
+        succeed(store, &["config", "path", "--config", &store.path(&format!("{H}none"))], false);
+    }),
+    ("completions", |store| {
+        succeed(store, &["completions", "bash"], true);
+        refused(store, &["completions", H]);
+    }),
+    ("man", |store| {
+        succeed(store, &["man", "search"], true);
+        succeed(store, &["man", "--to", &store.path(&format!("{H}man"))], false);
+        refused(store, &["man", H]);
     }),
     ("model list", |store| {
         fs::create_dir_all(store.path(&format!("models/{H}"))).unwrap();

@@ -218,6 +218,7 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
     damaged(&mut check);
     models(&mut check);
     plugins(&mut check);
+    set_up(&mut check, &store);
     check.json(&store, "demo", &["demo", "--keep", &store.path("demo")]);
     let error = store.fail(&["--json", "expand", "-c", "trip", "999"], 3);
     check.value("Errors", &serde_json::from_str(&error).unwrap());
@@ -391,6 +392,23 @@ fn models(check: &mut Check) {
     // Whether it passes is the model's matter.
     let tested = store.hybrid(&["--json", "model", "test", &second]).output().unwrap();
     check.value("model test", &serde_json::from_slice(&tested.stdout).unwrap());
+}
+
+fn set_up(check: &mut Check, store: &Store) {
+    check.json(store, "completions", &["completions", "bash"]);
+    check.json(store, "man", &["man", "search"]);
+    check.json(store, "man --to", &["man", "--to", &store.path("man1")]);
+    let template = store.path("template.toml");
+    check.json(store, "config init", &["config", "init", "--config", &template]);
+    check.json(store, "config path", &["config", "path", "--config", &template]);
+    let good = store.file("good.toml", "scorer = \"rules\"\n[search]\nlimit = 3\n[configure.rules]\na = 1\n");
+    check.json(store, "config check", &["config", "check", &good]);
+    let mut shown = store.command(&["config", "show", "--json", "--config", &good]);
+    let shown = success(shown.env("MEMORY_LOCK_TIMEOUT", "3").env("AWS_REGION", "eu-central-1"));
+    check.value("config show", &serde_json::from_str(&shown).unwrap());
+    let bad =
+        store.command(&["config", "check", "--json", &store.file("bad.toml", "[mcp]\nprt = 1\n")]).output().unwrap();
+    check.value("config check", &serde_json::from_slice(&bad.stdout).unwrap());
 }
 
 fn plugins(check: &mut Check) {

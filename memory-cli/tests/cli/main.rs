@@ -4,6 +4,8 @@ mod bounds;
 mod bridge;
 mod browse;
 mod compare;
+mod completions;
+mod configuration;
 #[cfg(unix)]
 mod credentials;
 mod eval_data;
@@ -41,6 +43,7 @@ mod rescue;
 mod resummarize;
 mod scope;
 mod sessions;
+mod setup;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;

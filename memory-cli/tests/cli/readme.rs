@@ -28,7 +28,7 @@ fn the_commands_of_the_readme_work_in_its_order() {
     });
     // Recall by words: the README says how a model is fetched.
     shell.env("MEMORY_MODELS", home.path().join("models")).env("HOME", home.path()).env("PATH", path);
-    shell.env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME");
+    shell.env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME").env_remove("XDG_CONFIG_HOME");
     let output = shell.args(["-xc", &script]).current_dir(home.path()).output().unwrap();
     let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");

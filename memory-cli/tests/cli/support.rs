@@ -22,6 +22,8 @@ pub(crate) struct Store(TempDir);
 pub(crate) fn memory() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
     command
+        // No file of this user, and none of a test by accident.
+        .env("MEMORY_CONFIG", "none")
         .env_remove("MEMORY_STORE")
         .env_remove("MEMORY_SUMMARIZER")
         .env_remove("MEMORY_LOG")
@@ -33,7 +35,11 @@ pub(crate) fn memory() -> Command {
         .env_remove("MEMORY_MANAGER")
         .env_remove("MEMORY_MANAGER_SETTINGS")
         .env_remove("MEMORY_ENABLE_MCP_TOOLS")
-        .env_remove("MEMORY_MCP_TOKEN");
+        .env_remove("MEMORY_MCP_TOKEN")
+        .env_remove("MEMORY_LOCK_TIMEOUT")
+        .env_remove("MEMORY_SCORER")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .env_remove("CODEX_HOME");
     command
 }
 

@@ -82,33 +82,37 @@ impl Args {
         }
     }
 
-    /// The settings file, behind links: a link stays one.
     fn file(&self) -> anyhow::Result<PathBuf> {
-        let (variable, directory) = match self.agent {
-            Agent::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude"),
-            Agent::Codex => ("CODEX_HOME", ".codex"),
-        };
-        let name = match (self.agent, self.project) {
-            (Agent::ClaudeCode, true) => "settings.local.json",
-            (Agent::ClaudeCode, false) => "settings.json",
-            (Agent::Codex, _) => "hooks.json",
-        };
-        let named = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
-        let directory = match named {
-            _ if self.project => env::current_dir().context("cannot find the working directory")?.join(directory),
-            Some(named) => named,
-            None => {
-                let home = env::home_dir().ok_or_else(|| Usage(format!("this user has no home: set {variable}")))?;
-                home.join(directory)
-            }
-        };
-        let file = directory.join(name);
-        Ok(fs::canonicalize(&file).unwrap_or(file))
+        settings_file(self.agent, self.project)
     }
 }
 
+/// The settings of an agent, behind links: a link stays one.
+pub(super) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<PathBuf> {
+    let (variable, directory) = match agent {
+        Agent::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude"),
+        Agent::Codex => ("CODEX_HOME", ".codex"),
+    };
+    let name = match (agent, of_project) {
+        (Agent::ClaudeCode, true) => "settings.local.json",
+        (Agent::ClaudeCode, false) => "settings.json",
+        (Agent::Codex, _) => "hooks.json",
+    };
+    let named = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
+    let directory = match named {
+        _ if of_project => env::current_dir().context("cannot find the working directory")?.join(directory),
+        Some(named) => named,
+        None => {
+            let home = env::home_dir().ok_or_else(|| Usage(format!("this user has no home: set {variable}")))?;
+            home.join(directory)
+        }
+    };
+    let file = directory.join(name);
+    Ok(fs::canonicalize(&file).unwrap_or(file))
+}
+
 /// Whether a command is a call that was installed, of whatever path and store.
-fn is_ours(command: &str, agent: Agent) -> bool {
+pub(super) fn is_ours(command: &str, agent: Agent) -> bool {
     let Some(before) = command.trim_end().strip_suffix(&format!(" hook {}", agent.as_str())) else { return false };
     let program = before.split(" --").next().unwrap_or_default().trim_end_matches(['\'', '"']);
     let name = program.rsplit(['/', '\\', ' ']).next().unwrap_or_default();
@@ -172,7 +176,7 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
     Ok(true)
 }
 
-fn text_of(file: &Path) -> anyhow::Result<Option<String>> {
+pub(super) fn text_of(file: &Path) -> anyhow::Result<Option<String>> {
     match read_to_string(file, Links::Refuse, LARGEST) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

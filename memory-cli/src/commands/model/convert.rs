@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 use memory::models::source_of;
-use memory_embed::ModelStore;
 use serde_json::json;
 
 use super::prepare_loudly;
@@ -20,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let store = ModelStore::discover(None)?;
+    let store = globals.models()?;
     let source = source_of(&args.model, &store);
     let output = globals.output;
     let prepared = prepare_loudly(&source, &store, args.force, output)?;

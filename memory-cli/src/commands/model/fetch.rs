@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let store = ModelStore::discover(None)?;
+    let store = globals.models()?;
     // Both precisions are made from the same files.
     let name = full_name(without_precision(&args.model));
     let name = name.as_ref();

@@ -42,7 +42,7 @@ struct Row {
 }
 
 pub(super) fn run(_: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let store = ModelStore::discover(None)?;
+    let store = globals.models()?;
     let here = store.models()?;
     let mut rows = Vec::new();
     for model in PINNED_MODELS {
@@ -162,10 +162,9 @@ fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
 }
 
 /// Bytes of the weights of the model called `name`, as it is run.
-pub(super) fn size_of(name: &str) -> anyhow::Result<u64> {
-    let store = ModelStore::discover(None)?;
-    let source = source_of(name, &store);
-    let directory = source.directory(&store);
+pub(super) fn size_of(name: &str, store: &ModelStore) -> anyhow::Result<u64> {
+    let source = source_of(name, store);
+    let directory = source.directory(store);
     Ok(size(&directory, ModelDirectory::read(&directory)?.backend, source.precision)?)
 }
 

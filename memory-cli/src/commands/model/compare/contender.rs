@@ -87,7 +87,7 @@ impl Contender {
                 vector_bytes += data.holdings().await?.total().disk;
             }
         }
-        let model_bytes = if is_remote { None } else { Some(size_of(&self.name)?) };
+        let model_bytes = if is_remote { None } else { Some(size_of(&self.name, &globals.models()?)?) };
         let mut figures = Figures {
             model: self.embedder.model().clone(),
             dimensions: self.embedder.dimensions(),

@@ -1,0 +1,52 @@
+//! `memory completions`: prints a script that completes the command line in a shell.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use clap_complete::{Shell, generate};
+use serde_json::json;
+
+use crate::globals::Globals;
+
+/// Prints a script that completes commands, options and their values in a shell.
+///
+/// bash: `memory completions bash > ~/.local/share/bash-completion/completions/memory`;
+/// zsh: `memory completions zsh > _memory`, in a directory of `$fpath`;
+/// fish: `memory completions fish > ~/.config/fish/completions/memory.fish`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: ShellName,
+}
+
+/// A shell on the command line.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ShellName {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+impl From<ShellName> for Shell {
+    fn from(name: ShellName) -> Self {
+        match name {
+            ShellName::Bash => Self::Bash,
+            ShellName::Elvish => Self::Elvish,
+            ShellName::Fish => Self::Fish,
+            ShellName::Powershell => Self::PowerShell,
+            ShellName::Zsh => Self::Zsh,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let (output, shell) = (globals.output, Shell::from(args.shell));
+    let mut script = Vec::new();
+    generate(shell, &mut (globals.definition)(), "memory", &mut script);
+    let script = String::from_utf8(script)?;
+    if output.json {
+        return Ok(output.value(&json!({"shell": shell.to_string(), "script": script}))?);
+    }
+    Ok(output.text(script.trim_end())?)
+}

@@ -1,0 +1,211 @@
+//! `memory config show`: shows every setting, its value and where that comes from.
+
+use clap::{Args as ClapArgs, parser::ValueSource};
+use serde_json::{Value, json};
+
+use crate::{
+    config_file::{CONFIGURE, ConfigFile, Key, hidden, is_secret, json_of, keys, variable},
+    globals::Globals,
+    output::shorten,
+};
+
+/// Shows every setting, its value and where that comes from: a flag of this call, an environment variable, a line of the
+/// configuration file, or what is built in.
+///
+/// A setting that has no value is shown as `–`. Keys and passwords are never shown.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Only what is not built in
+    #[arg(long)]
+    changed: bool,
+}
+
+/// Variables of the environment that are no options, as README and docs/ describe them.
+const VARIABLES: [&str; 8] = [
+    "MEMORY_LOG",
+    "MEMORY_MCP_TOKEN",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "AWS_REGION",
+    "AWS_PROFILE",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "HF_TOKEN",
+];
+
+/// Where a value comes from.
+enum Origin {
+    BuiltIn,
+    File { line: usize },
+    Variable(String),
+    Flag,
+}
+
+struct Row {
+    table: Option<String>,
+    key: String,
+    /// `Null` where nothing is set.
+    value: Value,
+    origin: Origin,
+}
+
+pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    globals.file.check()?;
+    let mut rows: Vec<Row> = keys(&(globals.definition)()).iter().flat_map(|key| rows(key, globals)).collect();
+    if args.changed {
+        rows.retain(|row| !matches!(row.origin, Origin::BuiltIn));
+    }
+    let variables = VARIABLES.map(|name| (name, variable(name)));
+    let (output, file) = (globals.output, &globals.file);
+    if output.json {
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| {
+                json!({
+                    "name": name, "set": value.is_some(), "value": value.as_ref().and_then(|value| shown(name, value)),
+                })
+            })
+            .collect();
+        return Ok(output.value(&json!({
+            "file": file.choice.path().map(|path| path.display().to_string()),
+            "exists": file.exists,
+            "settings": rows.iter().map(|row| row.to_json(file)).collect::<Vec<_>>(),
+            "variables": variables,
+        }))?);
+    }
+    let table = rows.iter().map(|row| {
+        let key = row.table.as_ref().map_or_else(|| row.key.clone(), |table| format!("[{table}] {}", row.key));
+        [key, row.text(), row.origin(file)]
+    });
+    output.table(["setting", "value", "from"], table)?;
+    for (name, value) in variables {
+        if let Some(value) = value {
+            let value = shown(name, &value).unwrap_or_else(|| "is set, and not shown".to_owned());
+            output.line(&format!("{name}: {value}"))?;
+        }
+    }
+    let exists = if file.exists { "" } else { " (there is none)" };
+    match file.choice.path() {
+        Some(path) => Ok(output.line(&format!("file: {}{exists}", path.display()))?),
+        None => Ok(output.line("file: none is read")?),
+    }
+}
+
+/// The value of a variable, unless it is a secret.
+fn shown(name: &str, value: &str) -> Option<String> {
+    if is_secret(name) || name.contains("TOKEN") || name.contains("KEY") {
+        return None;
+    }
+    Some(memory_embed::redacted(value).into_owned())
+}
+
+/// The rows of a key: one, or one for each strategy that is configured.
+fn rows(key: &Key, globals: &Globals) -> Vec<Row> {
+    let file = &globals.file;
+    if key.name == CONFIGURE {
+        let given = globals.configurations().map(|(strategy, json)| {
+            let of_file = file.settings.iter().find(|setting| setting.strategy.as_deref() == Some(strategy));
+            // A flag replaces the settings of its strategy as a whole.
+            let origin = match of_file.filter(|setting| setting.texts.first().is_some_and(|text| text == json)) {
+                Some(setting) => Origin::File { line: setting.place.line },
+                None => Origin::Flag,
+            };
+            (strategy.to_owned(), json.to_owned(), origin)
+        });
+        let waiting = file.settings.iter().filter_map(|setting| {
+            let strategy = setting.strategy.clone()?;
+            let is_used = globals.configurations().any(|(used, _)| used == strategy);
+            let origin = Origin::File { line: setting.place.line };
+            (!is_used).then(|| Some((strategy, setting.texts.first()?.clone(), origin)))?
+        });
+        let rows = given.chain(waiting).map(|(strategy, json, origin)| Row {
+            table: Some(CONFIGURE.to_owned()),
+            key: strategy,
+            value: json_of(key.kind(), &[json]),
+            origin,
+        });
+        return rows.collect();
+    }
+    let (texts, origin) = if key.table.is_none() { of_this_call(key, globals) } else { of_calls(key, file) };
+    let is_unset = texts.iter().all(String::is_empty) && matches!(origin, Origin::BuiltIn);
+    let value = if is_unset { unset(key, globals) } else { json_of(key.kind(), &texts) };
+    vec![Row { table: key.table.map(str::to_owned), key: key.name.to_owned(), value, origin }]
+}
+
+/// What stands for a value that is not set.
+fn unset(key: &Key, globals: &Globals) -> Value {
+    let path = match key.name {
+        "store" => memory::Config::default_store(),
+        "models" => globals.models().ok().map(|models| models.root().to_owned()),
+        _ => None,
+    };
+    path.map_or(Value::Null, |path| path.display().to_string().into())
+}
+
+/// An option of every command has the value that this call has.
+fn of_this_call(key: &Key, globals: &Globals) -> (Vec<String>, Origin) {
+    let (id, parsed) = (key.argument.get_id().as_str(), &globals.matches);
+    let raw = parsed.get_raw(id).into_iter().flatten();
+    let texts = raw.map(|text| text.to_string_lossy().into_owned()).collect();
+    let origin = match parsed.value_source(id) {
+        Some(ValueSource::CommandLine) => Origin::Flag,
+        Some(ValueSource::EnvVariable) => Origin::Variable(key.variable().unwrap_or_default().to_owned()),
+        _ => of_file(key, &globals.file),
+    };
+    (texts, origin)
+}
+
+/// An option of another command has the value that a call without its flag has.
+fn of_calls(key: &Key, file: &ConfigFile) -> (Vec<String>, Origin) {
+    if let Some((name, value)) = key.variable().and_then(|name| Some((name, variable(name)?))) {
+        return (vec![value], Origin::Variable(name.to_owned()));
+    }
+    match file.find(key.table, key.name) {
+        Some(setting) => (setting.texts.clone(), of_file(key, file)),
+        None => {
+            let defaults = key.argument.get_default_values().iter();
+            (defaults.map(|text| text.to_string_lossy().into_owned()).collect(), Origin::BuiltIn)
+        }
+    }
+}
+
+fn of_file(key: &Key, file: &ConfigFile) -> Origin {
+    file.find(key.table, key.name).map_or(Origin::BuiltIn, |setting| Origin::File { line: setting.place.line })
+}
+
+impl Row {
+    fn text(&self) -> String {
+        /// Characters of a value.
+        const SHOWN: usize = 60;
+        match &self.value {
+            Value::Null => "–".to_owned(),
+            Value::Array(items) if items.is_empty() => "–".to_owned(),
+            Value::String(text) => shorten(text, SHOWN),
+            value => shorten(&value.to_string(), SHOWN),
+        }
+    }
+
+    fn origin(&self, file: &ConfigFile) -> String {
+        match &self.origin {
+            Origin::BuiltIn => "built in".to_owned(),
+            Origin::File { line } => {
+                let name = file.path().file_name().unwrap_or_default().to_string_lossy();
+                format!("{name}:{line}")
+            }
+            Origin::Variable(name) => name.clone(),
+            Origin::Flag => "flag".to_owned(),
+        }
+    }
+
+    fn to_json(&self, file: &ConfigFile) -> Value {
+        let (from, line, variable) = match &self.origin {
+            Origin::BuiltIn => ("default", None, None),
+            Origin::File { line } => ("file", Some(*line), None),
+            Origin::Variable(name) => ("environment", None, Some(name.as_str())),
+            Origin::Flag => ("flag", None, None),
+        };
+        json!({
+            "table": self.table, "key": self.key, "value": hidden(&self.value), "from": from,
+            "file": line.map(|_| file.path().display().to_string()), "line": line, "variable": variable,
+        })
+    }
+}

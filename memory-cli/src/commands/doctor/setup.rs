@@ -1,0 +1,183 @@
+//! What `memory doctor` says of everything around a store: what is there, what is missing, and how to get it.
+
+mod models;
+
+use memory::parts::Parts;
+use memory_core::ModelId;
+use memory_store::{AutoIndex, AutoOptions};
+use serde_json::{Value, json};
+
+use super::super::{
+    hook::{InstalledState, installed},
+    plugins::registry,
+};
+use crate::{
+    Access, Config,
+    config_file::Choice,
+    globals::{Globals, quoted},
+    open,
+    output::{Output, grouped},
+};
+use memory::models::ModelRecord;
+use memory_core::VectorIndex as _;
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Here,
+    /// Nothing fails without it.
+    Missing,
+    /// It is asked for, and does not work.
+    Wrong,
+}
+
+impl State {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Here => "here",
+            Self::Missing => "missing",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+/// One thing around a store.
+#[derive(Debug)]
+pub(super) struct Item {
+    what: &'static str,
+    pub(super) state: State,
+    detail: String,
+    /// The command that helps.
+    remedy: Option<String>,
+}
+
+impl Item {
+    fn new(what: &'static str, state: State, detail: impl Into<String>) -> Self {
+        Self { what, state, detail: detail.into(), remedy: None }
+    }
+
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    pub(super) fn print(&self, output: Output) -> std::io::Result<()> {
+        let what_for = match self.state {
+            State::Here => "to try it",
+            State::Missing => "to get it",
+            State::Wrong => "to mend it",
+        };
+        let remedy = self.remedy.as_ref().map(|remedy| format!("; {what_for}: {remedy}")).unwrap_or_default();
+        output.line(&format!("{:8} {}: {}{remedy}", format!("{}:", self.state.as_str()), self.what, self.detail))
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({"what": self.what, "state": self.state.as_str(), "detail": self.detail, "remedy": self.remedy})
+    }
+}
+
+/// Everything around the store of `config`. What of the store itself is damaged is not its matter.
+pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
+    let mut items = configuration(globals);
+    items.extend(models::look(config, globals));
+    items.extend(behind(config).await);
+    items.extend(hooks());
+    items.extend(strategies(config, globals));
+    items
+}
+
+fn configuration(globals: &Globals) -> Vec<Item> {
+    const WHAT: &str = "configuration";
+    let file = &globals.file;
+    if !file.faults.is_empty() {
+        let named = match &file.choice {
+            Choice::Named(path) => format!(" {}", quoted(&path.display().to_string())),
+            Choice::Default(_) | Choice::Off => String::new(),
+        };
+        let check = format!("memory config check{named}");
+        return file.lines().map(|line| Item::new(WHAT, State::Wrong, line).remedy(&check)).collect();
+    }
+    let path = file.path().display();
+    vec![match (&file.choice, file.exists) {
+        (Choice::Off, _) => Item::new(WHAT, State::Here, "no file is read"),
+        (_, true) => Item::new(WHAT, State::Here, format!("{path}, {} settings", grouped(file.settings.len() as u64))),
+        (_, false) => {
+            Item::new(WHAT, State::Missing, format!("{path}, which need not be")).remedy("memory config init")
+        }
+    }]
+}
+
+/// The messages that no vector is cached of.
+async fn behind(config: &Config) -> Option<Item> {
+    const WHAT: &str = "embedded messages";
+    // Another item says what is wrong with the model, or `doctor` itself with the store.
+    let record = ModelRecord::read(&config.store).ok().flatten()?;
+    let parts = open(&config.clone().access(Access::Read).without_model()).ok()?;
+    let (behind, conversations) = count(&parts, &record).await?;
+    Some(if behind == 0 {
+        Item::new(WHAT, State::Here, "all of them, so that recall finds them by meaning")
+    } else {
+        let detail = format!(
+            "{} messages of {} conversations are found by words alone",
+            grouped(behind),
+            grouped(conversations)
+        );
+        Item::new(WHAT, State::Missing, detail).remedy("memory index")
+    })
+}
+
+/// How many messages are behind the log, and of how many conversations.
+async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
+    let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
+    let (mut behind, mut conversations) = (0, 0);
+    for conversation in parts.store.conversations().await.ok()? {
+        let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
+        behind += missing;
+        conversations += u64::from(missing > 0);
+    }
+    Some((behind, conversations))
+}
+
+fn hooks() -> Vec<Item> {
+    let item = |hooks: super::super::hook::Installed| {
+        let what = if hooks.agent == "codex" { "hooks of Codex" } else { "hooks of Claude Code" };
+        let project = if hooks.is_of_project { " --project" } else { "" };
+        let install = format!("memory hook install {}{project}", hooks.agent);
+        let file = hooks.file.display();
+        match hooks.state {
+            InstalledState::Absent => {
+                Item::new(what, State::Missing, format!("none in {file}: its sessions are not taken in"))
+                    .remedy(install)
+            }
+            InstalledState::Calls(program) => Item::new(what, State::Here, format!("{program}, by {file}")),
+            InstalledState::CallsNothing(program) => {
+                let detail = format!("{file} calls {program}, which does not exist: its sessions are not taken in");
+                Item::new(what, State::Wrong, detail).remedy(install)
+            }
+            InstalledState::Unreadable(why) => Item::new(what, State::Wrong, format!("{file}: {why}")),
+        }
+    };
+    installed().into_iter().map(item).collect()
+}
+
+/// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, and comes last.
+fn strategies(config: &Config, globals: &Globals) -> Vec<Item> {
+    let (registry, refused) = registry(globals);
+    let mut items: Vec<_> = refused
+        .iter()
+        .map(|error| Item::new("plugin", State::Wrong, error.to_string()).remedy("memory plugins list"))
+        .collect();
+    let loaded = registry.list().filter(|info| matches!(info.origin, memory_plugins::Origin::File(_))).count();
+    if loaded > 0 {
+        items.push(Item::new("plugins", State::Here, format!("{loaded} are loaded")));
+    }
+    let named = [("summarizer", &config.summarizer), ("scorer", &config.scorer)];
+    let configured = globals.file.strategies().map(|(strategy, _)| ("configured strategy", strategy));
+    for (what, name) in named.map(|(what, name)| (what, name.as_str())).into_iter().chain(configured) {
+        if registry.get(name).is_none() {
+            let detail = format!("nothing is called `{name}`");
+            items.push(Item::new(what, State::Wrong, detail).remedy("memory plugins list"));
+        }
+    }
+    items
+}

@@ -1,0 +1,83 @@
+//! Looks at the hooks that are installed: whether what they call is still there.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Agent,
+    install::{is_ours, settings_file, text_of},
+    settings,
+};
+use crate::globals::first_word;
+
+/// The hooks of one agent in one of its settings files.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    pub(crate) agent: &'static str,
+    pub(crate) file: PathBuf,
+    /// Whether the file is that of the project in the working directory.
+    pub(crate) is_of_project: bool,
+    pub(crate) state: InstalledState,
+}
+
+/// What the hooks of a file call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum InstalledState {
+    /// The agent is used here, and has no hooks of this program.
+    Absent,
+    Calls(String),
+    /// A program that does not exist.
+    CallsNothing(String),
+    /// The settings cannot be read.
+    Unreadable(String),
+}
+
+/// What is installed for each agent that this user has.
+pub(crate) fn installed() -> Vec<Installed> {
+    let mut all = Vec::new();
+    for agent in [Agent::ClaudeCode, Agent::Codex] {
+        for is_of_project in [false, true] {
+            // A user without a home has no settings.
+            let Ok(file) = settings_file(agent, is_of_project) else { continue };
+            if let Some(state) = state(agent, &file, is_of_project) {
+                all.push(Installed { agent: agent.as_str(), file, is_of_project, state });
+            }
+        }
+    }
+    all
+}
+
+fn state(agent: Agent, file: &Path, is_of_project: bool) -> Option<InstalledState> {
+    let absent = || (!is_of_project).then_some(InstalledState::Absent);
+    let text = match text_of(file) {
+        Ok(Some(text)) => text,
+        // An agent that was never used has no directory.
+        Ok(None) => return file.parent().filter(|directory| directory.is_dir()).and_then(|_| absent()),
+        Err(error) => return Some(InstalledState::Unreadable(error.to_string())),
+    };
+    let commands = match settings::commands(&text) {
+        Ok(commands) => commands,
+        Err(error) => return Some(InstalledState::Unreadable(error.to_string())),
+    };
+    let programs: Vec<_> = commands
+        .iter()
+        .filter(|(_, command)| is_ours(command, agent))
+        .map(|(_, command)| first_word(command))
+        .collect();
+    let Some(first) = programs.first() else { return absent() };
+    Some(match programs.iter().find(|program| !is_there(program)) {
+        Some(gone) => InstalledState::CallsNothing(gone.clone()),
+        None => InstalledState::Calls(first.clone()),
+    })
+}
+
+/// Whether a shell finds a program.
+fn is_there(program: &str) -> bool {
+    if program.contains(['/', '\\']) {
+        return Path::new(program).is_file();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}

@@ -1,0 +1,227 @@
+//! The configuration file: values of options that hold for every call, in TOML.
+//!
+//! Its keys are options of the command line by their long names, and its values become the defaults of these options
+//! before the command line is parsed. So a flag comes before an environment variable, that before the file, and the file
+//! before what is built in, and clap checks, converts and describes all of them.
+
+mod fault;
+mod keys;
+mod reader;
+mod secret;
+mod template;
+mod value;
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+};
+
+use clap::{ArgMatches, Command, parser::ValueSource};
+use directories::ProjectDirs;
+use memory_files::Links;
+use serde_json::Value;
+
+pub(crate) use self::{
+    fault::{Fault, FaultKind, Place},
+    keys::{CONFIGURE, Key, Kind, MANAGER_SETTINGS, keys, with_values},
+    secret::{hidden, is_secret},
+    template::template,
+};
+use crate::failure::Listed;
+
+/// The environment variable that names the file.
+pub(crate) const VARIABLE: &str = "MEMORY_CONFIG";
+/// The name that stands for no file.
+pub(crate) const NONE: &str = "none";
+/// Bytes of a file, at most.
+const LARGEST: u64 = 1 << 20;
+
+/// Which file is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// It must exist.
+    Named(PathBuf),
+    /// This user's, if it exists; `None` where the user has no configuration directory.
+    Default(Option<PathBuf>),
+    /// None at all.
+    Off,
+}
+
+impl Choice {
+    /// What `--config` or its variable says.
+    pub(crate) fn of(given: Option<&OsStr>) -> Self {
+        match given.filter(|given| !given.is_empty()) {
+            Some(given) if given == NONE => Self::Off,
+            Some(given) => Self::Named(std::path::absolute(given).unwrap_or_else(|_| given.into())),
+            None => Self::Default(
+                ProjectDirs::from("", "", "memory").map(|directories| directories.config_dir().join("config.toml")),
+            ),
+        }
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Named(path) => Some(path),
+            Self::Default(path) => path.as_deref(),
+            Self::Off => None,
+        }
+    }
+}
+
+/// A key with its value in the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// `None` for a key at the top.
+    pub(crate) table: Option<&'static str>,
+    pub(crate) name: &'static str,
+    /// The strategy, of a table in [`CONFIGURE`].
+    pub(crate) strategy: Option<String>,
+    pub(crate) place: Place,
+    /// As the option takes them: one, or the elements of a list.
+    pub(crate) texts: Vec<String>,
+    /// Of a table.
+    value: Option<Value>,
+}
+
+impl Setting {
+    fn is(&self, table: Option<&str>, name: &str) -> bool {
+        self.table == table && self.name == name
+    }
+
+    /// As in `[mcp] port` or `[configure.extractive]`.
+    pub(crate) fn shown(&self) -> String {
+        match &self.strategy {
+            Some(strategy) => format!("[{}.{strategy}]", self.name),
+            None if self.value.is_some() => format!("[{}]", self.name),
+            None => keys::shown(self.table, self.name),
+        }
+    }
+
+    /// Its value without secrets.
+    pub(crate) fn to_json(&self, kind: Kind) -> Value {
+        match &self.value {
+            Some(value) => hidden(value),
+            None => json_of(kind, &self.texts),
+        }
+    }
+}
+
+/// Texts that an option takes, as JSON of its kind.
+pub(crate) fn json_of(kind: Kind, texts: &[String]) -> Value {
+    let one = texts.first().map(String::as_str).unwrap_or_default();
+    let parsed = || serde_json::from_str(one).ok();
+    let value = match kind {
+        Kind::List => return texts.iter().map(|text| hidden(&text.as_str().into())).collect(),
+        Kind::Text => None,
+        Kind::Switch | Kind::Whole => parsed(),
+        Kind::Number => one.parse::<f64>().ok().map(crate::output::decimal),
+        Kind::Table | Kind::Tables => parsed().map(|value| hidden(&value)),
+    };
+    value.unwrap_or_else(|| hidden(&one.into()))
+}
+
+/// A configuration file as it was read: the settings that hold, and what is wrong with the rest.
+#[derive(Clone, Debug)]
+pub(crate) struct ConfigFile {
+    pub(crate) choice: Choice,
+    /// Whether there is a file.
+    pub(crate) exists: bool,
+    /// In the file's order.
+    pub(crate) settings: Vec<Setting>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl ConfigFile {
+    /// Reads the file of a choice for the options of `command`.
+    pub(crate) fn read(choice: Choice, command: &Command) -> Self {
+        let mut file = Self { choice, exists: false, settings: Vec::new(), faults: Vec::new() };
+        let Some(path) = file.choice.path() else { return file };
+        match memory_files::read_to_string(path, Links::Follow, LARGEST) {
+            Ok(text) => {
+                let directory = path.parent().unwrap_or(Path::new("."));
+                let is_read_by_others = secret::is_read_by_others(path);
+                (file.settings, file.faults) = reader::read(&text, directory, command, is_read_by_others);
+                file.exists = true;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if matches!(file.choice, Choice::Named(_)) {
+                    let why = "there is no such file: `memory config init` makes one";
+                    file.faults.push(Fault::new(FaultKind::Missing, None, why));
+                }
+            }
+            Err(error) => {
+                file.exists = true;
+                file.faults.push(Fault::new(FaultKind::Unreadable, None, format!("cannot be read: {error}")));
+            }
+        }
+        file
+    }
+
+    /// The settings as defaults of the options of `command`. What was parsed by the options alone says where a manager
+    /// was chosen elsewhere, whose settings are not those of the file.
+    pub(crate) fn apply(&self, command: Command, parsed: &ArgMatches) -> Command {
+        let keys = keys(&command);
+        let is_of_another_manager = self.is_of_another_manager(parsed);
+        let defaults = keys.iter().filter_map(|key| {
+            let setting = self.find(key.table, key.name)?;
+            // Those of each strategy are a value of their own.
+            let is_used = key.name != CONFIGURE && !(key.name == MANAGER_SETTINGS && is_of_another_manager);
+            is_used.then_some((key, setting))
+        });
+        defaults.fold(command, |command, (key, setting)| {
+            keys::mutate(command, key, &|argument| argument.default_values(setting.texts.iter().map(OsString::from)))
+        })
+    }
+
+    fn is_of_another_manager(&self, parsed: &ArgMatches) -> bool {
+        let of_file = self.find(None, "manager").and_then(|setting| setting.texts.first());
+        let chosen = parsed.get_one::<String>("manager").filter(|_| is_given(parsed, "manager"));
+        chosen.is_some_and(|chosen| Some(chosen) != of_file)
+    }
+
+    /// The setting of a key.
+    pub(crate) fn find(&self, table: Option<&str>, name: &str) -> Option<&Setting> {
+        self.settings.iter().find(|setting| setting.is(table, name))
+    }
+
+    /// The settings of strategies by their names, as JSON.
+    pub(crate) fn strategies(&self) -> impl Iterator<Item = (&str, &str)> {
+        let of_strategies = self.settings.iter().filter(|setting| setting.is(None, CONFIGURE));
+        of_strategies.filter_map(|setting| Some((setting.strategy.as_deref()?, setting.texts.first()?.as_str())))
+    }
+
+    /// The path, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        self.choice.path().unwrap_or(Path::new(NONE))
+    }
+
+    /// One line for each fault.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.faults.iter().map(|fault| fault.line(self.path()))
+    }
+
+    /// All faults as one error, if there are any.
+    pub(crate) fn check(&self) -> Result<(), Listed> {
+        if self.faults.is_empty() {
+            return Ok(());
+        }
+        let is_missing = self.faults.iter().all(|fault| fault.kind == FaultKind::Missing);
+        let mut lines: Vec<_> = self.lines().collect();
+        if !is_missing {
+            lines.push("`memory config check` looks again; --config none goes on without the file".to_owned());
+        }
+        Err(Listed { text: lines.join("\n  "), is_missing })
+    }
+}
+
+/// Whether an option was given by a flag or by its environment variable.
+pub(crate) fn is_given(parsed: &ArgMatches, id: &str) -> bool {
+    matches!(parsed.value_source(id), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+}
+
+/// The value of an environment variable that sets something.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
