@@ -47,7 +47,7 @@ pub(super) fn rate(binary: &Binary, scratch: &Path) -> Result<Figure> {
         round += 1;
         let store = scratch.join(format!("imported-{round}"));
         let memory = binary.with_store(&store);
-        let args = ["--json", "import", "--no-embed"].map(Into::into);
+        let args = ["--json", "import", "--no-embed", "--no-summaries"].map(Into::into);
         let start = Instant::now();
         let output = memory.run(args.into_iter().chain([directory.clone().into_os_string()]), b"")?;
         let took = start.elapsed().as_secs_f64();
@@ -60,8 +60,8 @@ pub(super) fn rate(binary: &Binary, scratch: &Path) -> Result<Figure> {
     })])?;
     fs::remove_dir_all(&directory)?;
     let note = format!(
-        "{messages} messages of {SESSIONS} sessions of Claude Code, {} MB, from the start of `memory import --no-embed` to its \
-         end, summaries and fsync included",
+        "{messages} messages of {SESSIONS} sessions of Claude Code, {} MB, from the start of `memory import --no-embed --no-summaries` to its end, \
+         each batch synced",
         bytes / 1_000_000
     );
     Ok(Figure::absolute("import_messages_per_s", &rate, note))
@@ -99,8 +99,8 @@ pub(super) fn resident(binary: &Binary, scratch: &Path, is_short: bool) -> Resul
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     let rate = messages as f64 / took;
     let note = format!(
-        "RssAnon at its highest, looked at every {} ms, {} MB in {} transcripts of Claude Code, {messages} messages; {rate:.0} \
-         messages a second",
+        "RssAnon at its highest, looked at every {} ms, {} MB in {} transcripts of Claude Code, {messages} messages, \
+         summaries included; {rate:.0} messages a second",
         PAUSE.as_millis(),
         bytes / 1_000_000,
         number - 1_000
