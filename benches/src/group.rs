@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, managers, plugins, retrieval, soak, vectors, views,
+    log, managers, plugins, retrieval, soak, tools, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -27,6 +27,8 @@ pub enum Group {
     Views,
     /// Managing conversations turn by turn.
     Managers,
+    /// Serving tools, answering hooks, importing.
+    Tools,
     /// Running for long.
     Soak,
 }
@@ -40,13 +42,15 @@ pub struct Inputs {
     pub plot: Option<PathBuf>,
     /// Where stores that take minutes to make are kept for the next run, if wanted.
     pub kept: Option<PathBuf>,
-    /// Whether a tenth of the traffic of the groups `managers` and `soak` is enough.
+    /// Whether a tenth of the traffic of the groups `managers`, `tools` and `soak` is enough.
     pub short: bool,
+    /// The `memory` binary, which the group `tools` calls; by default the one beside the binary that runs.
+    pub memory: Option<PathBuf>,
 }
 
 impl Group {
     /// All groups.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Log,
         Self::Vectors,
         Self::Embed,
@@ -54,6 +58,7 @@ impl Group {
         Self::Plugins,
         Self::Views,
         Self::Managers,
+        Self::Tools,
         Self::Soak,
     ];
 
@@ -68,6 +73,7 @@ impl Group {
             Self::Plugins => "plugins",
             Self::Views => "views",
             Self::Managers => "managers",
+            Self::Tools => "tools",
             Self::Soak => "soak",
         }
     }
@@ -85,6 +91,7 @@ impl Group {
             Self::Plugins => plugins::measure(inputs.eval.as_deref())?,
             Self::Views => views::measure(scratch, inputs.eval.as_deref())?,
             Self::Managers => managers::measure(scratch, inputs.short)?,
+            Self::Tools => tools::measure(scratch, inputs)?,
             Self::Soak => soak::measure(scratch, inputs.short)?,
         };
         Ok(Report { group: self.name(), machine: machine(), figures })

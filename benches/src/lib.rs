@@ -53,6 +53,7 @@ mod stats;
 mod subprocess;
 mod sweep;
 mod talks;
+mod tools;
 mod vectors;
 mod views;
 

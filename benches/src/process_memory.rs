@@ -1,4 +1,4 @@
-//! The memory of this process, as the system reports it.
+//! The memory of a process, as the system reports it.
 
 use std::fs;
 
@@ -10,7 +10,20 @@ use anyhow::{Context, Result};
 /// # Errors
 /// When the system has no such report.
 pub(crate) fn megabytes(field: &str) -> Result<f64> {
-    let status = fs::read_to_string("/proc/self/status").context("this system reports no memory of a process")?;
+    in_status("self", field)
+}
+
+/// The same of another process.
+///
+/// # Errors
+/// When it has ended, or the system has no such report.
+pub(crate) fn megabytes_of(process: u32, field: &str) -> Result<f64> {
+    in_status(&process.to_string(), field)
+}
+
+fn in_status(process: &str, field: &str) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"));
+    let status = status.context("this system reports no memory of a process")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
     let kilobytes: f64 =
         line.with_context(|| format!("no {field} is reported"))?.trim().trim_end_matches(" kB").parse()?;

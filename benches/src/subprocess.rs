@@ -1,7 +1,7 @@
 //! Processes that answer one line with another.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -26,11 +26,16 @@ impl Subprocess {
         Ok(Self { name, child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
     }
 
+    /// Sends a line that has no answer.
+    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+        // At once, since a reader may take what is written in parts.
+        self.questions.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.questions.flush())
+    }
+
     /// Sends a line and returns the answer.
     pub(crate) fn ask(&mut self, question: &str) -> Result<String> {
         let mut answer = String::new();
-        let asked = writeln!(self.questions, "{question}").and_then(|()| self.questions.flush());
-        let answered = asked.and_then(|()| self.answers.read_line(&mut answer));
+        let answered = self.tell(question).and_then(|()| self.answers.read_line(&mut answer));
         if let Ok(1..) = answered {
             return Ok(answer);
         }

@@ -211,6 +211,7 @@ impl Globals {
     }
 
     /// Whether keys may be sent over plain http to other machines.
+    #[cfg(feature = "hub")]
     pub(crate) fn plain_http(&self) -> bool {
         self.args.plain_http
     }

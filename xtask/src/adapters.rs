@@ -13,7 +13,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut steps = Steps::start();
     let build = || Invocation::cargo(workspace, "adapters").args(["build", "--locked", "-p", "memory-cli"]).run();
     steps.run("build", build)?;
-    let environment = steps.run("environment", || Venv::prepare(workspace, "adapters", &PACKAGES, |_| Ok(())))?;
+    let environment = steps.run("environment", || Venv::prepare(workspace, "adapters", &PACKAGES, &[], |_| Ok(())))?;
     let tested = steps.run("tests", || test(workspace, &environment))?;
     println!("adapters: {tested}; {}", steps.summary());
     Ok(())

@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Args {
     /// One group; by default all groups.
     group: Option<Group>,
-    /// A tenth of the traffic of the groups `managers` and `soak`: some minutes instead of half an hour.
+    /// A tenth of the traffic of the groups `managers`, `tools` and `soak`: some minutes instead of half an hour.
     #[arg(long)]
     short: bool,
     /// Exit 1 if a figure misses its bar, or a bar of a measured group has no figure.
@@ -111,6 +111,12 @@ fn measure(workspace: &Workspace, bars: &Bars, group: Group, args: &Args) -> Res
     }
     if args.short {
         figures = figures.args(["--short"]);
+    }
+    if group == Group::Tools {
+        Invocation::cargo(workspace, "bench")
+            .args(["build", "--release", "--locked", "-p", "memory-cli", "--bin", "memory"])
+            .run()?;
+        figures = figures.args(["--memory"]).args([workspace.memory_binary("release")]);
     }
     if args.document {
         let name = format!("docs/benchmarks-{group}.svg");

@@ -15,15 +15,17 @@ pub(crate) struct Venv {
 }
 
 impl Venv {
-    /// Makes it with these packages and what `beside` adds, unless it is there. A marker that names all of it comes last.
+    /// Makes it with the packages `wanted` and with `others`, which `beside` adds, unless it is there. A marker that names
+    /// all of them comes last.
     pub(crate) fn prepare(
         workspace: &Workspace,
         name: &'static str,
         wanted: &[&str],
+        others: &[&str],
         beside: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<Self> {
         let environment = Self { name, root: workspace.target().join(name) };
-        let (marker, names) = (environment.root.join("installed"), wanted.join(" "));
+        let (marker, names) = (environment.root.join("installed"), [wanted, others].concat().join(" "));
         if fs::read_to_string(&marker).is_ok_and(|installed| installed == names) {
             return Ok(environment);
         }

@@ -83,6 +83,8 @@ enum Command {
     Views(Measured),
     /// The cost of managing conversations turn by turn.
     Managers(Measured),
+    /// What programs wait for that use the memory through its binary.
+    Tools(Measured),
     /// The memory of a process that runs for long.
     Soak(Measured),
 }
@@ -105,9 +107,12 @@ struct Measured {
     /// Where to keep stores that take minutes to make for the next run; by default they are not kept.
     #[arg(long)]
     kept: Option<PathBuf>,
-    /// A tenth of the traffic of the groups `managers` and `soak`.
+    /// A tenth of the traffic of the groups `managers`, `tools` and `soak`.
     #[arg(long)]
     short: bool,
+    /// The `memory` binary that the group `tools` calls, built for release; by default the one beside this one.
+    #[arg(long)]
+    memory: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
@@ -132,12 +137,13 @@ fn main() -> Result<()> {
         Command::LoadPlugin { library } => memory_benches::print_load(&library)?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
         Command::Managers(measured) => measure(Group::Managers, &measured)?,
+        Command::Tools(measured) => measure(Group::Tools, &measured)?,
         Command::Soak(measured) => measure(Group::Soak, &measured)?,
     }
     Ok(())
 }
 
-fn measure(group: Group, Measured { json, scratch, eval, plot, kept, short }: &Measured) -> Result<()> {
+fn measure(group: Group, Measured { json, scratch, eval, plot, kept, short, memory }: &Measured) -> Result<()> {
     let scratch = match scratch {
         Some(parent) => tempfile::tempdir_in(parent),
         None => tempfile::tempdir(),
@@ -145,7 +151,7 @@ fn measure(group: Group, Measured { json, scratch, eval, plot, kept, short }: &M
     let scratch = scratch.context("making a directory for the stores")?;
     let report = group.report(
         scratch.path(),
-        &Inputs { eval: eval.clone(), plot: plot.clone(), kept: kept.clone(), short: *short },
+        &Inputs { eval: eval.clone(), plot: plot.clone(), kept: kept.clone(), short: *short, memory: memory.clone() },
     )?;
     write(json, &serde_json::to_string_pretty(&report)?)
 }

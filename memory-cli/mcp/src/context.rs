@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use memory::{Documents, InvalidConversationId, Memory, NodeId};
 
-use crate::{Options, failure::Failure, page};
+use crate::{
+    Options,
+    failure::Failure,
+    page::{self, FRAME, PARTS, Part},
+};
 
 /// The conversation with the documents of models, of a store without owners and of each owner.
 const NOTES: &str = "memory-notes";
@@ -44,8 +48,25 @@ impl Context {
         Ok(self.notes.look(|now| now.all().map(|(_, document)| document.node).collect()).await?)
     }
 
+    /// The part of a text that a cursor names, or its first, which fits a bound with the lines around it. `whole` is called
+    /// `what` where it does not go on there.
+    pub(crate) fn part(
+        &self,
+        whole: &str,
+        what: impl FnOnce() -> String,
+        cursor: Option<&str>,
+        max_tokens: Option<u32>,
+    ) -> Result<Part, Failure> {
+        let offset = PARTS.begin(cursor)?.unwrap_or_default();
+        let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
+        let rest = rest.ok_or_else(|| Failure(format!("{} does not go on there", what())))?;
+        let text = self.beginning(rest, PARTS.most(max_tokens).saturating_sub(FRAME));
+        let next_cursor = (text.len() < rest.len()).then(|| PARTS.cursor(offset + text.len() as u64));
+        Ok(Part { offset, text, next_cursor })
+    }
+
     /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.
-    pub(crate) fn beginning(&self, text: &str, most: u32) -> String {
+    fn beginning(&self, text: &str, most: u32) -> String {
         let mut text = text.to_owned();
         loop {
             // JSON escapes what text shows as it is.

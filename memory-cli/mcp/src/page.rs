@@ -1,20 +1,81 @@
 //! Pages that are bounded in tokens, and the cursors at which they go on.
 
-use memory::Memory;
+use memory::{Memory, NodeId};
 use serde::Serialize;
 
 use crate::failure::Failure;
 
 /// Tokens of the lines around entries.
-const FRAME: u32 = 120;
+pub(crate) const FRAME: u32 = 120;
 /// The least bound that a tool takes.
 pub(crate) const LEAST_TOKENS: u32 = 200;
 /// The highest bound that a tool takes.
 pub(crate) const MOST_TOKENS: u32 = 50_000;
 
-/// A bound as a model gave it, or `default`, within what is taken.
-pub(crate) fn bound(given: Option<u32>, default: u32) -> u32 {
-    given.unwrap_or(default).clamp(LEAST_TOKENS, MOST_TOKENS)
+/// The pages of a tool.
+pub(crate) struct Pages {
+    /// The name of its cursors, which no other tool takes.
+    kind: &'static str,
+    /// Tokens of a page where a model gives no bound.
+    tokens: u32,
+}
+
+impl Pages {
+    pub(crate) const fn new(kind: &'static str, tokens: u32) -> Self {
+        Self { kind, tokens }
+    }
+
+    /// Where a page begins, by the cursor that a model gave; `None` for the first page.
+    pub(crate) fn begin(&self, cursor: Option<&str>) -> Result<Option<u64>, Failure> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let number = cursor.strip_prefix(self.kind).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
+        match number {
+            Some(number) => Ok(Some(number)),
+            None => Err(Failure(format!(
+                "{} is no cursor of this tool: give next_cursor as it came, or none to begin",
+                crate::failure::named(cursor)
+            ))),
+        }
+    }
+
+    /// How many entries stand before a page, by its cursor; at most `most`.
+    pub(crate) fn skipped(&self, cursor: Option<&str>, most: usize) -> Result<usize, Failure> {
+        Ok(usize::try_from(self.begin(cursor)?.unwrap_or_default()).unwrap_or(most).min(most))
+    }
+
+    /// The message that a page begins with, by its cursor.
+    pub(crate) fn node(&self, cursor: Option<&str>) -> Result<NodeId, Failure> {
+        Ok(self.begin(cursor)?.and_then(NodeId::new).unwrap_or(NodeId::FIRST))
+    }
+
+    /// The cursor of the page that begins at `number`.
+    pub(crate) fn cursor(&self, number: u64) -> String {
+        format!("{}-{number}", self.kind)
+    }
+
+    /// The most tokens of a page, by the bound that a model gave.
+    pub(crate) fn most(&self, given: Option<u32>) -> u32 {
+        given.unwrap_or(self.tokens).clamp(LEAST_TOKENS, MOST_TOKENS)
+    }
+
+    /// An empty page.
+    pub(crate) fn page<'a, T: Entry>(&self, memory: &'a Memory, max_tokens: Option<u32>) -> Page<'a, T> {
+        Page::new(memory, self.most(max_tokens))
+    }
+}
+
+/// Conversations, of which a cursor names how many stand before.
+pub(crate) const LISTED: Pages = Pages::new("conversation", 2_000);
+
+/// A long text in parts, of which a cursor names the byte where one begins.
+pub(crate) const PARTS: Pages = Pages::new("byte", 8_000);
+
+/// A part of a text.
+pub(crate) struct Part {
+    /// Bytes before it.
+    pub(crate) offset: u64,
+    pub(crate) text: String,
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// Entries of an answer, which are added while they fit.
@@ -91,34 +152,18 @@ pub(crate) fn keep(text: &mut String, chars: usize) {
     }
 }
 
-/// The number of a cursor that this server gave under `kind`.
-pub(crate) fn number(kind: &str, cursor: Option<&str>) -> Result<Option<u64>, Failure> {
-    let Some(cursor) = cursor else { return Ok(None) };
-    let number = cursor.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-')).and_then(|rest| rest.parse().ok());
-    match number {
-        Some(number) => Ok(Some(number)),
-        None => Err(Failure(format!(
-            "{} is no cursor of this tool: give next_cursor as it came, or none to begin",
-            crate::failure::named(cursor)
-        ))),
-    }
-}
-
-/// The cursor of a number under `kind`.
-pub(crate) fn cursor(kind: &str, number: u64) -> String {
-    format!("{kind}-{number}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_cursor_is_read_by_the_tool_that_gave_it() {
-        assert_eq!(number("node", Some(&cursor("node", 7))).unwrap(), Some(7));
-        assert_eq!(number("node", None).unwrap(), None);
+        let pages = Pages::new("node", 2_000);
+        assert_eq!(pages.begin(Some(&pages.cursor(7))).unwrap(), Some(7));
+        assert_eq!(pages.begin(None).unwrap(), None);
+        assert_eq!((pages.node(None).unwrap().get(), pages.skipped(Some("node-9"), 5).unwrap()), (1, 5));
         for wrong in ["hit-7", "node-", "node--7", "node-7 ", "7", "", "../../x"] {
-            assert!(number("node", Some(wrong)).is_err(), "{wrong}");
+            assert!(pages.begin(Some(wrong)).is_err(), "{wrong}");
         }
     }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::Failure,
-    page::{self, Page},
+    page::{LISTED, Page},
     shown::{ShownMessage, count, known},
     uri::{self, Address},
 };
@@ -43,9 +43,9 @@ pub(crate) async fn list(
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let cursor = request.and_then(|request| request.cursor);
-    let skip = page::number("conversation", cursor.as_deref());
-    let skip = skip.map_err(|Failure(why)| ErrorData::invalid_params(why, None))?.unwrap_or_default();
-    let options = ListOptions::default().skip(usize::try_from(skip).unwrap_or(usize::MAX)).limit(CONVERSATIONS);
+    let skip = LISTED.skipped(cursor.as_deref(), usize::MAX);
+    let skip = skip.map_err(|Failure(why)| ErrorData::invalid_params(why, None))?;
+    let options = ListOptions::default().skip(skip).limit(CONVERSATIONS);
     let listing = context.memory().list(options).await.map_err(internal)?;
     let resources: Vec<_> = listing
         .conversations
@@ -61,8 +61,8 @@ pub(crate) async fn list(
         })
         .collect();
     let mut result = ListResourcesResult::with_all_items(resources);
-    let shown = skip + result.resources.len() as u64;
-    result.next_cursor = (listing.more > 0).then(|| page::cursor("conversation", shown));
+    let shown = skip.saturating_add(result.resources.len());
+    result.next_cursor = (listing.more > 0).then(|| LISTED.cursor(shown as u64));
     Ok(result)
 }
 

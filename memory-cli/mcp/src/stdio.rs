@@ -1,11 +1,17 @@
 //! One client on standard input and output.
 
+mod lines;
+
 use rmcp::{ServiceExt as _, service::ServerInitializeError};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, stdin, stdout};
+use serde_json::json;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, stdin, stdout},
+    sync::mpsc,
+};
 
 use crate::{Server, http::until_signal};
 
-/// Bytes of answers that may wait for the client to read.
+/// Bytes of answers, and of requests, that may wait for the other side to read.
 const WAITING: usize = 1 << 20;
 
 /// Why a client on standard input and output could not be served.
@@ -21,25 +27,39 @@ pub enum StdioError {
 }
 
 /// Serves one client on standard input and output until its input ends, or the process is told to end by a signal.
-/// Hidden characters in answers are escapes of JSON there, since standard output may be a terminal.
+/// Hidden characters in answers are escapes of JSON there, since standard output may be a terminal. A request of more than
+/// `max_request` bytes is answered by an error (code -32600, without an id) and otherwise passed over.
 ///
 /// # Errors
 /// [`StdioError`]. It is no error that a client ends its input before it begins.
-pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
+pub async fn serve_stdio(server: Server, max_request: usize) -> Result<(), StdioError> {
     let (answers, printed) = tokio::io::duplex(WAITING);
+    let (passed, requests) = tokio::io::duplex(WAITING);
+    let (refuse, mut refused) = mpsc::channel(1);
+    // It ends with standard input, or when the server has gone.
+    tokio::spawn(lines::pass(stdin(), passed, max_request, refuse));
+    let refusal = refusal(max_request);
     let printing = tokio::spawn(async move {
         let mut lines = BufReader::new(printed).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            let line = format!("{}\n", memory::visible_json(&line));
+        loop {
+            let line = tokio::select! {
+                // Before the end of the answers, which it precedes.
+                biased;
+                Some(()) = refused.recv() => refusal.clone(),
+                line = lines.next_line() => match line {
+                    Ok(Some(line)) => memory::visible_json(&line).into_owned(),
+                    _ => break,
+                },
+            };
             let mut out = stdout();
             // The client has gone.
-            if out.write_all(line.as_bytes()).await.is_err() || out.flush().await.is_err() {
+            if out.write_all(format!("{line}\n").as_bytes()).await.is_err() || out.flush().await.is_err() {
                 break;
             }
         }
     });
     let serving = async {
-        let running = match server.serve((stdin(), answers)).await {
+        let running = match server.serve((requests, answers)).await {
             Ok(running) => running,
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(StdioError::Protocol(error.to_string())),
@@ -53,4 +73,10 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     // The last answers are still on their way.
     drop(printing.await);
     served
+}
+
+/// The answer to a request that was not read, nor its id.
+fn refusal(max_request: usize) -> String {
+    let message = format!("a request has at most {max_request} bytes: send less at once");
+    json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": message}}).to_string()
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     context, detail,
-    import::{self, Imported},
+    import::{self, After, Imported},
     verify,
 };
 use crate::{
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let secret = secret(&messages)?;
 
     let imported = ImportedConversation { id: id.clone(), messages };
-    let imported = import::import(&runtime.memory, imported, true, output).await?;
+    let imported = import::import(&runtime.memory, imported, After::ALL, output).await?;
     if !output.json {
         print_imported(output, &imported)?;
     }

@@ -66,6 +66,9 @@ pub(crate) struct Args {
     /// Do not embed now: `memory index` does it later
     #[arg(long)]
     no_embed: bool,
+    /// Write no summaries now: the next `memory context` does
+    #[arg(long)]
+    no_summaries: bool,
     /// The longest line that is read
     #[arg(long, value_name = "MIB", default_value_t = ReadLimits::default().line >> 20,
           value_parser = clap::value_parser!(u64).range(1..=4096))]
@@ -153,23 +156,24 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for id in checked.iter().flat_map(|file| file.names(args)) {
         check_name(&*runtime.store, id).await?;
     }
-    let (memory, embed, output) = (&runtime.memory, !args.no_embed, globals.output);
+    let after = After { summarize: !args.no_summaries, embed: !args.no_embed };
+    let (memory, output) = (&runtime.memory, globals.output);
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
     for file in &mut checked {
         match file {
             Checked::Memory(file) => {
                 let name = args.conversation.as_ref();
-                restored.push(exported::import(&runtime, file, name, embed, output).await?);
+                restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
             Checked::Eval(file) => {
                 let take = async |conversation| {
-                    all.push(import(memory, conversation, embed, output).await?);
+                    all.push(import(memory, conversation, after, output).await?);
                     anyhow::Ok(())
                 };
                 file.each(take).await?;
             }
             Checked::Transcripts(files) => {
-                all.extend(files.import(memory, embed, output).await?);
+                all.extend(files.import(memory, after, output).await?);
                 transcripts.extend(files.rows());
             }
             Checked::Jsonl(id, file) => {
@@ -181,14 +185,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                     appender.take(message, at, bytes).await
                 };
                 file.each(take).await?;
-                all.push(appender.finish(embed, output).await?);
+                all.push(appender.finish(after, output).await?);
             }
         }
     }
     runtime.log.check_place()?;
     let news = all.iter_mut().map(|one| &mut one.news).chain(restored.iter_mut().map(|one| &mut one.news));
     news.for_each(|news| globals.keep(news));
-    print(globals.output, &all, &restored, &transcripts, embed)
+    print(globals.output, &all, &restored, &transcripts, after.embed)
 }
 
 /// Refuses a name that no new conversation may have before anything is appended to the others.
@@ -217,7 +221,7 @@ fn name(file: &Path, args: &Args) -> Result<ConversationId, Usage> {
 pub(super) async fn import(
     memory: &Memory,
     imported: ImportedConversation,
-    embed: bool,
+    after: After,
     output: Output,
 ) -> anyhow::Result<Imported> {
     let ImportedConversation { id, messages } = imported;
@@ -226,7 +230,7 @@ pub(super) async fn import(
         let bytes = message.text_bytes();
         appender.take(message, at, bytes).await?;
     }
-    appender.finish(embed, output).await
+    appender.finish(after, output).await
 }
 
 /// Appends messages to one conversation in batches.
@@ -288,13 +292,13 @@ impl<'a> Appender<'a> {
     }
 
     /// Appends the rest, compacts and indexes.
-    async fn finish(mut self, embed: bool, output: Output) -> anyhow::Result<Imported> {
+    async fn finish(mut self, after: After, output: Output) -> anyhow::Result<Imported> {
         self.flush().await?;
         self.bar.finish();
         let Self { conversation, id, read, new, started, .. } = self;
         let news = (new < read).then(|| News::ThereBefore { conversation: id.clone(), messages: read - new, read });
         let append = started.elapsed();
-        settle(&conversation, Appending { read, new, append }, news.into_iter().collect(), embed, output).await
+        settle(&conversation, Appending { read, new, append }, news.into_iter().collect(), after, output).await
     }
 }
 
@@ -305,29 +309,42 @@ struct Appending {
     append: Duration,
 }
 
+/// What is done once everything was appended, and what is left to later calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct After {
+    summarize: bool,
+    embed: bool,
+}
+
+impl After {
+    pub(super) const ALL: Self = Self { summarize: true, embed: true };
+}
+
 /// Compacts and indexes a conversation to which everything was appended.
 async fn settle(
     conversation: &Conversation,
     Appending { read, new, append }: Appending,
     mut news: Vec<News>,
-    embed: bool,
+    after: After,
     output: Output,
 ) -> anyhow::Result<Imported> {
     let mut started = Instant::now();
     let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
-    let bar = output.bar("compacting");
-    // The messages are stored; summaries can be written later, by the next context at the latest.
-    match conversation.compact(&bar).await {
-        Ok(report) if report.is_left_to_another => {
-            let why = "background work on the store is being done elsewhere".to_owned();
-            news.push(News::NotCompacted { why });
+    if after.summarize {
+        let bar = output.bar("compacting");
+        // The messages are stored; summaries can be written later, by the next context at the latest.
+        match conversation.compact(&bar).await {
+            Ok(report) if report.is_left_to_another => {
+                let why = "background work on the store is being done elsewhere".to_owned();
+                news.push(News::NotCompacted { why });
+            }
+            Ok(_) => {}
+            Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
         }
-        Ok(_) => {}
-        Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
+        bar.finish();
     }
-    bar.finish();
     let compact = lap();
-    if embed {
+    if after.embed {
         let bar = output.bar("embedding");
         news.extend(news::of(conversation.index(&bar).await?.notices));
         bar.finish();

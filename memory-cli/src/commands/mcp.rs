@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "200", requires = "http")]
     max_rate: NonZeroU32,
     /// Most megabytes of a request
-    #[arg(long, value_name = "MB", default_value = "4", requires = "http")]
+    #[arg(long, value_name = "MB", default_value = "4")]
     max_body: NonZeroUsize,
 }
 
@@ -89,6 +89,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .append(args.allow_append)
         .memory_tool(args.memory_tool)
         .scratchpad(!args.no_scratchpad);
+    let max_request = args.max_request();
     let http = if args.http { Some(args.http_options()?) } else { None };
     // A client is configured before anything was said: the store is made then. One that takes no writes is read.
     let store = globals.store()?;
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let memory = memory::Builder::of(config).open()?;
             let server = Server::new(memory, options)?;
             match http {
-                None => Ok(serve_stdio(server).await?),
+                None => Ok(serve_stdio(server, max_request).await?),
                 Some(options) => serve_http(server, options).await,
             }
         });
@@ -130,7 +131,12 @@ impl Args {
             .origins(self.allow_origin.clone())
             .hosts(self.allow_host.clone())
             .per_second(self.max_rate)
-            .max_body(self.max_body.get().saturating_mul(1 << 20)))
+            .max_body(self.max_request()))
+    }
+
+    /// The most bytes of a request.
+    fn max_request(&self) -> usize {
+        self.max_body.get().saturating_mul(1 << 20)
     }
 
     /// The token of requests. One that is made here is printed on standard error.

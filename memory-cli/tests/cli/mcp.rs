@@ -125,6 +125,22 @@ fn a_client_that_never_begins_is_no_error() {
     assert_eq!(store.json(&["verify"])["nodes"], 0);
 }
 
+/// Nothing of it is kept, and the client is told, though not under the id, which is in what was not read.
+#[test]
+fn a_request_larger_than_allowed_is_refused_and_the_server_goes_on() {
+    let store = trip();
+    let mut server = Server::begun(&store, &["--max-body", "1"]);
+    server.request("tools/call", json!({"name": "search_memory", "arguments": {"query": "a".repeat(2 << 20)}}));
+    let mut line = String::new();
+    server.output.read_line(&mut line).unwrap();
+    let refused: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("1048576 bytes"), "{refused}");
+    let node = server.call("expand_node", json!({"conversation_id": "trip", "node_id": 7}));
+    assert_eq!(node["text"], "The train leaves at 7:42 from platform 9.");
+    server.end();
+}
+
 #[test]
 fn ten_servers_and_a_command_use_one_store_at_once() {
     const SERVERS: usize = 10;

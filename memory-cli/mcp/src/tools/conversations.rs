@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::Failure,
-    page::{self, Entry, Page},
+    page::{Entry, LISTED},
     shown::{self, known},
     tool::{Answer, Tool},
 };
@@ -100,14 +100,14 @@ impl Tool for Conversations {
 
     async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
         let memory = context.memory();
-        let skip = page::number("conversation", input.cursor.as_deref())?.unwrap_or_default();
+        let skip = LISTED.skipped(input.cursor.as_deref(), usize::MAX)?;
         let options = ListOptions::default().tags(input.tags);
-        let options = options.skip(usize::try_from(skip).unwrap_or(usize::MAX)).limit(MOST);
+        let options = options.skip(skip).limit(MOST);
         let listing = memory.list(options).await?;
-        let mut page = Page::new(memory, page::bound(input.max_tokens, 2_000));
+        let mut page = LISTED.page(memory, input.max_tokens);
         let shown = listing.conversations.iter().take_while(|one| page.push(Listed::of(one))).count();
         let next = listing.more > 0 || shown < listing.conversations.len();
-        let next_cursor = next.then(|| page::cursor("conversation", skip + shown as u64));
+        let next_cursor = next.then(|| LISTED.cursor(skip.saturating_add(shown) as u64));
         Ok(Output { conversations: page.entries, next_cursor })
     }
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::{self, Failure},
-    page,
     shown::{known, label, more},
     tool::{Answer, Tool},
 };
@@ -77,12 +76,8 @@ impl Tool for Expand {
         let details = conversation.details(NodeRange::single(id)).await?;
         let level = details.nodes.first().map_or(0, |details| details.level.number());
         let whole = node.message.text();
-        let offset = page::number("byte", input.cursor.as_deref())?.unwrap_or_default();
-        let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
-        let rest = rest.ok_or_else(|| Failure(format!("message {id} does not go on there")))?;
-        // Room for the lines around it.
-        let text = context.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(120));
-        let next_cursor = (text.len() < rest.len()).then(|| page::cursor("byte", offset + text.len() as u64));
+        let called = || format!("message {id}");
+        let part = context.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
         Ok(Output {
             conversation: conversation.id().to_string(),
             node: id.get(),
@@ -91,9 +86,9 @@ impl Tool for Expand {
             at: known(node.at),
             level,
             tokens: node.tokens,
-            text,
-            offset,
-            next_cursor,
+            text: part.text,
+            offset: part.offset,
+            next_cursor: part.next_cursor,
             memory_used: format!("memory used: 1 recalled (message {id} of {})", conversation.id()),
         })
     }

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::{self, Failure},
-    page::{self, Entry, Page},
+    page::{self, Entry, Pages},
     shown,
     tool::{Answer, Tool},
 };
 
+/// Pages of matches.
+const PAGES: Pages = Pages::new("match", 2_000);
 /// How long one call may search.
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// Most matches of one call.
@@ -113,16 +115,15 @@ impl Tool for Find {
             return Err(Failure("start and end are messages of one conversation: give conversation_id".to_owned()));
         }
         let scope = one.as_ref().map_or_else(Scope::all, |one| Scope::one(one.id()));
-        let skip = page::number("match", input.cursor.as_deref())?.unwrap_or_default();
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(1 << 20);
+        let skip = PAGES.skipped(input.cursor.as_deref(), 1 << 20)?;
         let scope = scope.owner(memory.config().owner.clone());
         let request = FindRequest::new(&input.pattern, scope).range(range).limit(skip + MOST).max_time(MAX_TIME);
         let found = memory.find(request).await.map_err(explained)?;
-        let mut page = Page::new(memory, page::bound(input.max_tokens, 2_000));
+        let mut page = PAGES.page(memory, input.max_tokens);
         let rest = found.matches.get(skip..).unwrap_or_default();
         let shown = rest.iter().take_while(|one| page.push(FoundMatch::of(one))).count();
         let next = found.more || shown < rest.len();
-        let next_cursor = next.then(|| page::cursor("match", (skip + shown) as u64));
+        let next_cursor = next.then(|| PAGES.cursor((skip + shown) as u64));
         let mut notices: Vec<_> =
             found.losses.iter().filter_map(|(id, lost)| lost.notice(id)).map(|lost| lost.to_string()).collect();
         if let Some(stopped) = &found.stopped_at {

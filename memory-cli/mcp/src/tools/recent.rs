@@ -7,10 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::{self, Failure},
-    page::{self, Page},
+    page::Pages,
     shown::{self, ShownMessage},
     tool::{Answer, Tool},
 };
+
+/// Pages of messages; a cursor names the message after the last of a page.
+const PAGES: Pages = Pages::new("before", 4_000);
 
 pub(crate) struct Recent;
 
@@ -59,10 +62,9 @@ impl Tool for Recent {
         let memory = context.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let nodes = conversation.overview().await?.nodes;
-        let end =
-            page::number("before", input.cursor.as_deref())?.map_or(nodes, |before| (before.max(1) - 1).min(nodes));
+        let end = PAGES.begin(input.cursor.as_deref())?.map_or(nodes, |before| (before.max(1) - 1).min(nodes));
         let count = input.count.clamp(1, 500);
-        let mut page = Page::new(memory, page::bound(input.max_tokens, 4_000));
+        let mut page = PAGES.page(memory, input.max_tokens);
         let mut first = end + 1;
         let mut notice = None;
         if let Some(run) = run(end.saturating_sub(count) + 1, end) {
@@ -82,7 +84,7 @@ impl Tool for Recent {
         let pieces: Vec<_> = messages.iter().map(|shown| format!("message {} of {id}", shown.node)).collect();
         let recalled = pieces.len() as u64;
         let memory_used = memory::MemoryUsed::new(pieces).recalled(recalled).sentence();
-        let next_cursor = (first > 1).then(|| page::cursor("before", first));
+        let next_cursor = (first > 1).then(|| PAGES.cursor(first));
         Ok(Output { conversation: id.to_string(), messages, notice, memory_used, next_cursor })
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::Failure,
-    page, shown,
+    page::Part,
+    shown,
     tool::{Answer, Kind, Tool},
 };
 
@@ -61,14 +62,11 @@ impl Tool for Read {
     type Output = ReadOutput;
 
     async fn run(context: &Context, input: ReadInput) -> Result<ReadOutput, Failure> {
-        let offset = page::number("byte", input.cursor.as_deref())?.unwrap_or_default();
         let document = context.notes().look(|now| now.get(NAME).cloned()).await?;
         let (whole, at) = document.map_or_else(Default::default, |document| (document.text, Some(document.at)));
-        let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
-        let rest = rest.ok_or_else(|| Failure("the scratchpad does not go on there: it was changed".to_owned()))?;
-        let text = context.beginning(rest, page::bound(input.max_tokens, 8_000).saturating_sub(80));
-        let next_cursor = (text.len() < rest.len()).then(|| page::cursor("byte", offset + text.len() as u64));
-        let bytes = whole.len();
+        let called = || "the scratchpad was changed, and".to_owned();
+        let part = context.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
+        let (bytes, Part { text, next_cursor, .. }) = (whole.len(), part);
         Ok(ReadOutput { text, bytes, written_at: at.and_then(shown::known), next_cursor })
     }
 }

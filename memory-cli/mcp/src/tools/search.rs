@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     failure::{self, Failure},
-    page::{self, Page},
+    page::Pages,
     shown::{self, ShownMessage},
     tool::{Answer, Tool},
 };
 
+/// Pages of hits.
+const PAGES: Pages = Pages::new("hit", 2_000);
 /// Most characters of a message that are shown of a hit.
 const EXCERPT: usize = 800;
 /// How far cursors go: later hits bear on nothing.
@@ -75,8 +77,7 @@ impl Tool for Search {
             ids.push(failure::conversation(memory, name).await?.id().clone());
         }
         let scope = if ids.is_empty() { Scope::all() } else { Scope::only(ids) };
-        let skip = page::number("hit", input.cursor.as_deref())?.unwrap_or_default();
-        let skip = usize::try_from(skip).unwrap_or(LAST).min(LAST);
+        let skip = PAGES.skipped(input.cursor.as_deref(), LAST)?;
         let limit = input.limit.clamp(1, 100);
         // One more, which tells whether there are more.
         let query = Query::new(&input.query, scope.owner(memory.config().owner.clone())).limit(skip + limit + 1);
@@ -84,10 +85,10 @@ impl Tool for Search {
         let more = found.hits.len() > skip + limit;
         found.hits.drain(..skip.min(found.hits.len()));
         found.hits.truncate(limit);
-        let mut page = Page::new(memory, page::bound(input.max_tokens, 2_000));
+        let mut page = PAGES.page(memory, input.max_tokens);
         let shown = found.hits.iter().take_while(|hit| page.push(message(hit, &input.query))).count();
         let next = (more || shown < found.hits.len()) && skip + shown < LAST;
-        let next_cursor = next.then(|| page::cursor("hit", (skip + shown) as u64));
+        let next_cursor = next.then(|| PAGES.cursor((skip + shown) as u64));
         let messages = page.entries;
         found.hits.truncate(shown);
         let memory_used = found.used().sentence();

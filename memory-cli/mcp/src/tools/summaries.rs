@@ -4,11 +4,11 @@ use memory::{Level, LevelsRequest, NodeId, NodeRange, one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::browse::{self, LevelLine};
+use super::browse::{self, LevelLine, PAGES};
 use crate::{
     context::Context,
     failure::{self, Failure},
-    page, shown,
+    shown,
     tool::{Answer, Tool},
 };
 
@@ -60,18 +60,18 @@ impl Tool for Summaries {
         if start > end {
             return Err(Failure(format!("start {start} comes after end {end}")));
         }
-        let from = page::number("node", input.cursor.as_deref())?.and_then(NodeId::new).unwrap_or(start).max(start);
+        let from = PAGES.node(input.cursor.as_deref())?.max(start);
         let request = LevelsRequest::default().level(Level::Summary).from(from).to(end).limit(ENTRIES);
         let levels = conversation.levels(request).await?;
         if start.get() > levels.nodes {
             return Err(failure::no_node(&conversation, start).await);
         }
         let id = conversation.id().to_string();
-        let (summaries, next) = browse::fitting(context, &id, &levels, page::bound(input.max_tokens, 2_000));
+        let (summaries, next) = browse::fitting(context, &id, &levels, PAGES.most(input.max_tokens));
         let last = next.map_or(end.get().min(levels.nodes), |next| next.get() - 1);
         let without_summary = gaps(from.get(), last, &summaries);
         let memory_used = browse::used(&id, &summaries);
-        let next_cursor = next.map(|next| page::cursor("node", next.get()));
+        let next_cursor = next.map(|next| PAGES.cursor(next.get()));
         Ok(Output { conversation: id, summaries, without_summary, memory_used, next_cursor })
     }
 }

@@ -7,7 +7,7 @@ use memory_core::{ConversationId, Message, MessageKey, NodeId, Progress, Store, 
 use memory_hooks::{Conversation, Memory, MemoryError};
 use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 
-use super::{Appending, BATCH, BATCH_BYTES, Imported, Times, settle};
+use super::{After, Appending, BATCH, BATCH_BYTES, Imported, Times, settle};
 use crate::{
     news::News,
     output::{Bar, Output, grouped},
@@ -377,7 +377,7 @@ impl<'a> Into<'a> {
     }
 
     /// Appends the rest, sets titles, compacts and indexes.
-    pub(super) async fn finish(mut self, embed: bool) -> anyhow::Result<Vec<Imported>> {
+    pub(super) async fn finish(mut self, after: After) -> anyhow::Result<Vec<Imported>> {
         self.flush_all().await.map_err(|error| self.stopped(error))?;
         self.bar.finish();
         let append = self.started.elapsed();
@@ -398,7 +398,7 @@ impl<'a> Into<'a> {
             }
             entitle(self.store(), &conversation, title.as_deref()).await?;
             let appending = Appending { read, new, append: append / share };
-            all.push(settle(&conversation, appending, news, embed, self.output).await?);
+            all.push(settle(&conversation, appending, news, after, self.output).await?);
         }
         Ok(all)
     }

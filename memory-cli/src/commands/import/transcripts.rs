@@ -14,7 +14,7 @@ use memory_store::Spool;
 use memory_transcripts::{Format, Found, Item, Limits, Report, Transcript, TranscriptError, find, find_in};
 use serde_json::{Value, json};
 
-use super::{Args, Imported, into::Into};
+use super::{After, Args, Imported, into::Into};
 use crate::{
     failure::Usage,
     import::{ImportError, is_pipe, is_stream},
@@ -109,7 +109,7 @@ impl TranscriptFiles {
     }
 
     /// Appends all messages that are not there yet.
-    pub(super) async fn import(&self, memory: &Memory, embed: bool, output: Output) -> anyhow::Result<Vec<Imported>> {
+    pub(super) async fn import(&self, memory: &Memory, after: After, output: Output) -> anyhow::Result<Vec<Imported>> {
         let total = self.transcripts.iter().map(|(_, messages)| messages).sum();
         let mut into = Into::new(memory, total, output);
         for (transcript, messages) in &self.transcripts {
@@ -126,7 +126,7 @@ impl TranscriptFiles {
                 into.take(item).await.map_err(|error| into.stopped(error))?;
             }
         }
-        into.finish(embed).await
+        into.finish(after).await
     }
 }
 

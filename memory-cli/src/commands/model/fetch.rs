@@ -22,11 +22,9 @@ pub(crate) struct Args {
     model: String,
     /// The address of the hub, or of a mirror of it
     #[arg(long, value_name = "URL", env = "HF_ENDPOINT", hide_env_values = true)]
-    #[cfg_attr(not(feature = "hub"), expect(dead_code, reason = "refused without a hub"))]
     endpoint: Option<String>,
     /// A branch, a tag or a commit of the model on the hub [default: main]
     #[arg(long, value_name = "NAME")]
-    #[cfg_attr(not(feature = "hub"), expect(dead_code, reason = "refused without a hub"))]
     revision: Option<String>,
     /// Fetch and convert also what exists already
     #[arg(long)]

@@ -1,0 +1,41 @@
+//! The group `tools`: what programs wait for that use the memory through its binary: clients of its server, agents with
+//! hooks, and imports.
+
+mod binary;
+mod client;
+mod hook;
+mod import;
+mod served;
+mod sessions;
+mod start;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use self::binary::Binary;
+use crate::{figure::Figure, group::Inputs};
+
+/// Messages of the store.
+const MESSAGES: usize = 10_000;
+/// Its only conversation.
+const CONVERSATION: &str = "ten-thousand";
+
+/// Measures the group, with its files under `scratch`.
+///
+/// # Errors
+/// When the binary or the model is missing, or a call fails.
+pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
+    let binary = Binary::find(inputs.memory.as_deref())?;
+    let memory = binary.with_store(&scratch.join("ten-thousand"));
+    eprintln!("tools: embedding {MESSAGES} messages");
+    served::fill(&memory, scratch)?;
+    let mut figures = served::measure(&memory)?;
+    figures.extend(start::measure(&memory)?);
+    figures.push(served::tools_list(&memory)?);
+    // Later than the others, since it appends.
+    figures.push(hook::measure(&memory, scratch)?);
+    figures.push(import::rate(&binary, scratch)?);
+    figures.push(import::resident(&binary, scratch, inputs.short)?);
+    Ok(figures)
+}
