@@ -6,6 +6,7 @@ mod browse;
 mod compare;
 #[cfg(unix)]
 mod credentials;
+mod databases;
 mod eval_data;
 mod exchange;
 mod expanding;
