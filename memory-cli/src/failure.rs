@@ -75,7 +75,13 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
         return Some(Code::Usage);
     }
     match cause.downcast_ref() {
-        Some(TranscriptError::UnknownFormat { .. } | TranscriptError::Unfit { .. }) => return Some(Code::Usage),
+        Some(
+            TranscriptError::UnknownFormat { .. }
+            | TranscriptError::UnknownDatabase { .. }
+            | TranscriptError::NoSqlite { .. }
+            | TranscriptError::Unfit { .. },
+        ) => return Some(Code::Usage),
+        Some(TranscriptError::Locked { .. }) => return Some(Code::InUse),
         Some(TranscriptError::Damaged { .. }) => return Some(Code::Damaged),
         Some(TranscriptError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return Some(Code::NotFound);

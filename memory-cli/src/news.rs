@@ -51,6 +51,15 @@ pub(crate) enum News {
         /// The export.
         file: String,
     },
+    /// Summaries of another program that cannot stand for the messages here.
+    SummariesUnfit {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        summaries: u64,
+        /// Why.
+        why: String,
+    },
     /// The store has more of the conversation than the export.
     LongerThanFile {
         /// The conversation.
@@ -98,6 +107,7 @@ impl News {
             Self::Diverged { .. } => "diverged",
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
+            Self::SummariesUnfit { .. } => "summaries-unfit",
             Self::LongerThanFile { .. } => "longer-than-file",
             Self::NotShown { .. } => "not-shown",
             Self::OutOfTime { .. } => "out-of-time",
@@ -111,6 +121,9 @@ impl fmt::Display for News {
         match self {
             Self::Memory(notice) => notice.fmt(f),
             Self::NotCompacted { why } => write!(f, "not compacted: {why}"),
+            Self::ThereBefore { conversation, messages: 1, read: 1 } => {
+                write!(f, "`{conversation}` had its one message before: nothing was appended")
+            }
             Self::ThereBefore { conversation, messages, read } if messages == read => {
                 write!(f, "`{conversation}` had all {read} messages before: nothing was appended")
             }
@@ -130,6 +143,9 @@ impl fmt::Display for News {
                 f,
                 "{summaries} summaries of {file} were left out: what they were made from was lost before the export"
             ),
+            Self::SummariesUnfit { conversation, summaries, why } => {
+                write!(f, "{summaries} summaries of `{conversation}` were not taken over: {why}")
+            }
             Self::LongerThanFile { conversation, messages } => {
                 write!(f, "`{conversation}` goes on for {messages} messages after those of the file")
             }
@@ -210,6 +226,9 @@ mod tests {
                 "summaries-left-out",
                 "3 summaries of trip.jsonl were left out: what they were made from was lost before the export",
             ),
+            News::SummariesUnfit { .. } => {
+                ("summaries-unfit", "3 summaries of `trip` were not taken over: of messages that are not there")
+            }
             News::LongerThanFile { .. } => {
                 ("longer-than-file", "`trip` goes on for 3 messages after those of the file")
             }
@@ -245,6 +264,11 @@ mod tests {
             News::Diverged { conversation: conversation.clone(), branch: ConversationId::new("trip-a").unwrap() },
             News::NothingToImport { file: file() },
             News::SummariesLeftOut { summaries: 3, file: file() },
+            News::SummariesUnfit {
+                conversation: conversation.clone(),
+                summaries: 3,
+                why: "of messages that are not there".to_owned(),
+            },
             News::LongerThanFile { conversation: conversation.clone(), messages: 3 },
             News::EndLeftOut { conversation: conversation.clone(), node, from: 5, length: 9 },
             News::NotShown { conversation: conversation.clone(), node },

@@ -17,6 +17,11 @@ use crate::{
     terminal::{self, HIGHLIGHT, To},
 };
 
+/// A count with its noun.
+pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { several })
+}
+
 /// How a command prints its results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {

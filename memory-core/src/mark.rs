@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::ConversationState;
 
-/// What a person says of a whole conversation.
+/// What is said of a whole conversation: by a person, or of one that the program keeps for itself.
 ///
 /// A mark is stored as a reserved tag, so that it is in the log, in exports and in forks of older versions, as every tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,10 +15,13 @@ pub enum Mark {
     /// It is done with: lists and `last` leave it out. Searches find it as before, because an answer that silently misses
     /// what was said is worse than a hit too many.
     Archived,
+    /// It holds what a program keeps beside a conversation, such as documents or the state of a manager, and is archived as
+    /// well. Nobody spoke in it: what searches or counts all conversations leaves it out, unless it is named.
+    Companion,
 }
 
 impl Mark {
-    /// All marks.
+    /// The marks that a person sets.
     pub const ALL: [Self; 2] = [Self::Important, Self::Archived];
 
     /// The beginning of reserved tags, which no tag of a person has.
@@ -30,6 +33,7 @@ impl Mark {
         match self {
             Self::Important => "memory:important",
             Self::Archived => "memory:archived",
+            Self::Companion => "memory:companion",
         }
     }
 
@@ -41,7 +45,7 @@ impl Mark {
 }
 
 impl fmt::Display for Mark {
-    /// `important` or `archived`.
+    /// `important`, `archived` or `companion`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.tag().trim_start_matches(Self::PREFIX))
     }
@@ -65,6 +69,12 @@ impl ConversationState {
     #[must_use]
     pub fn is_marked(&self, mark: Mark) -> bool {
         self.tags.iter().any(|tag| tag == mark.tag())
+    }
+
+    /// Whether it is kept beside a conversation, and is none itself.
+    #[must_use]
+    pub fn is_companion(&self) -> bool {
+        self.is_marked(Mark::Companion)
     }
 
     /// Its tags without the reserved ones, sorted.

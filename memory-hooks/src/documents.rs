@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use memory_core::{Json, Mark, Message, MessageKey, Node, NodeId, NodeRange, Role, StoreError, Timestamp};
+use memory_core::{Json, Message, MessageKey, Node, NodeId, NodeRange, Role, StoreError, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{Conversation, Memory, MemoryError};
@@ -23,12 +23,12 @@ const TRIES: usize = 64;
 /// a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
 ///
 /// Several processes may change the same documents at once: a change is decided on what stands there, and decided again if
-/// another process was first. That conversation is archived, so it is listed only where archived ones are, and its texts
-/// are excluded from summaries.
+/// another process was first. That conversation is a [companion](Mark::Companion), which no search over all finds, and its
+/// texts are excluded from summaries. It is read on from where it was read last.
 #[derive(Debug)]
 pub struct Documents {
     conversation: Conversation,
-    known: Mutex<Known>,
+    known: Mutex<Arc<Known>>,
 }
 
 /// A document.
@@ -148,7 +148,7 @@ impl Documents {
             let key = MessageKey::new(&format!("documents after {}", known.nodes)).ok();
             match self.conversation.append(message(&change).key(key)).await {
                 Ok(appended) if appended.is_new => {
-                    self.archive().await?;
+                    self.conversation.hide().await?;
                     return Ok(Ok(answer));
                 }
                 // Another process made the same change, or another one.
@@ -159,17 +159,9 @@ impl Documents {
         Err(MemoryError::Contended { tries: TRIES })
     }
 
-    /// Keeps the conversation out of lists.
-    async fn archive(&self) -> Result<(), MemoryError> {
-        if !self.conversation.is_marked(Mark::Archived).await? {
-            self.conversation.mark(Mark::Archived, true).await?;
-        }
-        Ok(())
-    }
-
     /// Applies what was appended since the last read.
-    async fn read(&self) -> Result<Known, MemoryError> {
-        let mut known = self.known().clone();
+    async fn read(&self) -> Result<Arc<Known>, MemoryError> {
+        let mut known = Arc::clone(&self.known());
         let (store, id) = (&self.conversation.parts.store, &self.conversation.id);
         let nodes = match store.conversation(id).await {
             Ok(state) => state.nodes,
@@ -179,19 +171,19 @@ impl Documents {
         while let Some(first) = NodeId::new(known.nodes + 1).filter(|first| first.get() <= nodes) {
             let last = NodeId::new(nodes.min(known.nodes + CHUNK)).unwrap_or(first);
             let Some(run) = NodeRange::new(first, last) else { break };
-            for node in store.readable_nodes(id, run).await?.nodes {
-                known.apply(node);
-            }
-            known.nodes = last.get();
+            let read = store.readable_nodes(id, run).await?.nodes;
+            let grown = Arc::make_mut(&mut known);
+            read.into_iter().for_each(|node| grown.apply(node));
+            grown.nodes = last.get();
         }
         let mut kept = self.known();
         if kept.nodes < known.nodes {
-            *kept = known.clone();
+            *kept = Arc::clone(&known);
         }
         Ok(known)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, Arc<Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -246,7 +238,7 @@ mod tests {
     use std::{convert::Infallible, sync::Arc};
 
     use memory_core::{
-        ConversationId, Store,
+        ConversationId, Mark, Store,
         testing::{MemoryStore, WordCounter},
     };
 
@@ -294,8 +286,9 @@ mod tests {
         let left = expected(&[("a", "four"), ("e/f/x", ""), ("e/f/y/z", "two")]);
         assert_eq!(texts(&ours), left);
         assert_eq!(texts(&documents(&store)), left, "another process reads the same");
-        let is_archived = pollster::block_on(ours.conversation().is_marked(Mark::Archived)).unwrap();
-        assert!(is_archived);
+        for mark in [Mark::Archived, Mark::Companion] {
+            assert!(pollster::block_on(ours.conversation().is_marked(mark)).unwrap(), "{mark}");
+        }
     }
 
     #[test]

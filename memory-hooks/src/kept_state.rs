@@ -3,11 +3,9 @@
 //! It is a document as those of sessions of Strands are: a message of a conversation of its own, appended whole each time
 //! it changes. The last one counts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use memory_core::{
-    ConversationId, Event, Json, ManagerError, ManagerState, Mark, Message, NodeDraft, NodeId, Role, StoreError,
-};
+use memory_core::{ConversationId, Json, ManagerError, ManagerState, Message, NodeDraft, NodeId, Role, StoreError};
 
 use crate::{Conversation, MemoryError};
 
@@ -80,13 +78,8 @@ impl Conversation {
         let text = state.as_str();
         let message = Message::text_of(Role::System, text).metadata(metadata).keep_out_of_summaries(true);
         let draft = NodeDraft::new(message, self.parts.clock.now(), self.parts.counter.count(text));
-        let written = self.parts.store.append(&document, vec![draft]).await?;
-        if written.first().is_some_and(|first| first.node == NodeId::FIRST) {
-            // It is no conversation to go on with.
-            let tags = self.parts.store.conversation(&document).await?.tags_with(Mark::Archived, true);
-            self.parts.store.record(&document, vec![Event::Tags(tags)]).await?;
-        }
-        Ok(())
+        self.parts.store.append(&document, vec![draft]).await?;
+        Self::new(Arc::clone(&self.parts), document).hide().await
     }
 
     /// The conversation that holds the state.

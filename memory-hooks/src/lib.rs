@@ -106,6 +106,7 @@ pub use invocation::Invocation;
 pub use levels::{LevelEntry, LevelPage, LevelsRequest};
 pub use list_summary::summarize_list;
 pub use listing::{ListOptions, ListedConversation, Listing};
+pub use manager::adopting::{Adopted, ForeignSummary, Misfit};
 pub use manager::rewriting::{Resummarize, ResummarizeReport};
 pub use memory::{Memory, MemoryBuilder};
 pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};

@@ -1,5 +1,6 @@
 //! Conversation managers, which keep a history small.
 
+pub(crate) mod adopting;
 pub(crate) mod compacting;
 pub(crate) mod failing;
 mod history;

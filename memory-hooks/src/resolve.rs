@@ -27,14 +27,16 @@ impl Memory {
             // An empty store, or one with archived conversations alone.
             return Err(MemoryError::NoConversation { name: name.to_owned() });
         }
+        // What is kept beside conversations has no titles.
+        let spoken = || states.iter().filter(|state| !state.is_companion());
         let mut titled = Vec::with_capacity(states.len());
-        for state in states.iter().filter(|state| state.own_title().is_some()) {
+        for state in spoken().filter(|state| state.own_title().is_some()) {
             titled.push(Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) });
         }
         if let Some(found) = by_title(&titled, name, is_same) {
             return found.id(name);
         }
-        for state in states.iter().filter(|state| state.own_title().is_none()) {
+        for state in spoken().filter(|state| state.own_title().is_none()) {
             let title = title::title(&**self.store(), state).await?;
             titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
         }

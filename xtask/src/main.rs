@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod document;
 mod eval;
+mod importers;
 mod invocation;
 mod nightly;
 mod picture;
@@ -48,6 +49,8 @@ enum Command {
     Ci(ci::Args),
     /// `ci`, then the long tests and the checks that need a tool installed.
     Nightly,
+    /// Import files that real packages write or read, and compare with what those say of them.
+    Importers,
     /// Run the adapters of LangChain and of the OpenAI Agents SDK with the real packages.
     Adapters,
     /// Run the tests of Strands Agents through our managers, and an agent of it that is killed and goes on.
@@ -84,6 +87,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test => test::run(&workspace),
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),
+        Command::Importers => importers::run(&workspace),
         Command::Adapters => adapters::run(&workspace),
         Command::Strands => strands::run(&workspace),
         Command::Conformance => conformance::run(&workspace),

@@ -54,6 +54,15 @@ impl Venv {
         Invocation::program(workspace, self.name, self.venv().join(python))
     }
 
+    /// Unpacks the sources of a package beside it, for the tests and samples that they have.
+    pub(crate) fn sources(&self, workspace: &Workspace, package: &str, pinned: &str, unpacked: &str) -> Result<()> {
+        let from = ["download", "--no-deps", "--no-binary", package, pinned, "--dest"];
+        self.pip(workspace).args(from).args([self.root()]).run()?;
+        let archive = self.root().join(format!("{unpacked}.tar.gz"));
+        let unpack = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter='data')";
+        self.python(workspace).args(["-c", unpack]).args([archive.as_path(), self.root()]).run()
+    }
+
     pub(crate) fn pip(&self, workspace: &Workspace) -> Invocation {
         self.python(workspace).args(["-m", "pip", "--quiet", "--disable-pip-version-check"])
     }

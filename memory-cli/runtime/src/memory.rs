@@ -281,7 +281,7 @@ impl Drop for Inner {
 /// Compacts and indexes all conversations, and flushes.
 async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     let _lease = lease(&*parts.store, Instant::now() + lock_timeout).await?;
-    for state in parts.store.conversations().await? {
+    for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_companion()) {
         let conversation = parts.memory.conversation(state.id);
         conversation.index(&()).await?;
         // Since this process has the lease, another task of it is at work.

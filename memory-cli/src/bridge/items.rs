@@ -2,11 +2,11 @@
 //!
 //! Nothing is deleted. An item that is removed from its list is recorded as retracted, in a conversation beside the list's.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible};
 
 use memory::{Conversation, Memory};
-use memory_core::{Clock, Json, Message, MessageKey, Node, NodeId, NodeRange, Role, Timestamp, message_from_strands};
-use memory_hooks::SystemClock;
+use memory_core::{Clock, Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp, message_from_strands};
+use memory_hooks::{DocumentChange, DocumentsNow, SystemClock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -38,16 +38,8 @@ pub(crate) struct NewItem {
     key: String,
 }
 
-/// The retractions that were read, by list.
-#[derive(Debug, Default)]
-pub(super) struct Retractions(BTreeMap<String, Retracted>);
-
-/// The retractions of a list, as far as they were read.
-#[derive(Debug, Default)]
-struct Retracted {
-    nodes: u64,
-    runs: Vec<NodeRange>,
-}
+/// The retractions of each list that was read, so that they are read on.
+pub(super) type Retractions = BTreeMap<String, memory::Documents>;
 
 /// The lists of a store.
 pub(super) struct Items<'a> {
@@ -57,7 +49,7 @@ pub(super) struct Items<'a> {
 
 /// The member of a message's metadata that holds the item.
 const ITEM: &str = "item";
-/// The member of a message's metadata that names the first and the last retracted message.
+/// The document with the first and the last message of each retracted run.
 const RETRACTED: &str = "retracted";
 /// How many messages are read at once.
 const READ: u64 = 256;
@@ -124,28 +116,35 @@ impl Items<'_> {
         Ok(items)
     }
 
-    /// The retracted messages of a list, those of other processes included.
-    async fn retracted(&mut self, name: &str) -> Result<Vec<NodeRange>, BridgeError> {
-        let conversation = self.conversation(&retractions_of(name))?;
-        let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
-        let read = self.retractions.0.entry(name.to_owned()).or_default();
-        let new = NodeId::new(read.nodes + 1).zip(NodeId::new(nodes));
-        if let Some(new) = new.and_then(|(first, last)| NodeRange::new(first, last)) {
-            read.runs.extend(conversation.messages(new).await?.iter().filter_map(run_of));
-            read.runs = NodeRange::merge(std::mem::take(&mut read.runs));
-            read.nodes = nodes;
+    /// The retractions of a list.
+    fn retractions(&mut self, list: &str) -> Result<memory::Documents, BridgeError> {
+        if let Some(known) = self.retractions.get(list) {
+            return Ok(known.clone());
         }
-        Ok(read.runs.clone())
+        let documents = self.memory.documents(&retractions_of(list));
+        let documents = documents.map_err(|error| BridgeError::Config(error.to_string()))?;
+        self.retractions.insert(list.to_owned(), documents.clone());
+        Ok(documents)
+    }
+
+    /// The retracted messages of a list, those of other processes included.
+    async fn retracted(&mut self, list: &str) -> Result<Vec<NodeRange>, BridgeError> {
+        Ok(self.retractions(list)?.look(runs_of).await?)
     }
 
     /// Records that messages are not in their list any more.
-    async fn retract(&mut self, name: &str, nodes: NodeRange) -> Result<(), BridgeError> {
-        let [first, last] = [nodes.first().get(), nodes.last().get()];
-        let metadata = BTreeMap::from([(RETRACTED.to_owned(), Json::from_value(&json!([first, last])))]);
-        let text = format!("Retracted from {name}: messages {first} to {last}");
-        let message = Message::text_of(Role::System, text).metadata(metadata).keep_out_of_summaries(true);
-        self.conversation(&retractions_of(name))?.append(message).await?;
-        Ok(())
+    async fn retract(&mut self, list: &str, nodes: NodeRange) -> Result<(), BridgeError> {
+        let change = move |now: DocumentsNow<'_>| {
+            let mut runs = runs_of(now);
+            runs.push(nodes);
+            let runs: Vec<_> = NodeRange::merge(runs).iter().map(|run| [run.first().get(), run.last().get()]).collect();
+            let (name, text) = (RETRACTED.to_owned(), json!(runs).to_string());
+            Ok::<_, Infallible>((DocumentChange::Write { name, text }, ()))
+        };
+        match self.retractions(list)?.change(change).await? {
+            Ok(()) => Ok(()),
+            Err(never) => match never {},
+        }
     }
 }
 
@@ -163,10 +162,11 @@ fn item_of(node: &Node) -> Option<Value> {
     node.message.metadata.get(ITEM).map(Json::to_value)
 }
 
-fn run_of(node: &Node) -> Option<NodeRange> {
-    let run = node.message.metadata.get(RETRACTED)?.to_value();
-    let end = |index: usize| run.get(index).and_then(Value::as_u64).and_then(NodeId::new);
-    NodeRange::new(end(0)?, end(1)?)
+/// The retracted runs, as documents have them.
+fn runs_of(now: DocumentsNow<'_>) -> Vec<NodeRange> {
+    let text = now.get(RETRACTED).map_or("[]", |document| document.text.as_str());
+    let runs: Vec<[u64; 2]> = serde_json::from_str(text).unwrap_or_default();
+    runs.into_iter().filter_map(|[first, last]| NodeRange::new(NodeId::new(first)?, NodeId::new(last)?)).collect()
 }
 
 /// The conversation that holds the retractions of a list.

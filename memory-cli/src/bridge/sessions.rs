@@ -3,10 +3,11 @@
 //! A document (a session, an agent, or a message whose record was changed) is appended whole each time it changes. The
 //! last one counts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible, fmt::Display};
 
 use memory::{Conversation, Memory};
-use memory_core::{Json, Message, MessageKey, Node, NodeId, NodeRange, Role, message_from_strands, message_to_strands};
+use memory_core::{Json, MessageKey, Node, NodeId, NodeRange, message_from_strands, message_to_strands};
+use memory_hooks::{DocumentChange, DocumentsNow};
 use memory_transcripts::{agent_name, escaped_part};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -87,16 +88,8 @@ impl SessionRequest {
     ];
 }
 
-/// The documents that were read, by session.
-#[derive(Debug, Default)]
-pub(super) struct Documents(BTreeMap<String, Read>);
-
-/// The documents of a session, as far as they were read.
-#[derive(Debug, Default)]
-struct Read {
-    nodes: u64,
-    latest: BTreeMap<String, Value>,
-}
+/// The documents of each session that was read, so that they are read on.
+pub(super) type Documents = BTreeMap<String, memory::Documents>;
 
 /// The sessions of a store.
 pub(super) struct Sessions<'a> {
@@ -104,8 +97,6 @@ pub(super) struct Sessions<'a> {
     pub(super) documents: &'a mut Documents,
 }
 
-/// The member of a message's metadata that names the document it is.
-const DOCUMENT: &str = "strands_document";
 /// The member of a message's metadata that holds what else its record has.
 const RECORD: &str = "strands_record";
 /// The document of the session itself.
@@ -116,10 +107,14 @@ impl Sessions<'_> {
         use SessionRequest as Ask;
         match request {
             Ask::CreateSession { session_id, session } => {
-                if self.document(&session_id, SESSION).await?.is_some() {
-                    return Err(BridgeError::SessionExists(format!("session {session_id} already exists")));
-                }
-                self.write(&session_id, SESSION, &session).await?;
+                let text = session.to_string();
+                let documents = self.documents(&session_id)?;
+                let begun = documents.change(move |now| match now.get(SESSION) {
+                    Some(_) => Err(()),
+                    None => Ok((DocumentChange::Write { name: SESSION.to_owned(), text: text.clone() }, ())),
+                });
+                let exists = |()| BridgeError::SessionExists(format!("session {session_id} already exists"));
+                begun.await?.map_err(exists)?;
                 Ok(json!({"session": session}))
             }
             Ask::ReadSession { session_id } => Ok(json!({"session": self.document(&session_id, SESSION).await?})),
@@ -187,30 +182,35 @@ impl Sessions<'_> {
         self.memory.conversation(name).map_err(|error| BridgeError::Config(error.to_string()))
     }
 
+    /// The documents of a session.
+    fn documents(&mut self, session: &str) -> Result<memory::Documents, BridgeError> {
+        if let Some(known) = self.documents.get(session) {
+            return Ok(known.clone());
+        }
+        let documents = self.memory.documents(&documents_of(session));
+        let documents = documents.map_err(|error| BridgeError::Config(error.to_string()))?;
+        self.documents.insert(session.to_owned(), documents.clone());
+        Ok(documents)
+    }
+
     /// The latest form of a document.
     async fn document(&mut self, session: &str, name: &str) -> Result<Option<Value>, BridgeError> {
-        let conversation = self.conversation(&documents_of(session))?;
-        let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
-        let read = self.documents.0.entry(session.to_owned()).or_default();
-        let new = NodeId::new(read.nodes + 1).zip(NodeId::new(nodes));
-        if let Some(new) = new.and_then(|(first, last)| NodeRange::new(first, last)) {
-            for node in conversation.messages(new).await? {
-                let Some(name) = node.message.metadata.get(DOCUMENT).map(Json::to_value) else { continue };
-                let document = serde_json::from_str(&node.message.text()).unwrap_or_default();
-                read.latest.insert(name.as_str().unwrap_or_default().to_owned(), document);
-            }
-            read.nodes = nodes;
-        }
-        Ok(read.latest.get(name).cloned())
+        let name = name.to_owned();
+        let text =
+            self.documents(session)?.look(move |now| now.get(&name).map(|document| document.text.clone())).await?;
+        Ok(text.map(|text| serde_json::from_str(&text).unwrap_or_default()))
     }
 
     /// Appends a document.
     async fn write(&mut self, session: &str, name: &str, document: &Value) -> Result<(), BridgeError> {
-        let metadata = BTreeMap::from([(DOCUMENT.to_owned(), Json::string(name))]);
-        let message =
-            Message::text_of(Role::System, document.to_string()).metadata(metadata).keep_out_of_summaries(true);
-        self.conversation(&documents_of(session))?.append(message).await?;
-        Ok(())
+        let (name, text) = (name.to_owned(), document.to_string());
+        let change = move |_: DocumentsNow<'_>| {
+            Ok::<_, Infallible>((DocumentChange::Write { name: name.clone(), text: text.clone() }, ()))
+        };
+        match self.documents(session)?.change(change).await? {
+            Ok(()) => Ok(()),
+            Err(never) => match never {},
+        }
     }
 
     /// Appends a message, which a manager over the same conversation may have done before.
@@ -258,12 +258,17 @@ impl Sessions<'_> {
         let last = limit.map_or(nodes, |limit| nodes.min(offset.saturating_add(limit)));
         let ends = NodeId::new(offset.saturating_add(1)).zip(NodeId::new(last));
         let Some(range) = ends.and_then(|(first, last)| NodeRange::new(first, last)) else { return Ok(Vec::new()) };
-        let mut records = Vec::new();
-        for node in conversation.messages(range).await? {
-            let changed = self.document(session, &message_document(agent, node.id.get() - 1)).await?;
-            records.push(changed.unwrap_or_else(|| record(&node)));
-        }
-        Ok(records)
+        let prefix = message_document(agent, "");
+        let documents = self.documents(session)?;
+        let changed = documents.look(move |now| {
+            let changed = now.all().filter_map(|(name, document)| {
+                Some((name.strip_prefix(&prefix)?.parse().ok()?, document.text.clone()))
+            });
+            changed.collect::<BTreeMap<u64, String>>()
+        });
+        let changed = changed.await?;
+        let of = |node: &Node| serde_json::from_str(changed.get(&(node.id.get() - 1))?).ok();
+        Ok(conversation.messages(range).await?.iter().map(|node| of(node).unwrap_or_else(|| record(node))).collect())
     }
 }
 
@@ -298,7 +303,7 @@ fn multi_agent_document(multi_agent: &str) -> String {
     format!("multi-agent:{}", escaped_part(multi_agent))
 }
 
-fn message_document(agent: &str, id: u64) -> String {
+fn message_document(agent: &str, id: impl Display) -> String {
     format!("message:{}:{id}", escaped_part(agent))
 }
 

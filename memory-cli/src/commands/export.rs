@@ -69,7 +69,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Some(directory) if args.all => {
             let mut targets = Vec::new();
             // All targets are checked first: nothing is written if one is refused.
-            for id in resolve::all(&runtime).await? {
+            for id in resolve::every(&runtime).await? {
                 let path = directory.join(format!("{id}.jsonl"));
                 targets.push((id, Target::of(&path, existing)?, path));
             }

@@ -66,7 +66,7 @@ async fn under_a_free_name(
     parent: &ConversationId,
     node: NodeId,
 ) -> anyhow::Result<ConversationState> {
-    let taken = resolve::all(runtime).await?;
+    let taken = resolve::every(runtime).await?;
     let mut number = 1u64;
     loop {
         let name = named(&format!("{parent}-fork-{number}"))?;

@@ -3,6 +3,7 @@
 mod exported;
 mod format;
 pub(super) mod into;
+mod taken_over;
 mod transcripts;
 
 use std::{
@@ -30,7 +31,7 @@ use crate::{
     },
     news::{self, News},
     open,
-    output::{Bar, Output, decimal, grouped},
+    output::{Bar, Output, counted, decimal, grouped},
 };
 use exported::Restored;
 use format::Format;
@@ -135,6 +136,8 @@ pub(super) struct Imported {
     pub(super) id: ConversationId,
     pub(super) read: usize,
     pub(super) new: usize,
+    /// Summaries of the source.
+    summaries: taken_over::Counts,
     pub(super) stats: ConversationStats,
     pub(super) append: Duration,
     pub(super) compact: Duration,
@@ -351,7 +354,8 @@ async fn settle(
     }
     let index = lap();
     let stats = conversation.stats().await?;
-    Ok(Imported { id: conversation.id().clone(), read, new, stats, append, compact, index, news })
+    let summaries = taken_over::Counts::default();
+    Ok(Imported { id: conversation.id().clone(), read, new, summaries, stats, append, compact, index, news })
 }
 
 /// The times of messages: one without a time gets that of the message before it. Before the first known time it gets
@@ -380,7 +384,8 @@ fn print(
         let rows: Vec<_> = all
             .iter()
             .map(|i| {
-                json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new, "nodes": i.stats.nodes,
+                json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new,
+                            "summaries": i.summaries.new + i.summaries.there, "new_summaries": i.summaries.new, "nodes": i.stats.nodes,
                             "tokens": i.stats.tokens, "view_tokens": i.stats.view_tokens,
                             "append_seconds": decimal(i.append.as_secs_f64()),
                             "compact_seconds": decimal(i.compact.as_secs_f64()),
@@ -420,6 +425,12 @@ fn print(
         output.note(&format!("and {} more conversations; --json lists all", grouped((all.len() - shown) as u64)));
     }
     transcripts.iter().try_for_each(|row| row.print(output))?;
+    let summaries = |count: fn(&taken_over::Counts) -> u64| all.iter().map(|one| count(&one.summaries)).sum::<u64>();
+    let (new, there) = (summaries(|counts| counts.new), summaries(|counts| counts.there));
+    if new + there > 0 {
+        let summaries = counted(new + there, "summary", "summaries");
+        output.line(&format!("  took over {summaries}, {} of them new", grouped(new)))?;
+    }
     let read: usize = all.iter().map(|i| i.read).sum();
     let without: Duration = all.iter().map(|i| i.append + i.compact).sum();
     let with: Duration = without + all.iter().map(|i| i.index).sum::<Duration>();
@@ -434,6 +445,7 @@ fn print(
         grouped(rate)
     };
     let with = if embed { format!(", {}/s with it", rate(with)) } else { String::new() };
-    output.note(&format!("{} messages read, {}/s without embedding{with}", grouped(read as u64), rate(without)));
+    let read = counted(read as u64, "message", "messages");
+    output.note(&format!("{read} read, {}/s without embedding{with}", rate(without)));
     Ok(())
 }

@@ -142,8 +142,14 @@ async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
     }
 }
 
-/// All conversations, by name.
+/// All conversations, by name, without what is kept beside them.
 pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
+    let spoken = states(runtime).await?.into_iter().filter(|state| !state.is_companion());
+    Ok(spoken.map(|state| state.id).collect())
+}
+
+/// All that the store holds, by name: conversations and what is kept beside them.
+pub(super) async fn every(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
     Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
 }
 

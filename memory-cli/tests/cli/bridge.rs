@@ -604,3 +604,45 @@ fn a_list_of_items_is_kept_in_the_log_and_what_leaves_it_is_recorded() {
         assert!(store.succeed(&["find", "-c", "talk", text]).contains(text), "{text}");
     }
 }
+
+#[test]
+fn what_is_kept_beside_conversations_is_found_and_counted_only_where_it_is_named() {
+    let store = Store::new();
+    let mut bridge = Bridge::over(&store);
+    bridge.ask(&json!({"op": "create_session", "session_id": "trip", "session": {"note": "zeppelin"}}));
+    bridge.ask(&json!({"op": "create_agent", "session_id": "trip", "agent_id": "a", "agent": {"state": "zeppelin"}}));
+    let record = json!({"message_id": 0, "message": text("user", "A walk along the river.")});
+    bridge.ask(&json!({"op": "create_message", "session_id": "trip", "agent_id": "a", "message": record}));
+    let item = |key: &str| json!({"item": {"n": key}, "message": text("user", "An item of a list."), "key": key});
+    bridge.ask(&json!({"op": "add_items", "conversation": "list", "items": [item("1"), item("2")]}));
+    assert_eq!(bridge.ask(&json!({"op": "pop_item", "conversation": "list"}))["item"]["n"], "2");
+    // Another process goes on from what this one has kept.
+    let mut other = Bridge::over(&store);
+    assert_eq!(other.ask(&json!({"op": "read_session", "session_id": "trip"}))["session"]["note"], "zeppelin");
+    assert_eq!(other.ask(&json!({"op": "list_items", "conversation": "list"}))["items"].as_array().unwrap().len(), 1);
+    let again = json!({"op": "create_session", "session_id": "trip", "session": {}});
+    assert_eq!(other.refused(&again), "session_exists");
+    other.ask(&json!({"op": "clear_items", "conversation": "list"}));
+    other.end();
+    assert_eq!(bridge.ask(&json!({"op": "list_items", "conversation": "list"}))["items"], json!([]));
+    bridge.end();
+    let names = |value: &Value| -> BTreeSet<String> {
+        let of = value["conversations"].as_array().unwrap_or_else(|| panic!("{value:#}"));
+        of.iter().map(|one| one["conversation"].as_str().unwrap_or_else(|| one.as_str().unwrap()).to_owned()).collect()
+    };
+    let spoken = BTreeSet::from(["list".to_owned(), "strands:trip:a".to_owned()]);
+    assert_eq!(names(&store.json(&["list"])), spoken);
+    assert_eq!(names(&store.json(&["stats"])), spoken);
+    assert_eq!(names(&store.json(&["list", "--archived"])).len(), 4);
+    let hits =
+        |args: &[&str]| store.json(&[&["search"], args, &["zeppelin"]].concat())["hits"].as_array().unwrap().len();
+    assert_eq!(hits(&["--all"]), 0, "no search over all finds what is kept");
+    assert!(hits(&["-c", "strands-documents:trip"]) > 0, "one that names it does");
+    let found = store.command(&["find", "zeppelin"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&found.stdout).contains("zeppelin"), "{found:?}");
+    let shown = store.succeed(&["context", "-c", "list", "--scope", "all", "Where is the zeppelin?"]);
+    assert!(!shown.replace("Where is the zeppelin?", "").contains("zeppelin"), "{shown}");
+    // A copy of everything has it.
+    let all = store.json(&["export", "--all", "-o", &store.path("all")]);
+    assert_eq!(all["exported"].as_array().unwrap().len(), 4, "{all:#}");
+}

@@ -8,6 +8,7 @@ mod completions;
 mod configuration;
 #[cfg(unix)]
 mod credentials;
+mod databases;
 mod eval_data;
 mod exchange;
 mod expanding;

@@ -108,7 +108,7 @@ fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
         if ours.contains(&name.as_str()) {
             known.push(format!("{}:{}", Json::string(&name), value.get()));
         } else {
-            extra.insert(name, serde_json::from_str(value.get()).unwrap_or_default());
+            extra.insert(name, crate::exact::parse(value.get()).unwrap_or_default());
         }
     }
     let block = read(&format!("{{{}}}", known.join(",")))?;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     TranscriptError, Why,
     branches::{BranchNode, give},
+    exact,
     out::{Out, says_nothing},
     records::Place,
     shape::Shape,
@@ -63,7 +64,7 @@ fn time(seconds: Option<f64>) -> Option<Timestamp> {
 
 impl Shape for ChatGpt {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let chat: Chat = match serde_json::from_str(record) {
+        let chat: Chat = match exact::read(record) {
             Ok(chat) => chat,
             Err(error) if error.is_data() => {
                 out.skip(Why::Broken, "conversation", place);

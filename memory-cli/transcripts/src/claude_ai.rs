@@ -10,6 +10,7 @@ use crate::{
     TranscriptError, Why,
     blocks::{Blocks, anthropic_value, unknown},
     branches::{BranchNode, give},
+    exact,
     out::{Out, says_nothing},
     records::Place,
     shape::Shape,
@@ -45,7 +46,7 @@ struct Said {
 
 impl Shape for ClaudeAi {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let chat: Chat = match serde_json::from_str(record) {
+        let chat: Chat = match exact::read(record) {
             Ok(chat) => chat,
             Err(error) if error.is_data() => {
                 out.skip(Why::Broken, "conversation", place);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Conversation, TranscriptError, Why,
+    Conversation, TranscriptError, Why, exact,
     names::{Chain, conversation_id},
     out::{Out, says_nothing},
     records::Place,
@@ -133,7 +133,7 @@ fn is_boilerplate(message: &Message) -> bool {
 
 impl Shape for Codex {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let Ok(value) = serde_json::from_str::<Value>(record) else {
+        let Ok(value) = exact::parse(record) else {
             let why = if place.is_open { Why::Unfinished } else { Why::Broken };
             out.skip(why, "line", place);
             return Ok(());

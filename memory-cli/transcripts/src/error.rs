@@ -55,6 +55,26 @@ pub enum TranscriptError {
         /// The file.
         place: String,
     },
+    /// A database is of no program that is known.
+    #[error("{}: a SQLite database of neither OpenClaw nor lossless-claw: {found}", one_line(.place))]
+    UnknownDatabase {
+        /// The file.
+        place: String,
+        /// Its tables.
+        found: String,
+    },
+    /// Another program has locked a database.
+    #[error("{}: another program has locked the database: try again once it is idle, or read a backup of it", one_line(.place))]
+    Locked {
+        /// The file.
+        place: String,
+    },
+    /// This build reads no databases.
+    #[error("{}: a SQLite database, which this build does not read: build with the feature `sqlite`", one_line(.place))]
+    NoSqlite {
+        /// The file.
+        place: String,
+    },
     /// The file has another form than the format has.
     #[error("{}: {why}", one_line(.place))]
     Unfit {

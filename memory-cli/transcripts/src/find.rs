@@ -34,6 +34,10 @@ const ZIP: &[u8] = b"PK\x03\x04";
 /// An archive without files.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// What a SQLite database begins with.
+pub(crate) const SQLITE: &[u8] = b"SQLite format 3\0";
+/// How the names of files end that may be databases.
+const DATABASES: [&str; 3] = [".db", ".sqlite", ".sqlite3"];
 
 /// A transcript that was found. It can be read any number of times.
 #[derive(Clone, Debug)]
@@ -169,7 +173,12 @@ impl Transcript {
                 let shape = Box::new(Strands::new(&agent.session, &agent.agent));
                 return Ok(Reader::new(self.format, records, shape, out, self.limits, false));
             }
+            From::Path if self.format.is_database() => return self.open_database(out),
             From::Path => open(&self.path, Links::Follow).map_err(io)?,
+            From::File(_) if self.format.is_database() => {
+                let why = "a database is read where it lies: give its path";
+                return Err(TranscriptError::Unfit { place: self.path.display().to_string(), why });
+            }
             From::File(file) => {
                 let mut file = file.try_clone().map_err(io)?;
                 file.rewind().map_err(io)?;
@@ -195,12 +204,42 @@ impl Transcript {
             Format::Anthropic => (Records::Values(Values::new(bounded)), lists(Dialect::Anthropic)),
             Format::Bedrock => (Records::Values(Values::new(bounded)), lists(Dialect::Bedrock)),
             Format::LangChain => (Records::Values(Values::new(bounded)), lists(Dialect::LangChain)),
-            Format::Strands => {
+            Format::Strands | Format::OpenClaw | Format::LosslessClaw => {
                 let why = "expected a session folder, which holds session.json and agents/";
                 return Err(TranscriptError::Unfit { place: self.path.display().to_string(), why });
             }
         };
         Ok(Reader::new(self.format, Source::Records(records), shape, out, self.limits, false))
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl Transcript {
+    fn open_database(&self, out: Out) -> Result<Reader, TranscriptError> {
+        let rows = Source::Rows(crate::sqlite::rows(&self.path, self.format, self.limits)?);
+        Ok(Reader::new(self.format, rows, Box::new(crate::shape::NoRecords), out, self.limits, false))
+    }
+}
+
+#[cfg(not(feature = "sqlite"))]
+impl Transcript {
+    fn open_database(&self, _: Out) -> Result<Reader, TranscriptError> {
+        Err(TranscriptError::NoSqlite { place: self.path.display().to_string() })
+    }
+}
+
+/// The format of a database.
+fn of_database(path: &Path, from: &From, limits: Limits) -> Result<Format, TranscriptError> {
+    let place = || path.display().to_string();
+    if !matches!(from, From::Path) {
+        return Err(TranscriptError::Unfit { place: place(), why: "a database is read where it lies: give its path" });
+    }
+    #[cfg(feature = "sqlite")]
+    return crate::sqlite::recognize(path, limits);
+    #[cfg(not(feature = "sqlite"))]
+    {
+        let _ = limits;
+        Err(TranscriptError::NoSqlite { place: place() })
     }
 }
 
@@ -275,7 +314,11 @@ fn recognized(
             let read = plain(file, path, limits)?.take(BEGINNING).read_to_end(&mut begin);
             read.map_err(|error| archive::failed(path, error))?;
             let unknown = || TranscriptError::UnknownFormat { place: path.display().to_string() };
-            Format::of_beginning(&begin).ok_or_else(unknown)?
+            if begin.starts_with(SQLITE) {
+                of_database(path, &from, limits)?
+            } else {
+                Format::of_beginning(&begin).ok_or_else(unknown)?
+            }
         }
     };
     found.transcripts.push(Transcript { format, path: path.to_owned(), from, limits, name: None });
@@ -307,7 +350,9 @@ fn in_directory(
             continue;
         }
         let packed = name.strip_suffix(".zst").map(|plain| directory.join(plain));
-        let is_transcript = name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") || holds_conversations(&shown());
+        let is_database = DATABASES.iter().any(|ending| name.ends_with(ending));
+        let is_transcript =
+            name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") || is_database || holds_conversations(&shown());
         let ending = || format!("file *{}", name.rfind('.').and_then(|dot| name.get(dot..)).unwrap_or_default());
         if !kind.is_file() || !is_transcript || format == Some(Format::Strands) {
             let what = if kind.is_symlink() { "link".to_owned() } else { ending() };
@@ -320,6 +365,16 @@ fn in_directory(
             let file = open(&path, Links::Refuse).map_err(io)?;
             match recognized(&path, file, From::Path, format, limits, found) {
                 Err(TranscriptError::UnknownFormat { .. }) => found.others.skip(Why::Unknown, &ending(), shown),
+                // Programs keep other things than conversations in databases.
+                Err(TranscriptError::UnknownDatabase { .. } | TranscriptError::NoSqlite { .. }) => {
+                    found.others.skip(Why::Note, "SQLite database without conversations", shown);
+                }
+                // It may be another program's, and is no reason to read nothing.
+                Err(TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. })
+                    if is_database =>
+                {
+                    found.others.skip(Why::Broken, "SQLite database that cannot be read now", shown);
+                }
                 other => other?,
             }
         }

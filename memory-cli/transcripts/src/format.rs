@@ -16,6 +16,10 @@ pub enum Format {
     Codex,
     /// Session files of pi, and of OpenClaw before it kept sessions in SQLite: `.jsonl` files.
     Pi,
+    /// The database of an agent of OpenClaw: `.sqlite` files below `~/.openclaw/agents`.
+    OpenClaw,
+    /// The database of the plugin lossless-claw of OpenClaw: `~/.openclaw/lcm.db`.
+    LosslessClaw,
     /// The export of ChatGPT: a zip archive, or its `conversations.json`.
     ChatGpt,
     /// The export of Claude.ai: a zip archive, or its `conversations.json`.
@@ -38,10 +42,12 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::ClaudeCode,
         Self::Codex,
         Self::Pi,
+        Self::OpenClaw,
+        Self::LosslessClaw,
         Self::ChatGpt,
         Self::ClaudeAi,
         Self::OpenAi,
@@ -60,6 +66,8 @@ impl Format {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
             Self::Pi => "pi",
+            Self::OpenClaw => "openclaw",
+            Self::LosslessClaw => "lossless-claw",
             Self::ChatGpt => "chatgpt",
             Self::ClaudeAi => "claude",
             Self::OpenAi => "openai",
@@ -77,6 +85,13 @@ impl Format {
     #[must_use]
     pub const fn names_conversations(self) -> bool {
         matches!(self, Self::ClaudeCode | Self::Codex | Self::Pi | Self::ChatGpt | Self::ClaudeAi | Self::Strands)
+            || self.is_database()
+    }
+
+    /// Whether it is a SQLite database. It is read where it lies, so that it cannot come through a pipe.
+    #[must_use]
+    pub const fn is_database(self) -> bool {
+        matches!(self, Self::OpenClaw | Self::LosslessClaw)
     }
 
     /// Whether a file may be followed while it is written.
@@ -226,6 +241,11 @@ mod tests {
         check(r#"{"system":"be","messages":[{"role":"user","content":"hi"}]}"#, Some(Format::Anthropic));
         check(r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t"}]}]"#, Some(Format::Anthropic));
         check(r#"{"messages":[{"role":"user","content":[{"text":"hi"}]}]}"#, Some(Format::Bedrock));
+        // The package anthropic writes the type of a block last.
+        check(
+            r#"{"system":[{"text":"be","type":"text"}],"messages":[{"content":[{"text":"hi","type":"text"}],"role":"user"}]}"#,
+            Some(Format::Anthropic),
+        );
         check(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#, Some(Format::Responses));
         check(r#"[{"type":"function_call","call_id":"c","name":"n"}]"#, Some(Format::Responses));
         check(r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c"}]}"#, Some(Format::OpenAi));

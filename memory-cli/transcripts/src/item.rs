@@ -1,6 +1,6 @@
 //! What a reader gives: conversations and their messages.
 
-use memory_core::{ConversationId, Message, MessageKey, Timestamp};
+use memory_core::{ConversationId, Level, Message, MessageKey, Timestamp, WrittenBy};
 
 /// The next piece of a transcript.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub enum Item {
     Said(Said),
     /// The title of a conversation that was given before.
     Title(ConversationId, String),
+    /// A summary of messages that were given before.
+    Summarized(Summarized),
 }
 
 /// A conversation of a transcript.
@@ -49,6 +51,31 @@ pub struct Said {
     pub at: Option<Timestamp>,
     /// The key of the message before it in its conversation; `None` for the first one of a conversation that is no fork.
     pub after: Option<MessageKey>,
+}
+
+/// A summary that the program of a transcript wrote of messages in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summarized {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Its id in the source, which no other summary of the conversation has.
+    pub id: String,
+    /// SUMMARY of messages, META of SUMMARYs, ARCHIVE of anything above.
+    pub level: Level,
+    /// The first message that it covers.
+    pub first: MessageKey,
+    /// The last message that it covers.
+    pub last: MessageKey,
+    /// How many messages it covers, at least 1.
+    pub messages: u64,
+    /// The ids of the summaries that it was made from, in order; they were given before and cover the same messages. Empty
+    /// at level SUMMARY.
+    pub children: Vec<String>,
+    /// Its words.
+    pub text: String,
+    /// The program, and its model as the version.
+    pub written_by: WrittenBy,
 }
 
 impl Conversation {

@@ -14,7 +14,8 @@
 //!
 //! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file. A record of an unknown type
 //! is counted and named, and is no error. Names of conversations and keys of messages follow from the source alone, and
-//! those of a file that has grown begin with those of the file before.
+//! those of a file that has grown begin with those of the file before. A database is opened for reading alone, and
+//! nothing is locked between two pages of its rows.
 //!
 //! # Non-goals
 //!
@@ -28,6 +29,7 @@ mod claude_ai;
 mod claude_code;
 mod codex;
 mod error;
+mod exact;
 mod find;
 mod format;
 mod item;
@@ -41,7 +43,10 @@ mod reader;
 mod records;
 mod report;
 mod responses;
+mod sender;
 mod shape;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod strands;
 mod tree;
 mod write;
@@ -49,7 +54,7 @@ mod write;
 pub use error::TranscriptError;
 pub use find::{Found, Transcript, find, find_in, follow};
 pub use format::{Format, UnknownFormatName};
-pub use item::{Conversation, ForkPoint, Item, Said};
+pub use item::{Conversation, ForkPoint, Item, Said, Summarized};
 pub use limits::Limits;
 pub use names::{branch_name, rest_key};
 pub use reader::{Position, Reader};

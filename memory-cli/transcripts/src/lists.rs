@@ -10,7 +10,7 @@ use memory_core::{ConversationId, Message, Role, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    Conversation, TranscriptError, Why,
+    Conversation, TranscriptError, Why, exact,
     names::{Chain, conversation_id, key},
     out::{Out, says_nothing},
     records::Place,
@@ -64,7 +64,7 @@ impl Lists {
         let mut loose = Loose { id, chain: Chain::default(), thoughts: Thoughts::default(), model: model_of(object) };
         if let Some(system) = self.dialect.system(object) {
             let mut chain = Chain::default();
-            chain.take(&object.get("system").or(object.get("instructions")).map(Value::to_string).unwrap_or_default());
+            chain.take(&object.get("system").or(object.get("instructions")).map(exact::written).unwrap_or_default());
             out.say(&loose.id, chain.key(), system, None);
         }
         for message in messages {
@@ -82,7 +82,7 @@ fn model_of(object: &Value) -> Option<String> {
 
 impl Loose {
     fn take(&mut self, dialect: Dialect, value: &Value, place: Place, out: &mut Out) {
-        self.chain.take(&value.to_string());
+        self.chain.take(&exact::written(value));
         for (number, read) in dialect.message(value).into_iter().enumerate() {
             let (message, id) = match read {
                 Read::Said(message, id) => (*message, id),
@@ -129,8 +129,7 @@ fn time(value: &Value) -> Option<Timestamp> {
 
 impl Shape for Lists {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let value: Value =
-            serde_json::from_str(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
+        let value: Value = exact::parse(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
         if let Some(list) = value.as_array() {
             let messages: Vec<_> = list.iter().collect();
             self.whole(&Value::Null, &messages, place, out);

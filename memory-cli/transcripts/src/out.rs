@@ -55,6 +55,7 @@ impl Out {
         mut message: Message,
         at: Option<Timestamp>,
     ) {
+        crate::exact::restore(&mut message);
         message.metadata.insert("imported".to_owned(), Json::from_value(&true.into()));
         message.metadata.entry(SOURCE.to_owned()).or_insert_with(|| Json::string(self.format));
         message.key = Some(key.clone());
@@ -72,6 +73,19 @@ impl Out {
     pub(crate) fn skip(&mut self, why: Why, what: &str, place: Place) {
         let file = &self.file;
         self.report.skip(why, what, || format!("{file}:{}", place.line));
+    }
+
+    /// Names the file otherwise in the places of what follows.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn stand(&mut self, file: String) {
+        self.file = file;
+    }
+
+    /// The next summary of a conversation.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn summarize(&mut self, summarized: crate::Summarized) {
+        self.report.summaries += 1;
+        self.items.push_back(Item::Summarized(summarized));
     }
 
     pub(crate) fn damaged(&self, place: Place, why: String) -> TranscriptError {

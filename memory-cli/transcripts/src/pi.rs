@@ -1,4 +1,4 @@
-//! Session files of pi and of OpenClaw before it kept them in SQLite: a line an entry, a tree by `parentId`.
+//! Sessions of pi and of OpenClaw: entries of a tree by `parentId`, as lines of a file or as rows of a database.
 //!
 //! As with Claude Code, an entry that continues an earlier one than the last begins a fork, so what a file gives does not
 //! depend on what is appended to it later.
@@ -11,10 +11,12 @@ use serde_json::Value;
 use crate::{
     Conversation, TranscriptError, Why,
     blocks::{self, unknown},
+    exact,
     item::ForkPoint,
     names::{Chain, conversation_id, key, short},
     out::{Out, says_nothing},
     records::Place,
+    sender::said_by,
     shape::Shape,
 };
 
@@ -25,7 +27,12 @@ const NOTES: [&str; 6] = ["custom", "model_change", "thinking_level_change", "la
 #[derive(Debug)]
 pub(crate) struct Pi {
     session: String,
-    cwd: Option<String>,
+    /// Whether the session's name is given, so that none is taken from its entries.
+    is_named: bool,
+    /// Members of the metadata of the first message.
+    opening: Vec<(&'static str, String)>,
+    /// When the next entry was written, where it does not say.
+    written: Option<Timestamp>,
     /// For each entry, its branch and the number of messages up to it.
     spots: HashMap<String, (usize, usize)>,
     branches: Vec<Branch>,
@@ -54,12 +61,38 @@ impl Pi {
     pub(crate) fn new(stem: &str) -> Self {
         Self {
             session: stem.to_owned(),
-            cwd: None,
+            is_named: false,
+            opening: Vec::new(),
+            written: None,
             spots: HashMap::new(),
             branches: Vec::new(),
             current: 0,
             chain: Chain::default(),
         }
+    }
+
+    /// Reads the session of this name, whose first message says `opening` beside its words.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn of_session(session: &str, opening: Vec<(&'static str, String)>) -> Self {
+        Self { is_named: true, opening, ..Self::new(session) }
+    }
+
+    /// Reads an entry that was written at a known time.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn entry(
+        &mut self,
+        entry: &str,
+        written: Option<Timestamp>,
+        place: Place,
+        out: &mut Out,
+    ) -> Result<(), TranscriptError> {
+        self.written = written;
+        self.record(entry, place, out)
+    }
+
+    /// The conversation of the session itself, once it has a message.
+    pub(crate) fn main(&self) -> Option<&ConversationId> {
+        self.branches.first().map(|branch| &branch.conversation)
     }
 
     /// The branch that an entry continues, which begins with it if it leaves another.
@@ -103,14 +136,23 @@ impl Pi {
         self.current = number;
         let Some(branch) = self.branches.get_mut(number) else { return };
         let mut message = message;
-        if let Some(cwd) = self.cwd.take() {
-            message.metadata.insert("cwd".to_owned(), Json::string(&cwd));
+        for (name, value) in self.opening.drain(..) {
+            message.metadata.insert(name.to_owned(), Json::string(&value));
         }
         branch.keys.push(key(&id));
         let spot = (number, branch.keys.len());
         out.say(&branch.conversation, key(&id), message, at);
         self.spots.insert(id, spot);
     }
+}
+
+/// When an entry was written: as it says, or as its message does.
+fn time(entry: &Value) -> Option<Timestamp> {
+    let of = |value: Option<&Value>| match value? {
+        Value::String(text) => text.parse().ok(),
+        number => number.as_i64().map(Timestamp::from_millis),
+    };
+    of(entry.get("timestamp")).or_else(|| of(entry.get("message")?.get("timestamp")))
 }
 
 /// A message in pi's shape; `None` for a role that is not known.
@@ -143,10 +185,14 @@ fn message(said: &Value) -> Option<Message> {
     if let Some(usage) = said.get("usage").filter(|usage| usage.is_object()) {
         message.metadata.insert("usage".to_owned(), Json::from_value(usage));
     }
-    Some(message)
+    Some(match said.get("__openclaw").filter(|_| message.role == Role::User) {
+        Some(identity) => said_by(message, identity),
+        None => message,
+    })
 }
 
-fn block(block: &Value) -> ContentBlock {
+/// A block in pi's shape. One of another type is kept as it came.
+pub(crate) fn block(block: &Value) -> ContentBlock {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     let kept = || unknown(&block.to_string());
     match text("type") {
@@ -170,7 +216,7 @@ fn block(block: &Value) -> ContentBlock {
 impl Shape for Pi {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
         self.chain.take(record);
-        let entry = match serde_json::from_str::<Value>(record) {
+        let entry = match exact::parse(record) {
             Ok(entry) if entry.is_object() => entry,
             _ => {
                 out.skip(if place.is_open { Why::Unfinished } else { Why::Broken }, "line", place);
@@ -183,15 +229,17 @@ impl Shape for Pi {
         let why = match kind {
             "session" => {
                 if let (Some(id), true) = (text("id"), self.branches.is_empty()) {
-                    self.session = id.to_owned();
-                    self.cwd = text("cwd").map(str::to_owned);
+                    if !self.is_named {
+                        self.session = id.to_owned();
+                    }
+                    self.opening.extend(text("cwd").map(|cwd| ("cwd", cwd.to_owned())));
                 }
                 return Ok(());
             }
             "message" | "custom_message" if known => Why::Repeated,
             "message" => match entry.get("message").map(message) {
                 Some(Some(message)) if !says_nothing(&message.content) => {
-                    self.said(&entry, message, text("timestamp").and_then(|at| at.parse().ok()), out);
+                    self.said(&entry, message, time(&entry).or(self.written), out);
                     return Ok(());
                 }
                 Some(Some(_)) => Why::Empty,
@@ -203,9 +251,8 @@ impl Shape for Pi {
             "compaction" | "branch_summary" => Why::View,
             note if NOTES.contains(&note) => {
                 let name = text("name").filter(|_| note == "session_info");
-                let branch = self.branches.first().map(|branch| branch.conversation.clone());
-                if let (Some(name), Some(conversation)) = (name, branch) {
-                    out.title(&conversation, name);
+                if let (Some(name), Some(conversation)) = (name, self.main()) {
+                    out.title(conversation, name);
                 }
                 Why::Note
             }
@@ -268,7 +315,7 @@ mod tests {
                     said.push(format!("{} {}: {}", one.conversation, one.message.role, one.message.text()))
                 }
                 Item::Conversation(conversation) => forks.extend(conversation.fork.map(|fork| fork.after.to_string())),
-                Item::Title(..) => {}
+                Item::Title(..) | Item::Summarized(_) => {}
             }
         }
         let expected = [

@@ -32,6 +32,9 @@ pub(crate) enum Source {
     Records(Records),
     /// A record a file.
     Files(VecDeque<PathBuf>, u64),
+    /// The rows of a database.
+    #[cfg(feature = "sqlite")]
+    Rows(Box<dyn crate::sqlite::Rows>),
 }
 
 /// Where a reader stands in a file that grows. A later reader goes on there: see [`crate::follow`].
@@ -75,6 +78,11 @@ impl Reader {
             if self.is_over {
                 return Ok(None);
             }
+            #[cfg(feature = "sqlite")]
+            if let Source::Rows(rows) = &mut self.records {
+                self.is_over = !rows.next(&mut self.out)?;
+                continue;
+            }
             match self.next_record()? {
                 Some(place) => {
                     self.out.report.records += 1;
@@ -114,6 +122,9 @@ impl Reader {
                 };
                 Ok(Some(place))
             }
+            // They are no records.
+            #[cfg(feature = "sqlite")]
+            Source::Rows(_) => Ok(None),
         }
     }
 

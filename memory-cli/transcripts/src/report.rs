@@ -23,6 +23,8 @@ pub struct Report {
     pub forks: u64,
     /// Messages given.
     pub messages: u64,
+    /// Summaries given.
+    pub summaries: u64,
     skipped: BTreeMap<(Why, String), Skipped>,
 }
 
@@ -56,6 +58,8 @@ pub enum Why {
     Repeated,
     /// It holds no words.
     Empty,
+    /// It is a summary of other than messages in a row, so that it can stand for none.
+    Unfit,
     /// It is the end of what is still being written. It is read once it is complete.
     Unfinished,
 }
@@ -71,6 +75,7 @@ impl Why {
             Self::Note => "note",
             Self::Repeated => "repeated",
             Self::Empty => "empty",
+            Self::Unfit => "unfit",
             Self::Unfinished => "unfinished",
         }
     }
@@ -85,6 +90,7 @@ impl fmt::Display for Why {
             Self::Note => "a note of the program",
             Self::Repeated => "a repetition",
             Self::Empty => "without words",
+            Self::Unfit => "not taken over",
             Self::Unfinished => "not complete yet",
         })
     }
@@ -102,6 +108,7 @@ impl Report {
         self.conversations += other.conversations;
         self.forks += other.forks;
         self.messages += other.messages;
+        self.summaries += other.summaries;
         for skipped in other.skipped() {
             self.count(skipped.why, &skipped.what, skipped.count, || skipped.first.clone());
         }

@@ -2,6 +2,18 @@
 
 use crate::{TranscriptError, out::Out, records::Place};
 
+/// Nothing: what is read has no records.
+#[cfg(feature = "sqlite")]
+#[derive(Debug)]
+pub(crate) struct NoRecords;
+
+#[cfg(feature = "sqlite")]
+impl Shape for NoRecords {
+    fn record(&mut self, _: &str, _: Place, _: &mut Out) -> Result<(), TranscriptError> {
+        Ok(())
+    }
+}
+
 /// Reads the records of one format.
 pub(crate) trait Shape: std::fmt::Debug + Send {
     /// Takes a record in.

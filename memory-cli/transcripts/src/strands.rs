@@ -10,7 +10,7 @@ use memory_files::{Links, open_dir};
 use serde_json::{Map, Value};
 
 use crate::{
-    Conversation, Limits, Report, TranscriptError, Why,
+    Conversation, Limits, Report, TranscriptError, Why, exact,
     names::{conversation_id, key},
     out::{Out, says_nothing},
     records::Place,
@@ -36,8 +36,7 @@ impl Strands {
 
 impl Shape for Strands {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let value: Value =
-            serde_json::from_str(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
+        let value: Value = exact::parse(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
         let Value::Object(mut members) = value else {
             out.skip(Why::Broken, "message that is no object", place);
             return Ok(());

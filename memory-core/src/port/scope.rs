@@ -54,14 +54,19 @@ impl Scope {
 
     crate::setters! { into owner: Option<OwnerId> }
 
-    /// The states of its conversations, each once, by name.
+    /// The states of its conversations, each once, by name. Those that are [kept beside others](crate::Mark::Companion) are
+    /// among them only where they are named.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] for one that does not exist or is another owner's, with no names but the
     /// owner's; or when the source fails.
     pub async fn states(&self, source: &dyn Source) -> Result<Vec<ConversationState>, StoreError> {
         let owner = self.owner.as_ref();
-        let Conversations::Only(ids) = &self.conversations else { return conversations_of(source, owner).await };
+        let Conversations::Only(ids) = &self.conversations else {
+            let mut all = conversations_of(source, owner).await?;
+            all.retain(|state| !state.is_companion());
+            return Ok(all);
+        };
         let mut states = Vec::with_capacity(ids.len());
         for id in ids {
             states.push(conversation_of(source, owner, id).await?);

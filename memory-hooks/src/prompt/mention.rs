@@ -43,7 +43,9 @@ pub(super) async fn mentioned(
         return Ok(Vec::new());
     }
     let owner = parts.store.conversation(conversation).await?.owner;
-    let is_other = |state: &ConversationState| state.id != *conversation && state.owner == owner && state.nodes > 0;
+    let is_other = |state: &ConversationState| {
+        state.id != *conversation && state.owner == owner && state.nodes > 0 && !state.is_companion()
+    };
     let states = by_last_update(parts.store.conversations().await?).into_iter().filter(is_other);
     let mut known = Vec::new();
     for (place, state) in states.enumerate() {

@@ -18,7 +18,7 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory-embed", features: &[], barred: &["ort", "aws"] },
     FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"] },
     FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"] },
-    FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest"] },
+    FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest", "rusqlite"] },
 ];
 
 /// Sets that other steps compile.

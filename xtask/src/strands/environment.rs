@@ -25,13 +25,7 @@ pub(super) struct Environment {
 impl Environment {
     /// Makes what is missing.
     pub(super) fn prepare(workspace: &Workspace) -> Result<Self> {
-        let sources = |venv: &Venv| {
-            let from = ["download", "--no-deps", "--no-binary", "strands-agents", PACKAGE, "--dest"];
-            venv.pip(workspace).args(from).args([venv.root()]).run()?;
-            let archive = venv.root().join(format!("{SOURCES}.tar.gz"));
-            let unpack = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter='data')";
-            venv.python(workspace).args(["-c", unpack]).args([&archive, venv.root()]).run()
-        };
+        let sources = |venv: &Venv| venv.sources(workspace, "strands-agents", PACKAGE, SOURCES);
         Ok(Self {
             venv: Venv::prepare(workspace, "strands", &PACKAGES, &[], sources)?,
             adapters: workspace.root().join("memory-cli").join("python"),

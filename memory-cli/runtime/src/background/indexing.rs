@@ -90,7 +90,8 @@ impl Indexer {
             Ok(all) => {
                 self.failures.clear(BackgroundWork::Indexing, None);
                 let is_new = |id: &ConversationId, nodes: u64| nodes > indexed.get(id).copied().unwrap_or_default();
-                due.extend(all.into_iter().filter(|one| is_new(&one.id, one.nodes)).map(|one| (one.id, true)));
+                let spoken = all.into_iter().filter(|one| !one.is_companion());
+                due.extend(spoken.filter(|one| is_new(&one.id, one.nodes)).map(|one| (one.id, true)));
             }
             Err(error) => self.failures.add(BackgroundWork::Indexing, None, error.to_string()),
         }

@@ -64,6 +64,7 @@ async fn latest(
 ) -> anyhow::Result<Option<ConversationId>> {
     let Some(cwd) = event.cwd.as_deref() else { return Ok(None) };
     let mut states = capture.parts().store.conversations().await?;
+    states.retain(|state| !state.is_companion());
     states.sort_by_key(|state| Reverse(state.last_at));
     for state in states.into_iter().take(MOST) {
         if Some(&state.id) != session && is_of(capture, &state, cwd).await? {

@@ -19,7 +19,7 @@ pub(super) enum Format {
 }
 
 /// The formats that can be named.
-const NAMED: [Format; 15] = [
+const NAMED: [Format; 17] = [
     Format::Memory,
     Format::Jsonl,
     Format::Eval,
@@ -35,6 +35,8 @@ const NAMED: [Format; 15] = [
     Format::Transcript(Some(transcripts::Format::ALL[9])),
     Format::Transcript(Some(transcripts::Format::ALL[10])),
     Format::Transcript(Some(transcripts::Format::ALL[11])),
+    Format::Transcript(Some(transcripts::Format::ALL[12])),
+    Format::Transcript(Some(transcripts::Format::ALL[13])),
 ];
 
 impl ValueEnum for Format {

@@ -7,7 +7,7 @@ use memory_core::{ConversationId, Message, MessageKey, NodeId, Progress, Store, 
 use memory_hooks::{Conversation, Memory, MemoryError};
 use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 
-use super::{After, Appending, BATCH, BATCH_BYTES, Imported, Times, settle};
+use super::{After, Appending, BATCH, BATCH_BYTES, Imported, Times, settle, taken_over::TakenOver};
 use crate::{
     news::News,
     output::{Bar, Output, grouped},
@@ -48,6 +48,7 @@ struct Target {
     read: usize,
     new: usize,
     differing: usize,
+    summaries: TakenOver,
     news: Vec<News>,
 }
 
@@ -130,6 +131,13 @@ impl<'a> Into<'a> {
                 }
             }
             Item::Said(said) => self.say(said).await?,
+            Item::Summarized(summarized) => {
+                self.flush(&summarized.conversation).await?;
+                let store = self.store();
+                if let Some(target) = self.targets.get_mut(&summarized.conversation) {
+                    target.summaries.take(store, &target.conversation, summarized).await?;
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -179,6 +187,7 @@ impl<'a> Into<'a> {
             read: 0,
             new: 0,
             differing: 0,
+            summaries: TakenOver::default(),
             news: Vec::new(),
         })
     }
@@ -385,7 +394,7 @@ impl<'a> Into<'a> {
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
-            let Target { conversation, title, read, new, differing, mut news, .. } = target;
+            let Target { conversation, title, read, new, differing, summaries, mut news, .. } = target;
             if read == 0 {
                 continue;
             }
@@ -397,8 +406,12 @@ impl<'a> Into<'a> {
                 news.push(News::Differs { conversation: conversation.id().clone(), messages: differing });
             }
             entitle(self.store(), &conversation, title.as_deref()).await?;
+            // Compaction goes on above what was taken over.
+            let summaries = summaries.finish(&conversation).await?;
+            news.extend(summaries.news(conversation.id()));
             let appending = Appending { read, new, append: append / share };
-            all.push(settle(&conversation, appending, news, after, self.output).await?);
+            let settled = settle(&conversation, appending, news, after, self.output).await?;
+            all.push(Imported { summaries, ..settled });
         }
         Ok(all)
     }

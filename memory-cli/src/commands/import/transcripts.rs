@@ -18,7 +18,7 @@ use super::{After, Args, Imported, into::Into};
 use crate::{
     failure::Usage,
     import::{ImportError, is_pipe, is_stream},
-    output::{Output, grouped},
+    output::{Output, counted, grouped},
 };
 
 /// The transcripts of a path, which were read once.
@@ -167,23 +167,28 @@ impl Row {
     }
 
     pub(super) fn print(&self, output: Output) -> io::Result<()> {
-        let Report { records, conversations, forks, messages, .. } = &self.report;
+        let Report { records, conversations, forks, messages, summaries, .. } = &self.report;
         if let Some(format) = self.format {
             let files = if self.files == 1 { String::new() } else { format!("{} files, ", grouped(self.files as u64)) };
             let forks = if *forks == 0 { String::new() } else { format!(" ({} of them forks)", grouped(*forks)) };
+            let summaries = if *summaries == 0 {
+                String::new()
+            } else {
+                format!(", {}", counted(*summaries, "summary", "summaries"))
+            };
             output.line(&format!(
-                "read {} as {format}: {files}{} records, {} conversations{forks}, {} messages",
+                "read {} as {format}: {files}{}, {}{forks}, {}{summaries}",
                 self.path,
-                grouped(*records),
-                grouped(*conversations),
-                grouped(*messages)
+                counted(*records, "record", "records"),
+                counted(*conversations, "conversation", "conversations"),
+                counted(*messages, "message", "messages")
             ))?;
         }
         self.skipped().iter().try_for_each(|line| output.line(&format!("  {line}")))
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let Report { records, conversations, forks, messages, .. } = &self.report;
+        let Report { records, conversations, forks, messages, summaries, .. } = &self.report;
         let skipped = self.report.skipped().map(|skipped| {
             json!({"what": skipped.what, "why": skipped.why.code(), "count": skipped.count, "first": skipped.first})
         });
@@ -195,6 +200,7 @@ impl Row {
             "conversations": conversations,
             "forks": forks,
             "messages": messages,
+            "summaries": summaries,
             "skipped": skipped.collect::<Vec<_>>(),
         })
     }

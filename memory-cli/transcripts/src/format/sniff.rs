@@ -16,7 +16,7 @@ pub(super) struct Seen {
     pub(super) kind: Option<String>,
     /// Every `type` in it.
     kinds: HashSet<String>,
-    /// Whether some object has a `text` and no `type` before it.
+    /// Whether some object has a `text` and no `type`.
     pub(super) has_bare_text: bool,
     /// Whether it is the element of a list.
     pub(super) in_list: bool,
@@ -36,6 +36,20 @@ impl Seen {
     }
 }
 
+/// An object or a list whose end was not seen yet, and the members of an object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    is_object: bool,
+    has_type: bool,
+    has_text: bool,
+}
+
+impl Open {
+    fn is_bare(self) -> bool {
+        self.has_text && !self.has_type
+    }
+}
+
 /// Scans the first value: the first element where the file is a list. `None` where there is no object.
 pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
     let text = String::from_utf8_lossy(bytes);
@@ -50,18 +64,18 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
     if !rest.starts_with('{') {
         return None;
     }
-    // For each open object or list: whether it is an object with a `type` so far, an object, or a list.
-    let mut open: Vec<(bool, bool)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let mut chars = rest.char_indices();
     let mut key: Option<String> = None;
     while let Some((_, c)) = chars.next() {
         match c {
             '{' | '[' => {
-                open.push((c == '{', false));
+                open.push(Open { is_object: c == '{', ..Open::default() });
                 key = None;
             }
             '}' | ']' => {
-                open.pop();
+                let closed = open.pop();
+                seen.has_bare_text |= !open.is_empty() && closed.is_some_and(Open::is_bare);
                 key = None;
                 if open.is_empty() {
                     break;
@@ -71,11 +85,11 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
             '"' => {
                 let text = string(&mut chars)?;
                 let depth = open.len();
-                match (open.last_mut(), key.take()) {
-                    (Some((true, has_type)), None) => {
+                match (open.last_mut().filter(|open| open.is_object), key.take()) {
+                    (Some(object), None) => {
                         // A key.
-                        *has_type |= text == "type";
-                        seen.has_bare_text |= text == "text" && !*has_type && depth > 1;
+                        object.has_type |= text == "type";
+                        object.has_text |= text == "text";
                         if seen.inner.len() < MOST {
                             if depth == 1 {
                                 seen.own.insert(text.clone());
@@ -84,7 +98,7 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
                         }
                         key = Some(text);
                     }
-                    (Some((true, _)), Some(of)) if of == "type" && seen.kinds.len() < MOST => {
+                    (Some(_), Some(of)) if of == "type" && seen.kinds.len() < MOST => {
                         if depth == 1 {
                             seen.kind.get_or_insert_with(|| text.clone());
                         }
@@ -99,6 +113,8 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
             break;
         }
     }
+    // What was cut may be whole but for its end.
+    seen.has_bare_text |= open.into_iter().skip(1).any(Open::is_bare);
     Some(seen)
 }
 

@@ -6,6 +6,7 @@ use memory_core::{ContentBlock, Media, Message, Role, message_to_json};
 use serde_json::{Value, json};
 
 use super::left_out::LeftOut;
+use crate::exact;
 
 /// Types of blocks that the API knows and core keeps as they came.
 const KNOWN: [&str; 9] = [
@@ -50,7 +51,7 @@ impl Anthropic {
             };
             self.open = Some(role);
             out.write_all(before.as_bytes())?;
-            serde_json::to_writer(&mut *out, &block)?;
+            out.write_all(exact::written(&block).as_bytes())?;
         }
         Ok(())
     }
@@ -90,12 +91,12 @@ fn written(block: &ContentBlock, left_out: &mut LeftOut) -> Option<Value> {
             as_text(block, left_out)
         }
         ContentBlock::Unknown(json) => {
-            let value = json.to_value();
+            let value = exact::value(json);
             let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
             if KNOWN.contains(&kind) { Some(value) } else { as_text(block, left_out) }
         }
         ContentBlock::ToolUse { id, name, input } => {
-            let value = input.to_value();
+            let value = exact::value(input);
             let input = if value.is_object() { value } else { json!({"input": value}) };
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": input}))
         }

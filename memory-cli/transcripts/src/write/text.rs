@@ -2,6 +2,8 @@
 
 use memory_core::{ContentBlock, Message, Role, Timestamp, one_line};
 
+use crate::exact;
+
 /// Who speaks, as a heading.
 pub(super) fn voice(message: &Message) -> &'static str {
     match message.said_as() {
@@ -31,7 +33,7 @@ pub(super) fn part(block: &ContentBlock) -> Part {
     match block {
         ContentBlock::Text(text) => Part::Words(text.clone()),
         ContentBlock::ToolUse { name, input, .. } => {
-            let input = serde_json::to_string_pretty(&input.to_value()).unwrap_or_else(|_| input.to_string());
+            let input = exact::pretty(&exact::value(input));
             Part::Beside(format!("Call of {}", one_line(name)), input)
         }
         ContentBlock::ToolResult { content, is_error, .. } => {

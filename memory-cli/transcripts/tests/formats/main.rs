@@ -9,6 +9,9 @@
 mod chat_exports;
 mod claude_code;
 mod codex;
+#[cfg(feature = "sqlite")]
+mod databases;
+mod digits;
 mod folders;
 mod hostile;
 mod lists;

@@ -63,6 +63,7 @@ impl Read {
             Item::Title(id, title) => {
                 self.titles.insert(id.to_string(), title);
             }
+            Item::Summarized(_) => {}
             _ => panic!("another item"),
         }
     }

@@ -1,0 +1,221 @@
+//! Numbers with all their digits through parsed values, whose own numbers hold about seventeen.
+//!
+//! A number that would come out otherwise is parsed as a text with a mark before it, and written as the number again. The
+//! mark is made anew in each process, so that no file can hold it.
+
+use std::{
+    borrow::Cow,
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
+
+use memory_core::{ContentBlock, Json, Message};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What stands before the digits; its first character is none that texts are written with.
+static MARK: LazyLock<String> = LazyLock::new(|| format!("\u{fdd0}{:016x}:", RandomState::new().hash_one(MARK_SEED)));
+const MARK_SEED: &str = "digits";
+/// Members that are read as numbers, where the digits beyond a millisecond say nothing.
+const TIMES: [&str; 5] = ["create_time", "update_time", "timestamp", "created_at", "updated_at"];
+/// A number of this many bytes without a fraction and an exponent always comes out as it was.
+const SHORT: usize = 15;
+
+/// Parses JSON.
+pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
+    read(text)
+}
+
+/// Reads JSON whose parsed values are of use as values.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    serde_json::from_str(&marked(text))
+}
+
+/// The value of JSON that is kept as text.
+pub(crate) fn value(json: &Json) -> Value {
+    parse(json.as_str()).unwrap_or_default()
+}
+
+/// A value as JSON, with its numbers as they were.
+pub(crate) fn written(value: &Value) -> String {
+    unmarked(&value.to_string()).into_owned()
+}
+
+/// The same over several lines.
+pub(crate) fn pretty(value: &Value) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
+    unmarked(&text).into_owned()
+}
+
+/// Puts the numbers of a message back that was made of parsed values.
+pub(crate) fn restore(message: &mut Message) {
+    message.content.iter_mut().for_each(restore_block);
+    message.metadata.values_mut().for_each(restore_json);
+}
+
+fn restore_block(block: &mut ContentBlock) {
+    match block {
+        ContentBlock::Text(text) | ContentBlock::Reasoning { text, .. } => restore_text(text),
+        ContentBlock::ToolUse { id, name, input } => {
+            restore_text(id);
+            restore_text(name);
+            restore_json(input);
+        }
+        ContentBlock::ToolResult { tool_use_id, content, .. } => {
+            restore_text(tool_use_id);
+            content.iter_mut().for_each(restore_block);
+        }
+        ContentBlock::Unknown(json) => restore_json(json),
+        _ => {}
+    }
+}
+
+/// A text that was made of JSON, or of a number alone.
+fn restore_text(text: &mut String) {
+    if text.contains(MARK.as_str()) {
+        *text = unmarked(text).replace(MARK.as_str(), "");
+    }
+}
+
+fn restore_json(json: &mut Json) {
+    if let Cow::Owned(text) = unmarked(json.as_str())
+        && let Ok(restored) = Json::new(&text)
+    {
+        *json = restored;
+    }
+}
+
+/// JSON in which each number that would change is a text with the mark.
+fn marked(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let (mut done, mut at) = (0, 0);
+    // The last text, and the last byte that is no space.
+    let (mut string, mut before) = (0..0, b' ');
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                let end = end_of_string(bytes, at + 1);
+                string = at + 1..end;
+                at = end + 1;
+                before = b'"';
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                let length = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_of_number(byte)).count();
+                let number = text.get(at..at + length).unwrap_or_default();
+                let is_time = before == b':' && text.get(string.clone()).is_some_and(|key| TIMES.contains(&key));
+                if !is_time && changes(number) {
+                    out.push_str(text.get(done..at).unwrap_or_default());
+                    out.push('"');
+                    out.push_str(&MARK);
+                    out.push_str(number);
+                    out.push('"');
+                    done = at + length;
+                }
+                at += length.max(1);
+                before = b'0';
+            }
+            byte => {
+                if !byte.is_ascii_whitespace() {
+                    before = *byte;
+                }
+                at += 1;
+            }
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Where a string ends that began before `at`.
+fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Whether a number is written otherwise once it was parsed.
+fn changes(number: &str) -> bool {
+    if number.len() <= SHORT && number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0') {
+        return false;
+    }
+    // What is no number is left to the parser.
+    Json::new(number).is_ok()
+        && serde_json::from_str::<Value>(number).map_or(true, |parsed| parsed.to_string() != number)
+}
+
+/// JSON with its numbers again.
+fn unmarked(text: &str) -> Cow<'_, str> {
+    let mark = format!("\"{}", *MARK);
+    if !text.contains(&mark) {
+        return Cow::Borrowed(text);
+    }
+    let mut pieces = text.split(&mark);
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (number, rest) = piece.split_once('"').unwrap_or((piece, ""));
+        out.push_str(number);
+        out.push_str(rest);
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_keep_every_digit_through_a_value() {
+        let text = r#"{"n":12345678901234567890.5,"list":[1e400,-0,1.50,1,0.1],"s":"12345678901234567890.5 \" 1.50","k":-1E-7}"#;
+        assert_eq!(written(&parse(text).unwrap()), text);
+        assert!(parse("{\"n\":01}").is_err());
+        assert!(parse("{\"n\":-}").is_err());
+    }
+
+    #[test]
+    fn times_stay_numbers() {
+        let value = parse(r#"{"create_time": 1709370840.12345678901234, "x": {"timestamp":1.50}}"#).unwrap();
+        assert!(value["create_time"].is_f64() && value["x"]["timestamp"].is_f64());
+    }
+
+    #[test]
+    fn a_message_of_parsed_values_has_its_digits() {
+        let value = parse(r#"{"n": 12345678901234567890.5}"#).unwrap();
+        let input = Json::from_value(&value);
+        let call = ContentBlock::ToolUse { id: "t".into(), name: "add".into(), input };
+        let result = ContentBlock::ToolResult {
+            tool_use_id: "t".into(),
+            content: vec![ContentBlock::Text(value.to_string())],
+            is_error: false,
+        };
+        let mut message = Message::new(memory_core::Role::Assistant, vec![call, result]);
+        restore(&mut message);
+        assert_eq!(message.text(), "add({\"n\":12345678901234567890.5})\n{\"n\":12345678901234567890.5}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_without_such_numbers_is_parsed_as_it_is(text in "[\\[\\]{}:,\"\\\\a-c0-9.e -]{0,40}") {
+            match (parse(&text), serde_json::from_str::<Value>(&text)) {
+                (Ok(ours), Ok(plain)) => {
+                    let again: Value = serde_json::from_str(&written(&ours)).unwrap();
+                    prop_assert_eq!(again, plain);
+                }
+                (Err(_), Ok(_)) => prop_assert!(false, "{text}"),
+                // A number that no Rust number holds.
+                (_, Err(_)) => {}
+            }
+        }
+    }
+}

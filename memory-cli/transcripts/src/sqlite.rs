@@ -1,0 +1,46 @@
+//! Conversations that programs keep in SQLite databases.
+
+mod cells;
+mod database;
+mod lossless;
+mod open;
+mod openclaw;
+mod schema;
+
+use std::{fmt, path::Path};
+
+use crate::{Format, Limits, TranscriptError, out::Out};
+use database::Database;
+use lossless::Lossless;
+use openclaw::OpenClaw;
+
+/// Reads the rows of a database.
+pub(crate) trait Rows: fmt::Debug + Send {
+    /// Gives what comes next to `out`; `false` where there is nothing more.
+    ///
+    /// # Errors
+    /// Where the database cannot be read on. What is of an unknown type is counted.
+    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError>;
+}
+
+/// The format of a database, by its tables.
+pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, TranscriptError> {
+    let mut database = Database::open(path, limits)?;
+    let tables = database.tables()?;
+    if openclaw::is_one(&tables) {
+        Ok(Format::OpenClaw)
+    } else if lossless::is_one(&tables) {
+        Ok(Format::LosslessClaw)
+    } else {
+        Err(database.unknown(&tables))
+    }
+}
+
+/// The conversations of a database in a format.
+pub(crate) fn rows(path: &Path, format: Format, limits: Limits) -> Result<Box<dyn Rows>, TranscriptError> {
+    let database = Database::open(path, limits)?;
+    Ok(match format {
+        Format::LosslessClaw => Box::new(Lossless::new(database)?),
+        _ => Box::new(OpenClaw::new(database)?),
+    })
+}

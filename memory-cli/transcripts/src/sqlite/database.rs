@@ -1,0 +1,147 @@
+//! A database that is read a page of rows at a time, each in a short read of its own.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use memory_core::one_line;
+use rusqlite::{Error, ErrorCode, Params, Row};
+
+use super::{
+    cells,
+    open::{Opened, Stamp, opened},
+    schema::Tables,
+};
+use crate::{Limits, TranscriptError};
+
+/// Rows of a page. Between two pages nothing is locked.
+pub(super) const PAGE: usize = 256;
+/// Bytes after which a page ends, however few its rows.
+const PAGE_BYTES: u64 = 4 << 20;
+/// How often a page is read again because the database changed under a read that takes no locks.
+const TRIES: usize = 16;
+/// Most tables that are looked at.
+const TABLES: usize = 4_096;
+
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Database {
+    path: PathBuf,
+    limits: Limits,
+    opened: Opened,
+}
+
+impl Database {
+    pub(super) fn open(path: &Path, limits: Limits) -> Result<Self, TranscriptError> {
+        Ok(Self { path: path.to_owned(), limits, opened: opened(path, limits)? })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The first rows of a query, at most as many as a page has. A query orders its rows, and asks for those after the
+    /// last one.
+    pub(super) fn page<T>(
+        &mut self,
+        sql: &str,
+        parameters: impl Params + Clone,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, TranscriptError> {
+        for _ in 0..TRIES {
+            let page = self.rows(sql, parameters.clone(), &read);
+            // What was read without locks counts if the file is still what it was.
+            if self.opened.frozen.is_none_or(|then| Stamp::of(&self.path) == Some(then)) {
+                return page;
+            }
+            self.opened = opened(&self.path, self.limits)?;
+        }
+        Err(TranscriptError::Locked { place: self.path.display().to_string() })
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, TranscriptError> {
+        let failed = |error: Error| failed(&self.path, self.limits, &error);
+        let mut statement = self.opened.connection.prepare_cached(sql).map_err(failed)?;
+        let mut rows = statement.query(parameters).map_err(failed)?;
+        let (mut page, mut sum) = (Vec::new(), 0);
+        while page.len() < PAGE && sum < PAGE_BYTES {
+            let Some(row) = rows.next().map_err(failed)? else { break };
+            let bytes = cells::bytes(row).map_err(failed)?;
+            if bytes > self.limits.record {
+                return Err(too_large(&self.path, self.limits));
+            }
+            sum += bytes;
+            page.push(read(row).map_err(failed)?);
+        }
+        Ok(page)
+    }
+
+    /// The first row of a query.
+    pub(super) fn first<T>(
+        &mut self,
+        sql: &str,
+        parameters: impl Params + Clone,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, TranscriptError> {
+        Ok(self.page(sql, parameters, read)?.into_iter().next())
+    }
+
+    /// Its plain tables.
+    pub(super) fn tables(&mut self) -> Result<Tables, TranscriptError> {
+        let mut tables = Tables::default();
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' AND name > ?1 \
+                   ORDER BY name LIMIT 256";
+        let mut after = String::new();
+        loop {
+            let names = self.page(sql, [after.as_str()], |row| cells::text(row, 0))?;
+            let Some(last) = names.last().cloned().flatten() else { return Ok(tables) };
+            for name in names.into_iter().flatten() {
+                let columns =
+                    self.page("SELECT name FROM pragma_table_info(?1) LIMIT 256", [name.as_str()], |row| {
+                        cells::text(row, 0)
+                    })?;
+                let columns: BTreeSet<_> = columns.into_iter().flatten().map(|name| name.to_lowercase()).collect();
+                tables.0.insert(name.to_lowercase(), columns);
+            }
+            if tables.0.len() >= TABLES {
+                return Ok(tables);
+            }
+            after = last;
+        }
+    }
+
+    /// The error for a database of neither program.
+    pub(super) fn unknown(&self, tables: &Tables) -> TranscriptError {
+        TranscriptError::UnknownDatabase { place: self.path.display().to_string(), found: tables.names() }
+    }
+}
+
+fn too_large(path: &Path, limits: Limits) -> TranscriptError {
+    TranscriptError::TooLarge {
+        place: path.display().to_string(),
+        what: "a row",
+        most: limits.record,
+        unit: "bytes",
+        hint: "--max-line raises the limit",
+    }
+}
+
+/// What an error of SQLite means to who reads.
+pub(super) fn failed(path: &Path, limits: Limits, error: &Error) -> TranscriptError {
+    let place = path.display().to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => TranscriptError::Locked { place },
+        Some(ErrorCode::TooBig) => too_large(path, limits),
+        Some(ErrorCode::ReadOnly) => TranscriptError::Unfit {
+            place,
+            why: "its program was stopped within a write: start that once, so that it mends the database",
+        },
+        _ => TranscriptError::Damaged { place, why: one_line(&format!("SQLite cannot read it: {error}")).into_owned() },
+    }
+}

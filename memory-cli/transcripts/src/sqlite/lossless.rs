@@ -1,0 +1,238 @@
+//! The database of lossless-claw: conversations of messages, messages of parts, and summaries over them.
+
+mod parts;
+mod summaries;
+
+use std::collections::VecDeque;
+
+use memory_core::{ContentBlock, ConversationId, Json, Message, Role, Timestamp};
+use rusqlite::{Row, types::Value as Key};
+use serde_json::Value;
+
+use super::{Rows, cells, database::Database, schema::Tables};
+use crate::{
+    Conversation, TranscriptError, Why,
+    names::{conversation_id, key},
+    out::{Out, says_nothing, usable_title},
+    records::Place,
+    sender::said_by,
+};
+use parts::Parts;
+use summaries::Summaries;
+
+const CONVERSATIONS: (&str, [&str; 2]) = ("conversations", ["conversation_id", "session_id"]);
+const MESSAGES: (&str, [&str; 5]) = ("messages", ["message_id", "conversation_id", "seq", "role", "content"]);
+/// Columns of messages that not all versions have.
+const MORE: [&str; 3] = ["created_at", "openclaw_sender_metadata", "large_content"];
+
+/// Whether a database is one.
+pub(super) fn is_one(tables: &Tables) -> bool {
+    is_readable(tables)
+        && tables.has("message_parts", &["message_id", "part_type", "ordinal"])
+        && tables.has("summaries", &["summary_id", "conversation_id", "kind", "content"])
+}
+
+fn is_readable(tables: &Tables) -> bool {
+    tables.has(CONVERSATIONS.0, &CONVERSATIONS.1) && tables.has(MESSAGES.0, &MESSAGES.1)
+}
+
+/// Reads the conversations of a database in the order of their numbers.
+#[derive(Debug)]
+pub(super) struct Lossless {
+    database: Database,
+    tables: Tables,
+    parts: Parts,
+    current: Option<Current>,
+    /// The last conversation that was read.
+    last: Option<Key>,
+}
+
+/// The conversation that is being read.
+#[derive(Debug)]
+struct Current {
+    number: Key,
+    id: ConversationId,
+    title: Option<String>,
+    session_key: Option<String>,
+    is_begun: bool,
+    /// The last message that was read.
+    seq: Option<Key>,
+    /// Rows of messages that are not given yet.
+    rows: VecDeque<MessageRow>,
+    summaries: Summaries,
+    read: u64,
+}
+
+/// A message as a row has it.
+#[derive(Debug)]
+struct MessageRow {
+    number: Key,
+    seq: Key,
+    role: Option<String>,
+    content: Option<String>,
+    at: Option<Timestamp>,
+    sender: Option<String>,
+    large: Option<String>,
+}
+
+impl Lossless {
+    pub(super) fn new(mut database: Database) -> Result<Self, TranscriptError> {
+        let tables = database.tables()?;
+        if !is_readable(&tables) {
+            return Err(database.unknown(&tables));
+        }
+        let parts = Parts::new(&tables);
+        Ok(Self { database, tables, parts, current: None, last: None })
+    }
+
+    /// The conversation after the last one.
+    fn next_conversation(&mut self, out: &mut Out) -> Result<Option<Current>, TranscriptError> {
+        let columns = self.tables.columns(CONVERSATIONS.0, &["conversation_id", "session_id", "title", "session_key"]);
+        let read = |row: &Row<'_>| {
+            Ok((
+                row.get::<_, Key>(0)?,
+                cells::text(row, 0)?,
+                cells::text(row, 1)?,
+                cells::text(row, 2)?,
+                cells::text(row, 3)?,
+            ))
+        };
+        let from = format!("SELECT {columns} FROM conversations WHERE conversation_id");
+        let order = "ORDER BY conversation_id LIMIT 1";
+        let found = match &self.last {
+            None => self.database.first(&format!("{from} IS NOT NULL {order}"), [], read)?,
+            Some(last) => self.database.first(&format!("{from} > ?1 {order}"), [last], read)?,
+        };
+        let Some((key, number, session, title, session_key)) = found else { return Ok(None) };
+        self.last = Some(key.clone());
+        let number = number.unwrap_or_default();
+        out.stand(format!("{}, conversation {}", self.database.path().display(), memory_core::one_line(&number)));
+        let session = session.unwrap_or_else(|| "session".to_owned());
+        Ok(Some(Current {
+            number: key,
+            id: conversation_id(&[&session, "lcm", &number]),
+            title: title.as_deref().and_then(usable_title),
+            session_key,
+            is_begun: false,
+            seq: None,
+            rows: VecDeque::new(),
+            summaries: Summaries::default(),
+            read: 0,
+        }))
+    }
+
+    /// Reads the next rows of messages.
+    fn fill(&mut self, current: &mut Current) -> Result<(), TranscriptError> {
+        let columns =
+            self.tables.columns(MESSAGES.0, &[["message_id", "seq", "role", "content"].as_slice(), &MORE].concat());
+        let read = |row: &Row<'_>| {
+            Ok(MessageRow {
+                number: row.get(0)?,
+                seq: row.get(1)?,
+                role: cells::text(row, 2)?,
+                content: cells::text(row, 3)?,
+                at: cells::time(row, 4)?,
+                sender: cells::text(row, 5)?,
+                large: cells::text(row, 6)?,
+            })
+        };
+        let from = format!("SELECT {columns} FROM messages WHERE conversation_id = ?1");
+        let rows = match &current.seq {
+            None => self.database.page(&format!("{from} ORDER BY seq LIMIT 256"), [&current.number], read)?,
+            Some(seq) => {
+                let sql = format!("{from} AND seq > ?2 ORDER BY seq LIMIT 256");
+                self.database.page(&sql, [&current.number, seq], read)?
+            }
+        };
+        if let Some(last) = rows.last() {
+            current.seq = Some(last.seq.clone());
+        }
+        current.rows.extend(rows);
+        Ok(())
+    }
+
+    /// Gives what a row says: a message, and one more where it holds the results of its own calls.
+    fn say(&mut self, current: &mut Current, row: MessageRow, out: &mut Out) -> Result<(), TranscriptError> {
+        current.read += 1;
+        out.report.records += 1;
+        let place = Place { line: current.read, ..Place::default() };
+        let Some(role) = role(row.role.as_deref()) else {
+            out.skip(Why::Unknown, &format!("message of the role {}", row.role.as_deref().unwrap_or("NULL")), place);
+            return Ok(());
+        };
+        let said = self.parts.read(&mut self.database, &row.number, (role, row.content.as_deref()), place, out)?;
+        let number = format!("lcm-{}", shown(&row.number));
+        let mut given = 0;
+        for (role, content) in said {
+            if says_nothing(&content) {
+                continue;
+            }
+            if !current.is_begun {
+                current.is_begun = true;
+                out.begin(Conversation::new(current.id.clone()).title(current.title.take()));
+            }
+            let mut message = Message::new(role, content);
+            if let Some(session_key) = current.session_key.take() {
+                message.metadata.insert("session_key".to_owned(), Json::string(&session_key));
+            }
+            if let Some(file) = &row.large {
+                message.metadata.insert("large_content".to_owned(), Json::string(file));
+            }
+            let identity = row.sender.as_deref().filter(|_| role == Role::User);
+            if let Some(identity) = identity.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+                message = said_by(message, &identity);
+            }
+            let key = if given == 0 { key(&number) } else { key(&format!("{number}.{given}")) };
+            current.summaries.note(&row.number, key.clone());
+            out.say(&current.id, key, message, row.at);
+            given += 1;
+        }
+        if given == 0 {
+            current.summaries.note_empty(&row.number);
+            out.skip(Why::Empty, role.as_str(), place);
+        }
+        Ok(())
+    }
+}
+
+impl Rows for Lossless {
+    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError> {
+        let current = match self.current.take() {
+            None => self.next_conversation(out)?,
+            there => there,
+        };
+        let Some(mut current) = current else { return Ok(false) };
+        if current.rows.is_empty() {
+            self.fill(&mut current)?;
+        }
+        if let Some(row) = current.rows.pop_front() {
+            self.say(&mut current, row, out)?;
+            self.current = Some(current);
+        } else if current.summaries.give(&mut self.database, &self.tables, (&current.number, &current.id), out)? {
+            self.current = Some(current);
+        }
+        Ok(true)
+    }
+}
+
+fn role(role: Option<&str>) -> Option<Role> {
+    Some(match role? {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        "tool" | "toolResult" => Role::Tool,
+        _ => return None,
+    })
+}
+
+/// A number or text as it is written in a name.
+fn shown(key: &Key) -> String {
+    match key {
+        Key::Integer(number) => number.to_string(),
+        Key::Text(text) => text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Blocks of one role in a row.
+type Blocks = Vec<(Role, Vec<ContentBlock>)>;

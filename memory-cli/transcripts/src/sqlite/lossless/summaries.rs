@@ -1,0 +1,206 @@
+//! The summaries of a conversation, as far as each stands for messages in a row.
+
+use std::collections::HashMap;
+
+use memory_core::{ConversationId, Level, MessageKey, WrittenBy};
+use rusqlite::{Row, types::Value as Key};
+
+use super::shown;
+use crate::{
+    Summarized, TranscriptError, Why,
+    out::Out,
+    records::Place,
+    sqlite::{cells, database::Database, schema::Tables},
+};
+
+const TABLE: &str = "summaries";
+/// The name under which they are recorded, and the version where the model is not known.
+const STRATEGY: &str = "lossless-claw";
+const UNKNOWN_MODEL: &str = "unknown";
+
+/// Which messages and summaries of a conversation were given.
+#[derive(Debug, Default)]
+pub(super) struct Summaries {
+    /// The messages that rows gave, in order.
+    keys: Vec<MessageKey>,
+    /// For each row of a message, the messages of `keys` from and up to.
+    rows: HashMap<String, (usize, usize)>,
+    /// For each summary that was given, its level and messages.
+    given: HashMap<String, (Level, usize, usize)>,
+    /// The last summary that was read: its depth and id.
+    last: Option<(Key, Key)>,
+}
+
+/// A summary as a row has it.
+struct SummaryRow {
+    depth: Key,
+    key: Key,
+    id: String,
+    kind: Option<String>,
+    text: Option<String>,
+    model: Option<String>,
+}
+
+/// Why a summary can stand for no messages.
+struct Unfit(&'static str);
+
+impl Summaries {
+    /// A message that a row gave.
+    pub(super) fn note(&mut self, row: &Key, key: MessageKey) {
+        let end = self.keys.len() + 1;
+        self.rows.entry(shown(row)).or_insert((end - 1, end)).1 = end;
+        self.keys.push(key);
+    }
+
+    /// A row that gave none.
+    pub(super) fn note_empty(&mut self, row: &Key) {
+        self.rows.insert(shown(row), (self.keys.len(), self.keys.len()));
+    }
+
+    /// Gives the next summaries, children before what was made of them; `false` at the end.
+    pub(super) fn give(
+        &mut self,
+        database: &mut Database,
+        tables: &Tables,
+        (conversation, id): (&Key, &ConversationId),
+        out: &mut Out,
+    ) -> Result<bool, TranscriptError> {
+        if !tables.has(TABLE, &["summary_id", "conversation_id", "kind", "content"]) {
+            return Ok(false);
+        }
+        let depth = if tables.has(TABLE, &["depth"]) { "coalesce(depth, 0)" } else { "kind = 'condensed'" };
+        let model = tables.column(TABLE, "model");
+        let from = format!(
+            "SELECT {depth} AS place, summary_id, kind, content, {model} FROM {TABLE} WHERE conversation_id = ?1 AND \
+             summary_id IS NOT NULL"
+        );
+        let order = "ORDER BY place, summary_id LIMIT 64";
+        let rows = match &self.last {
+            None => database.page(&format!("{from} {order}"), [conversation], SummaryRow::of)?,
+            Some((depth_before, before)) => {
+                let sql = format!("{from} AND ({depth}, summary_id) > (?2, ?3) {order}");
+                database.page(&sql, [conversation, depth_before, before], SummaryRow::of)?
+            }
+        };
+        let Some(last) = rows.last() else { return Ok(false) };
+        self.last = Some((last.depth.clone(), last.key.clone()));
+        for row in rows {
+            out.report.records += 1;
+            let covered = match row.kind.as_deref() {
+                Some("leaf") => self.of_messages(database, tables, &row.key)?,
+                Some("condensed") => self.of_summaries(database, tables, &row.key)?,
+                _ => Err(Unfit("of an unknown kind")),
+            };
+            let text = row.text.filter(|text| !text.trim().is_empty()).ok_or(Unfit("without words"));
+            match covered.and_then(|covered| Ok((covered, text?))) {
+                Ok(((level, from, to, children), text)) => {
+                    let messages = (to - from) as u64;
+                    let ends = self.keys.get(from).zip(self.keys.get(to - 1));
+                    let Some((first, last)) = ends.map(|(first, last)| (first.clone(), last.clone())) else { continue };
+                    self.given.insert(row.id.clone(), (level, from, to));
+                    let model = row.model.filter(|model| !model.trim().is_empty());
+                    let written_by = WrittenBy::new(STRATEGY, model.unwrap_or_else(|| UNKNOWN_MODEL.to_owned()));
+                    let (conversation, id) = (id.clone(), row.id);
+                    out.summarize(Summarized {
+                        conversation,
+                        id,
+                        level,
+                        first,
+                        last,
+                        messages,
+                        children,
+                        text,
+                        written_by,
+                    });
+                }
+                Err(Unfit(why)) => {
+                    let what = format!("summary {why}");
+                    out.skip(Why::Unfit, &what, Place { line: out.report.records, ..Place::default() });
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The messages of a leaf.
+    fn of_messages(
+        &self,
+        database: &mut Database,
+        tables: &Tables,
+        summary: &Key,
+    ) -> Result<Result<Covered, Unfit>, TranscriptError> {
+        let linked = linked(database, tables, ("summary_messages", "message_id"), summary)?;
+        let mut runs = Vec::with_capacity(linked.len());
+        for message in &linked {
+            let Some(run) = self.rows.get(message) else { return Ok(Err(Unfit("of messages that are not there"))) };
+            runs.push(*run);
+        }
+        // A row without words is between two others wherever it stands.
+        runs.retain(|(from, to)| from < to);
+        runs.sort_unstable();
+        Ok(tiled(&runs).map(|(from, to)| (Level::Summary, from, to, Vec::new())))
+    }
+
+    /// The messages of a summary of summaries.
+    fn of_summaries(
+        &self,
+        database: &mut Database,
+        tables: &Tables,
+        summary: &Key,
+    ) -> Result<Result<Covered, Unfit>, TranscriptError> {
+        let mut children = linked(database, tables, ("summary_parents", "parent_summary_id"), summary)?;
+        if children.iter().any(|child| !self.given.contains_key(child)) {
+            return Ok(Err(Unfit("of a summary that is not taken over")));
+        }
+        let run = |child: &String| self.given.get(child).map_or((0, 0), |(_, from, to)| (*from, *to));
+        children.sort_by_key(run);
+        let is_leaf = |child: &String| self.given.get(child).is_some_and(|(level, ..)| *level == Level::Summary);
+        let level = if children.iter().all(is_leaf) { Level::Meta } else { Level::Archive };
+        let runs: Vec<_> = children.iter().map(run).collect();
+        Ok(tiled(&runs).map(|(from, to)| (level, from, to, children)))
+    }
+}
+
+/// The level of a summary, the messages that it covers from and up to, and the summaries that it was made from.
+type Covered = (Level, usize, usize, Vec<String>);
+
+/// What runs cover, if it is in a row.
+fn tiled(runs: &[(usize, usize)]) -> Result<(usize, usize), Unfit> {
+    let Some(((from, _), (_, to))) = runs.first().zip(runs.last()) else { return Err(Unfit("of nothing")) };
+    let is_tiled = runs.windows(2).all(|pair| matches!(pair, [(_, end), (next, _)] if end == next));
+    if is_tiled { Ok((*from, *to)) } else { Err(Unfit("of messages with others between them")) }
+}
+
+/// What a table links with a summary.
+fn linked(
+    database: &mut Database,
+    tables: &Tables,
+    (table, column): (&str, &str),
+    summary: &Key,
+) -> Result<Vec<String>, TranscriptError> {
+    if !tables.has(table, &["summary_id", column]) {
+        return Ok(Vec::new());
+    }
+    let from = format!("SELECT {column} FROM {table} WHERE summary_id = ?1 AND {column}");
+    let order = format!("ORDER BY {column} LIMIT 256");
+    let read = |row: &Row<'_>| row.get::<_, Key>(0);
+    let (mut all, mut last): (Vec<String>, Option<Key>) = (Vec::new(), None);
+    loop {
+        let page = match &last {
+            None => database.page(&format!("{from} IS NOT NULL {order}"), [summary], read)?,
+            Some(last) => database.page(&format!("{from} > ?2 {order}"), [summary, last], read)?,
+        };
+        let Some(end) = page.last() else { return Ok(all) };
+        last = Some(end.clone());
+        all.extend(page.iter().map(shown));
+    }
+}
+
+impl SummaryRow {
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let (depth, key) = (row.get(0)?, row.get(1)?);
+        let id = cells::text(row, 1)?.unwrap_or_default();
+        let (kind, text, model) = (cells::text(row, 2)?, cells::text(row, 3)?, cells::text(row, 4)?);
+        Ok(Self { depth, key, id, kind, text, model })
+    }
+}

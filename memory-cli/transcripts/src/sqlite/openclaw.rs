@@ -1,0 +1,152 @@
+//! The database of an agent of OpenClaw: the events of each session, which are the entries of its session files.
+
+use memory_core::Timestamp;
+use rusqlite::types::Value as Key;
+
+use super::{Rows, cells, database::Database, schema::Tables};
+use crate::{TranscriptError, Why, out::Out, pi::Pi, records::Place};
+
+/// The table of events and what is read of it.
+const EVENTS: (&str, [&str; 3]) = ("transcript_events", ["session_id", "seq", "event_json"]);
+/// The table of sessions as they are named, and the one of what was put away.
+const NODES: &str = "session_nodes";
+const ARCHIVES: &str = "session_transcript_archives";
+
+/// Whether a database is one.
+pub(super) fn is_one(tables: &Tables) -> bool {
+    tables.has(EVENTS.0, &EVENTS.1)
+}
+
+/// Reads the sessions of a database in the order of their ids.
+#[derive(Debug)]
+pub(super) struct OpenClaw {
+    database: Database,
+    tables: Tables,
+    session: Option<Session>,
+    /// The last session that was read.
+    last: Option<Key>,
+}
+
+/// A session that is being read.
+#[derive(Debug)]
+struct Session {
+    key: Key,
+    entries: Pi,
+    /// The last event that was read.
+    seq: Option<Key>,
+    number: u64,
+    title: Option<String>,
+}
+
+/// An event as a row has it.
+struct Event {
+    seq: Key,
+    json: Option<String>,
+    at: Option<Timestamp>,
+}
+
+impl OpenClaw {
+    pub(super) fn new(mut database: Database) -> Result<Self, TranscriptError> {
+        let tables = database.tables()?;
+        if !is_one(&tables) {
+            return Err(database.unknown(&tables));
+        }
+        Ok(Self { database, tables, session: None, last: None })
+    }
+
+    /// The session after the last one.
+    fn next_session(&mut self, out: &mut Out) -> Result<Option<Session>, TranscriptError> {
+        let least = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Key>(0)?, cells::text(row, 0)?));
+        let found = match &self.last {
+            None => self.database.first("SELECT min(session_id) FROM transcript_events", [], least)?,
+            Some(last) => {
+                let sql = "SELECT min(session_id) FROM transcript_events WHERE session_id > ?1";
+                self.database.first(sql, [last], least)?
+            }
+        };
+        let Some((key, id)) = found.filter(|(key, _)| *key != Key::Null) else { return Ok(None) };
+        self.last = Some(key.clone());
+        let id = id.unwrap_or_else(|| "session".to_owned());
+        let named = format!("{}, session {}", self.database.path().display(), memory_core::one_line(&id));
+        out.stand(named);
+        let (session_key, title) = self.named(&key)?;
+        let opening = session_key.map(|session_key| ("session_key", session_key)).into_iter().collect();
+        Ok(Some(Session { key, entries: Pi::of_session(&id, opening), seq: None, number: 0, title }))
+    }
+
+    /// The key of a session, which says where it was held, and its title: the name that a person gave it, or else that
+    /// the program made.
+    fn named(&mut self, session: &Key) -> Result<(Option<String>, Option<String>), TranscriptError> {
+        if !self.tables.has(NODES, &["current_session_id", "session_key"]) {
+            return Ok((None, None));
+        }
+        let columns = self.tables.columns(NODES, &["session_key", "label", "display_name"]);
+        let sql = format!("SELECT {columns} FROM {NODES} WHERE current_session_id = ?1 ORDER BY session_key LIMIT 1");
+        let read = |row: &rusqlite::Row<'_>| Ok((cells::text(row, 0)?, cells::text(row, 1)?.or(cells::text(row, 2)?)));
+        Ok(self.database.first(&sql, [session], read)?.unwrap_or_default())
+    }
+
+    /// Reads the next events of a session; `false` at its end.
+    fn read(&mut self, session: &mut Session, out: &mut Out) -> Result<bool, TranscriptError> {
+        let columns = self.tables.columns(EVENTS.0, &["seq", "event_json", "created_at"]);
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Event { seq: row.get(0)?, json: cells::text(row, 1)?, at: cells::time(row, 2)? })
+        };
+        let from = format!("SELECT {columns} FROM transcript_events WHERE session_id = ?1");
+        let events = match &session.seq {
+            None => self.database.page(&format!("{from} ORDER BY seq LIMIT 256"), [&session.key], read)?,
+            Some(seq) => {
+                let sql = format!("{from} AND seq > ?2 ORDER BY seq LIMIT 256");
+                self.database.page(&sql, [&session.key, seq], read)?
+            }
+        };
+        let Some(last) = events.last() else { return Ok(false) };
+        session.seq = Some(last.seq.clone());
+        for event in events {
+            session.number += 1;
+            out.report.records += 1;
+            let place = Place { line: session.number, ..Place::default() };
+            match event.json {
+                Some(json) => session.entries.entry(&json, event.at, place, out)?,
+                None => out.skip(Why::Broken, "event", place),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Counts the transcripts that were put away when a session was deleted or reset.
+    fn count_archives(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
+        if !self.tables.has(ARCHIVES, &["session_id", "generation", "reason"]) {
+            return Ok(());
+        }
+        out.stand(format!("{}, {ARCHIVES}", self.database.path().display()));
+        let sql = format!("SELECT reason, count(*) FROM {ARCHIVES} GROUP BY reason ORDER BY reason LIMIT 8");
+        let read = |row: &rusqlite::Row<'_>| Ok((cells::text(row, 0)?, cells::integer(row, 1)?));
+        for (reason, count) in self.database.page(&sql, [], read)? {
+            let what = format!("transcript of a session that was {}", reason.as_deref().unwrap_or("put away"));
+            for _ in 0..count.unwrap_or_default() {
+                out.skip(Why::Note, &what, Place { line: 1, ..Place::default() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rows for OpenClaw {
+    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError> {
+        let current = match self.session.take() {
+            None => self.next_session(out)?,
+            there => there,
+        };
+        let Some(mut session) = current else {
+            self.count_archives(out)?;
+            return Ok(false);
+        };
+        if self.read(&mut session, out)? {
+            self.session = Some(session);
+        } else if let (Some(title), Some(conversation)) = (&session.title, session.entries.main()) {
+            out.title(conversation, title);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,55 @@
+//! What `memory import` says of files that real packages write or read, against what those packages say.
+
+use anyhow::Result;
+
+use crate::invocation::{Invocation, Stream};
+use crate::steps::Steps;
+use crate::venv::Venv;
+use crate::workspace::Workspace;
+
+/// The reader of Claude Code's files, and the directory that its sources unpack to. Those have sample files.
+const CLAUDE_CODE_LOG: &str = "claude-code-log==1.7.0";
+const SOURCES: &str = "claude_code_log-1.7.0";
+/// The packages whose files are imported. `cc-session-core` is not offered for the Python that is here.
+const PACKAGES: [&str; 6] = [
+    CLAUDE_CODE_LOG,
+    "anthropic==2.12.0",
+    "langchain-core==1.8.3",
+    "openai==3.54.0",
+    "strands-agents==1.62.0",
+    "pytest<10",
+];
+
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let mut steps = Steps::start();
+    let build = || Invocation::cargo(workspace, "importers").args(["build", "--locked", "-p", "memory-cli"]).run();
+    steps.run("build", build)?;
+    let environment = steps.run("environment", || {
+        Venv::prepare(workspace, "importers", &PACKAGES, |venv| {
+            venv.sources(workspace, "claude-code-log", CLAUDE_CODE_LOG, SOURCES)
+        })
+    })?;
+    let tested = steps.run("tests", || test(workspace, &environment))?;
+    println!("importers: {tested}; {}", steps.summary());
+    Ok(())
+}
+
+/// Runs our tests in Python, and returns pytest's last line.
+fn test(workspace: &Workspace, environment: &Venv) -> Result<String> {
+    let tests = workspace.root().join("memory-cli").join("python").join("tests");
+    let samples = environment.root().join(SOURCES).join("dev-docs").join("messages");
+    let mut last = String::new();
+    environment
+        .python(workspace)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("MEMORY_BINARY", &workspace.memory_binary("debug").to_string_lossy())
+        .env("CLAUDE_CODE_SAMPLES", &samples.to_string_lossy())
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .args([tests.join("test_importers.py")])
+        .watch(Stream::Stdout, |line| {
+            if line.contains(" passed") {
+                last = line.trim_matches(['=', ' ']).to_owned();
+            }
+        })?;
+    Ok(last)
+}
