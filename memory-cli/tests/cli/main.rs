@@ -3,6 +3,8 @@
 mod bounds;
 mod bridge;
 mod browse;
+#[cfg(all(target_os = "linux", feature = "tui"))]
+mod browse_keys;
 mod compare;
 #[cfg(unix)]
 mod credentials;
@@ -41,6 +43,7 @@ mod rescue;
 mod resummarize;
 mod scope;
 mod sessions;
+mod summaries;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;
