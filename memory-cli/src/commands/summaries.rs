@@ -49,7 +49,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// Parses the number of a summary on the command line.
 fn number(text: &str) -> Result<SummaryId, String> {
-    let number = text.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
+    // As it is printed, or the number alone.
+    let digits = text.strip_prefix('s').unwrap_or(text);
+    let number = digits.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
     SummaryId::new(number).ok_or_else(|| "summaries are numbered from 1".to_owned())
 }
 
@@ -61,14 +63,12 @@ fn print(output: Output, id: &ConversationId, repaired: &RepairedSummary) -> any
     let RepairedSummary { summary, replaced, level, nodes, .. } = repaired;
     let [before, after] = [repaired.tokens_before, repaired.tokens].map(|tokens| grouped(u64::from(tokens)));
     output.line(&match (summary == replaced, repaired.text.is_empty()) {
-        (true, _) => format!("{id}: {level} {summary} of nodes {nodes} says so already"),
+        (true, _) => format!("{id}: {level} {summary} of {nodes} says so already"),
         (false, true) => {
-            format!(
-                "{id}: {level} {replaced} of nodes {nodes} is dissolved: its parts are shown (recorded as {summary})"
-            )
+            format!("{id}: {level} {replaced} of {nodes} is dissolved: its parts are shown (recorded as {summary})")
         }
         (false, false) => {
-            format!("{id}: {level} {summary} of nodes {nodes} replaces {replaced}: {after} tokens, {before} before")
+            format!("{id}: {level} {summary} of {nodes} replaces {replaced}: {after} tokens, {before} before")
         }
     })?;
     if repaired.is_redacted {
@@ -96,4 +96,18 @@ fn to_json(id: &ConversationId, repaired: &RepairedSummary) -> Value {
         "redacted": repaired.is_redacted,
         "above": repaired.above,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_as_it_is_printed_and_without_its_letter() {
+        let summary = number("157").unwrap();
+        assert_eq!(number(&summary.to_string()), Ok(summary));
+        for wrong in ["", "s", "0", "s0", "ss1", "-1", "x"] {
+            assert!(number(wrong).is_err(), "{wrong}");
+        }
+    }
 }

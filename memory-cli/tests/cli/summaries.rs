@@ -150,7 +150,7 @@ fn a_repair_that_cannot_be_is_said_and_records_nothing() {
     let error = store.fail(&["summaries", "rewrite", &archive, &"word ".repeat(400)], 1);
     assert!(error.contains("may have") && error.contains("shorten it"), "{error}");
     assert!(store.fail(&["summaries", "rewrite", &archive, " "], 1).contains("blank"));
-    assert!(store.fail(&["summaries", "rewrite", "99999", "x"], 3).contains("has no summary 99999"));
+    assert!(store.fail(&["summaries", "rewrite", "99999", "x"], 3).contains("has no summary s99999"));
     assert!(store.fail(&["summaries", "dissolve", &leaf], 1).contains("pin the message"));
     store.fail(&["summaries", "rewrite", "0", "x"], 2);
     store.fail(&["summaries", "dissolve", "x"], 2);

@@ -54,7 +54,7 @@ pub enum RepairError {
         summary: SummaryId,
     },
     /// The text costs more than a summary of these messages may.
-    #[error("the text has {tokens} tokens, and this {level} of nodes {nodes} may have {most}: shorten it")]
+    #[error("the text has {tokens} tokens, and this {level} of {nodes} may have {most}: shorten it")]
     TooLong {
         /// The level of the summary.
         level: Level,
@@ -76,8 +76,8 @@ pub enum RepairError {
     },
     /// A SUMMARY was not made from other summaries.
     #[error(
-        "summary {summary} stands for messages {nodes} alone, and has no parts to show instead: pin the message, and it is \
-         shown word for word"
+        "{summary} stands for {nodes} alone, and has no parts to show instead: pin that message, and it is shown word \
+         for word"
     )]
     NoParts {
         /// The summary.
@@ -86,7 +86,7 @@ pub enum RepairError {
         nodes: NodeRange,
     },
     /// Its parts are shown already.
-    #[error("summary {summary} is dissolved already: its parts are shown; rewrite it to have words there again")]
+    #[error("{summary} is dissolved already: its parts are shown; rewrite it to have words there again")]
     AlreadyDissolved {
         /// The summary.
         summary: SummaryId,

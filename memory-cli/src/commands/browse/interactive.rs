@@ -197,8 +197,7 @@ impl Driver {
         let repaired = conversation.rewrite_summary(summary, &text, "").await?;
         let (tokens, before) = (repaired.tokens, repaired.tokens_before);
         let redacted = if repaired.is_redacted { ", without what is kept out of summaries" } else { "" };
-        let status =
-            format!("summary {} replaces {summary}: {tokens} tokens, {before} before{redacted}", repaired.summary);
+        let status = format!("{} replaces {summary}: {tokens} tokens, {before} before{redacted}", repaired.summary);
         self.browser.repaired(status);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Draws the state of the screen.
 
+use std::borrow::Cow;
+
 use memory_core::{Level, grouped, one_line};
 use ratatui::{
     Frame,
@@ -8,6 +10,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Block, Borders, Paragraph},
 };
+use textwrap::{WordSeparator, WordSplitter};
 
 use super::{
     item::Item,
@@ -35,7 +38,9 @@ const KEYS: [(&str, &str); 16] = [
     ("", ""),
     ("", "What you replace stays in the log: memory summaries --replaced"),
 ];
-const HINTS: &str = "↑↓ move  → open  ← back  s source  / find  e rewrite  d dissolve  c choose  ? help  q leave";
+const HINTS: &str = "? help  q leave  ↑↓ move  → open  ← back  s source  / find  e rewrite  d dissolve";
+/// Rows of the text from which what is known of an entry stands before it.
+const HIGH: u16 = 10;
 
 /// The parts of the screen.
 pub(super) struct Areas {
@@ -47,11 +52,13 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    pub(super) fn of(area: Rect) -> Self {
+    /// Where the text has not the width beside the list, it has the whole screen while the keys move it.
+    pub(super) fn of(area: Rect, focus: Focus) -> Self {
         let [header, main, footer] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
         let is_wide = area.width >= WIDE;
-        let parts = [Constraint::Percentage(45), Constraint::Fill(1)];
+        let first = if is_wide || focus == Focus::List { 45 } else { 0 };
+        let parts = [Constraint::Percentage(first), Constraint::Fill(1)];
         let [list, text] = if is_wide { Layout::horizontal(parts) } else { Layout::vertical(parts) }.areas(main);
         Self { header, list, text, footer, is_wide }
     }
@@ -69,12 +76,11 @@ impl Areas {
 
 /// Draws everything. Without colors, what is selected is seen by its reversed style alone.
 pub(super) fn draw(frame: &mut Frame<'_>, browser: &Browser, is_colored: bool) {
-    let areas = Areas::of(frame.area());
-    let path = browser.path().collect::<Vec<_>>().join(" › ");
+    let areas = Areas::of(frame.area(), browser.focus);
     let header = match &browser.mode {
         Mode::Choosing { .. } => "Conversations".to_owned(),
         Mode::Helping => "Keys".to_owned(),
-        _ => format!("{} · {} messages · {path}", browser.heading, grouped(browser.messages())),
+        _ => header(browser, usize::from(areas.header.width)),
     };
     frame.render_widget(Line::styled(header, Modifier::BOLD), areas.header);
     match &browser.mode {
@@ -93,6 +99,21 @@ pub(super) fn draw(frame: &mut Frame<'_>, browser: &Browser, is_colored: bool) {
         }
     }
     frame.render_widget(footer(browser), areas.footer);
+}
+
+/// Where the screen is: as much of the path as there is room for, then what else is known.
+fn header(browser: &Browser, width: usize) -> String {
+    let path: Vec<_> = browser.path().collect();
+    let from = |first: usize| {
+        let left_out = if first == 0 { "" } else { " › …" };
+        let shown = path.get(first..).unwrap_or_default().join(" › ");
+        format!("{}{left_out} › {shown}", browser.id)
+    };
+    let last = path.len().saturating_sub(1);
+    let fits = |path: &String| textwrap::core::display_width(path) <= width;
+    let path = (0..last).map(from).find(fits).unwrap_or_else(|| from(last));
+    let title = if browser.title.is_empty() { String::new() } else { format!(" · “{}”", browser.title) };
+    format!("{path} · {} messages{title}", grouped(browser.messages()))
 }
 
 fn footer(browser: &Browser) -> Line<'_> {
@@ -146,27 +167,35 @@ fn text(frame: &mut Frame<'_>, areas: &Areas, item: &Item, browser: &Browser) {
     }
     let inner = block.inner(areas.text);
     frame.render_widget(block, areas.text);
-    let lines = wrapped(item, usize::from(inner.width));
+    let lines = wrapped(item, inner);
     let most = lines.len().saturating_sub(usize::from(inner.height));
     let shown: Vec<_> = lines.into_iter().skip(browser.scroll.min(most)).take(usize::from(inner.height)).collect();
     frame.render_widget(Paragraph::new(shown), inner);
 }
 
-/// The facts and the text of an entry in lines of at most so many columns.
-fn wrapped(item: &Item, width: usize) -> Vec<Line<'static>> {
-    let wrap = |text: &str| textwrap::wrap(text, width.max(1)).into_iter().map(|line| line.into_owned()).collect();
+/// The facts and the text of an entry in lines that fit an area. Where it is low, the text comes first.
+fn wrapped(item: &Item, area: Rect) -> Vec<Line<'static>> {
+    // At spaces alone: a time that is broken at its hyphens is hard to read.
+    let options = textwrap::Options::new(usize::from(area.width.max(1)))
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    let wrap = |text: &str| textwrap::wrap(text, &options).into_iter().map(Cow::into_owned).collect();
     let facts = item.facts.iter().flat_map(|fact| -> Vec<String> { wrap(fact) });
     let facts = facts.map(|line| Line::styled(line, Modifier::DIM));
     let text = item.text.lines().flat_map(|line| -> Vec<String> { wrap(line) });
-    facts.chain([Line::default()]).chain(text.map(Line::raw)).collect()
+    let text = text.map(Line::raw);
+    if area.height < HIGH {
+        return text.chain([Line::default()]).chain(facts).collect();
+    }
+    facts.chain([Line::default()]).chain(text).collect()
 }
 
 /// Fits the state to a screen of this size: how far a page goes, and how far the text can be scrolled.
 pub(super) fn fit(browser: &mut Browser, area: Rect) {
-    let areas = Areas::of(area);
+    let areas = Areas::of(area, browser.focus);
     browser.resize(areas.rows());
     let inner = areas.border().inner(areas.text);
-    let lines = |item: &Item| wrapped(item, usize::from(inner.width)).len();
+    let lines = |item: &Item| wrapped(item, inner).len();
     let most = browser.listing().and_then(|listing| listing.item()).map_or(0, lines);
     browser.scroll = browser.scroll.min(most.saturating_sub(usize::from(inner.height)));
 }

@@ -57,21 +57,22 @@ impl Item {
 
 /// What is known of an entry beside its text.
 fn facts(entry: &LevelEntry) -> Vec<String> {
-    let (tokens, lines) = (grouped(u64::from(entry.tokens)), grouped(entry.lines));
-    let size = format!("{tokens} tokens");
+    let (tokens, lines) = (counted(u64::from(entry.tokens), "token"), counted(entry.lines, "line"));
     if entry.level == Level::Full {
-        let mut facts = vec![format!("message {} · {size} · {lines} lines", entry.nodes)];
+        let mut facts = vec![format!("message {} · {tokens} · {lines}", entry.nodes)];
         let said = [entry.speaker.clone(), known(entry.at)].into_iter().flatten().collect::<Vec<_>>();
         facts.extend((!said.is_empty()).then(|| format!("said by {}", said.join(", "))));
         return facts;
     }
-    let count = entry.nodes.count();
-    let messages = if count == 1 { "1 message".to_owned() } else { format!("{} messages", grouped(count)) };
-    let mut facts =
-        vec![format!("{} of {messages}: {}", entry.level, entry.nodes), format!("{size} for {lines} lines")];
+    let messages = counted(entry.nodes.count(), "message");
+    let mut facts = vec![format!("{} of {messages}: {}", entry.level, entry.nodes), format!("{tokens} for {lines}")];
     let number = entry.summary.map(|summary| format!("summary {summary}"));
     let author = entry.written_by.as_ref().map(|by| format!("written by {by}"));
     let record: Vec<_> = number.into_iter().chain(author).collect();
     facts.extend((!record.is_empty()).then(|| record.join(", ")));
     facts
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }

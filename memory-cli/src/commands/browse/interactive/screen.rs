@@ -56,7 +56,9 @@ impl Screen {
         leave();
         let done = other();
         take()?;
-        self.terminal.clear()?;
+        // `clear` would ask the terminal where its cursor is, and the answer comes among the keys, or not at all.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())?;
         Ok(done)
     }
 }

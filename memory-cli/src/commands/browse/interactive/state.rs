@@ -61,8 +61,10 @@ struct Matches {
 /// The state of the screen.
 #[derive(Clone, Debug)]
 pub(super) struct Browser {
-    /// The conversation and its title.
-    pub(super) heading: String,
+    /// The conversation.
+    pub(super) id: String,
+    /// Its title, which may be empty.
+    pub(super) title: String,
     nodes: u64,
     /// Whether summaries can be changed.
     is_writable: bool,
@@ -81,7 +83,8 @@ pub(super) struct Browser {
 impl Browser {
     pub(super) fn new(is_writable: bool) -> Self {
         Self {
-            heading: String::new(),
+            id: String::new(),
+            title: String::new(),
             nodes: 0,
             is_writable,
             stack: Vec::new(),
@@ -96,8 +99,8 @@ impl Browser {
 
     /// Begins with another conversation. The caller loads what is returned.
     pub(super) fn begin(&mut self, id: &str, title: &str, nodes: u64) -> Load {
-        let title = if title.is_empty() { String::new() } else { format!(" “{}”", one_line(title)) };
-        self.heading = format!("{}{title}", one_line(id));
+        self.id = one_line(id).into_owned();
+        self.title = one_line(title).into_owned();
         self.nodes = nodes;
         self.stack.clear();
         self.matches = None;

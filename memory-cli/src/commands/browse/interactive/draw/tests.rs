@@ -26,15 +26,21 @@ fn rows(browser: &mut Browser, width: u16, height: u16) -> Vec<String> {
 fn the_list_stands_beside_the_text_or_above_it() {
     let mut browser = browser();
     let wide = rows(&mut browser, 80, 24);
-    assert_eq!(wide[0], "trip “To Rome” · 200 messages · top of the tree");
+    assert_eq!(wide[0], "trip › top of the tree · 200 messages · “To Rome”");
     assert!(wide[1].starts_with("▸ META 1-40  Talk of trains."), "{wide:#?}");
     assert!(wide[1].contains("│META 1-40"), "{wide:#?}");
     assert!(wide[3].starts_with("  42 user  Message 42."), "{wide:#?}");
     assert!(wide[4].ends_with("│Talk of trains."), "{wide:#?}");
-    assert!(wide[23].starts_with("↑↓ move"), "{wide:#?}");
+    assert!(wide[23].starts_with("? help  q leave"), "{wide:#?}");
     let small = rows(&mut browser, 40, 10);
-    assert!(small[0].starts_with("trip “To Rome”") && small[1].starts_with("▸ META 1-40"), "{small:#?}");
-    assert!(small.iter().any(|row| row.starts_with("────")) && small.contains(&"META 1-40".to_owned()), "{small:#?}");
+    assert!(small[0].starts_with("trip › top of the tree") && small[1].starts_with("▸ META 1-40"), "{small:#?}");
+    assert!(
+        small.iter().any(|row| row.starts_with("────")) && small.contains(&"Talk of trains.".to_owned()),
+        "{small:#?}"
+    );
+    press(&mut browser, KeyCode::Tab);
+    let text = rows(&mut browser, 40, 10);
+    assert!(text[2] == "Talk of trains." && text[4] == "META 1-40", "the text has the screen: {text:#?}");
     for (width, height) in [(1, 1), (3, 2), (10, 3), (72, 4), (300, 100)] {
         rows(&mut browser, width, height);
     }
