@@ -16,8 +16,8 @@ use crate::commands::mcp;
 use crate::{
     commands::{
         append, backup, bridge, browse, completions, config, context, demo, doctor, expand, export, find, fork, hook,
-        import, index, list, man, mark, model, pin, plugins, prove, replay, restore, resume, resummarize, search, show,
-        stats, tag, title, vacuum, verify, verify_proof, watch,
+        import, index, list, man, mark, model, pin, plugins, prove, replay, restore, resume, resummarize, search,
+        sessions, show, stats, summaries, tag, title, vacuum, verify, verify_proof, watch,
     },
     config_file::{Choice, ConfigFile, Fault, with_values},
     failure::{self, Code, Listed},
@@ -70,6 +70,8 @@ enum Command {
     Mark(mark::Args),
     /// List the conversations, the last one spoken in first
     List(list::Args),
+    /// List, show, begin and archive sessions: conversations, and those of an agents' session
+    Sessions(sessions::Args),
     /// Print where a conversation stood: goal, decisions, open questions, the last exchange
     Resume(resume::Args),
     /// Print messages of a conversation word for word, or its state
@@ -92,11 +94,14 @@ enum Command {
     Mcp(mcp::Args),
     /// Look through the levels of a conversation
     Browse(browse::Args),
+    /// List the recorded summaries of a conversation, rewrite one, or show its parts instead
+    Summaries(summaries::Args),
     /// Write summaries again with the summarizer that is chosen now
     ///
     /// A summary stays as it was written, also when another summarizer is chosen. This command writes existing
     /// summaries again, from the same messages. The old ones stay in the log: recorded views show them, and new views
-    /// show the new ones. Where the text comes out the same, nothing is recorded.
+    /// show the new ones. Where the text comes out the same, nothing is recorded. What a person wrote or dissolved stays
+    /// as it is unless --also-by-person is given.
     Resummarize(resummarize::Args),
     /// Bring the caches of recall up to the last message
     Index(index::Args),
@@ -291,6 +296,8 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
         Command::Title(args) => title::run(&args, globals).await,
         Command::Mark(args) => mark::run(&args, globals).await,
         Command::List(args) => list::run(&args, globals).await,
+        Command::Sessions(args) => sessions::run(&args, globals).await,
+        Command::Summaries(args) => summaries::run(&args, globals).await,
         Command::Resume(args) => resume::run(&args, globals).await,
         Command::Show(args) => show::run(&args, globals).await,
         Command::Search(args) => search::run(&args, globals).await,

@@ -12,6 +12,7 @@
 //! - `openai` (default): embedding models at OpenAI-style endpoints.
 //! - `hub` (default): models of a hub, by their ids.
 //! - `mcp` (default): the server of tools for models.
+//! - `tui` (default): `memory browse` on a whole terminal.
 //! - `hnsw-rs`: vector search by the crate hnsw_rs.
 //!
 //! # Non-goals
@@ -27,6 +28,7 @@ mod commands;
 mod compared;
 mod config_file;
 mod costs;
+mod editor;
 mod failure;
 mod globals;
 pub mod import;

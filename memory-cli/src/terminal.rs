@@ -8,7 +8,9 @@ use std::{
     backtrace::{Backtrace, BacktraceStatus},
     env,
     io::{self, BufWriter, IsTerminal, Write},
-    panic, thread,
+    panic,
+    sync::{Mutex, PoisonError},
+    thread,
 };
 
 use memory_core::{lines, one_line, visible_json as harmless_json};
@@ -21,6 +23,31 @@ pub(crate) const HIGHLIGHT: [char; 2] = ['\u{2061}', '\u{2062}'];
 /// What switches a terminal to bold characters and back.
 const BOLD: [&str; 2] = ["\u{1b}[1m", "\u{1b}[22m"];
 
+/// What is to be said on standard error once the terminal is not drawn on any more.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+/// The most texts of it.
+const MOST_HELD: usize = 1_000;
+
+/// Holds what is said on standard error back while the whole terminal is drawn on, or says it.
+#[cfg(feature = "tui")]
+pub(crate) fn hold_errors(is_drawn: bool) {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if is_drawn {
+        held.get_or_insert_default();
+        return;
+    }
+    let texts = held.take().unwrap_or_default();
+    drop(held);
+    texts.iter().for_each(|text| drop(To::Errors.write(text)));
+}
+
+/// Whether a person looks at standard output and gives standard input, at a terminal whose screen can be drawn on.
+#[cfg(feature = "tui")]
+pub(crate) fn can_be_drawn_on() -> bool {
+    let can_move = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+    io::stdin().is_terminal() && To::Output.is_terminal() && (can_move || cfg!(windows))
+}
+
 /// A standard stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum To {
@@ -30,7 +57,14 @@ pub(crate) enum To {
 
 impl To {
     fn write(self, text: &str) -> io::Result<()> {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         match self {
+            Self::Errors if let Some(held) = held.as_mut() => {
+                if held.len() < MOST_HELD {
+                    held.push(text.to_owned());
+                }
+                Ok(())
+            }
             Self::Output => writeln!(io::stdout().lock(), "{text}"),
             Self::Errors => writeln!(io::stderr().lock(), "{text}"),
         }
@@ -71,7 +105,7 @@ impl To {
 }
 
 /// Whether neither `NO_COLOR` (<https://no-color.org>) nor `TERM=dumb` is set.
-fn wants_highlights() -> bool {
+pub(crate) fn wants_highlights() -> bool {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Hash, NodeRange, SummaryId};
+use crate::{Hash, NodeRange, SummaryId, is_hidden};
 
 /// How strongly a node is compressed in a view. The numbers are fixed.
 ///
@@ -193,14 +193,14 @@ impl SummaryMetadata {
     }
 }
 
-/// The strategy that wrote something, by name and version.
+/// Who wrote something: a strategy by name and version, or a person.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct WrittenBy {
-    /// The strategy's name, as in `extractive`.
+    /// The strategy's name, as in `extractive`; `person` for a person.
     pub strategy: String,
-    /// Its version. Another version may write other words from the same input.
+    /// Its version, or the person's name, which may be empty. Another version may write other words from the same input.
     pub version: String,
 }
 
@@ -210,10 +210,29 @@ impl WrittenBy {
     pub fn new(strategy: impl Into<String>, version: impl Into<String>) -> Self {
         Self { strategy: strategy.into(), version: version.into() }
     }
+
+    /// A person, whose name may be empty. Of it the first 64 characters that are visible count.
+    #[must_use]
+    pub fn person(name: &str) -> Self {
+        let name: String = name.trim().chars().filter(|c| !is_hidden(*c)).take(LONGEST_NAME).collect();
+        Self::new(PERSON, name)
+    }
+
+    /// Whether a person wrote it.
+    #[must_use]
+    pub fn is_person(&self) -> bool {
+        self.strategy == PERSON
+    }
 }
+
+/// What stands in the place of a strategy's name for a person.
+const PERSON: &str = "person";
+/// The most characters of a person's name.
+const LONGEST_NAME: usize = 64;
 
 impl fmt::Display for WrittenBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.strategy, self.version)
+        f.write_str(&self.strategy)?;
+        if self.version.is_empty() { Ok(()) } else { write!(f, " {}", self.version) }
     }
 }

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use memory_core::{
     Appended, CompactionReport, ConversationId, Event, IndexReport, ManagerState, Message, Node, NodeDraft, NodeId,
-    NodeRange, Progress, Query, Retrieved, Role, Scope, Timestamp, plan::PlanError,
+    NodeRange, Progress, Query, Retrieved, Role, Scope, SummaryId, Timestamp, WrittenBy, plan::PlanError,
 };
 
 use crate::{
-    ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, Resummarize, ResummarizeReport, Spending,
+    ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, RepairedSummary, Resummarize,
+    ResummarizeReport, Spending,
     kept_out::asks_to_be_kept_out,
-    manager::rewriting,
+    manager::{
+        repairing::{self, Repair},
+        rewriting,
+    },
     parts::Parts,
     prompt::{self, Request},
     snapshot_cache::Snapshot,
@@ -109,8 +113,9 @@ impl Conversation {
     }
 
     /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay
-    /// in the log, superseded: views that were recorded show them, later ones show the new. This never runs
-    /// automatically. When it is cancelled, what was recorded stays.
+    /// in the log, superseded: views that were recorded show them, later ones show the new. What a person wrote or
+    /// dissolved stays unless [`Resummarize::also_by_person`] is set. This never runs automatically. When it is cancelled,
+    /// what was recorded stays.
     ///
     /// # Errors
     /// When the conversation, node or summary does not exist; when other background work on the store is under way
@@ -122,6 +127,33 @@ impl Conversation {
         progress: &dyn Progress,
     ) -> Result<ResummarizeReport, MemoryError> {
         rewriting::resummarize(&self.parts, &self.id, what, progress).await
+    }
+
+    /// Puts other words in the place of a summary, as a person wants them. `summary` is the number of any record of that
+    /// place, `by` the person's name, which may be empty. Hidden characters and words of messages that are kept out of
+    /// summaries are left out. The old record stays in the log: views that were recorded show it, later ones the new.
+    ///
+    /// # Errors
+    /// [`RepairError`](crate::RepairError): no such summary, a text that is blank or longer than a summary of these
+    /// messages may be, a message that is kept out of summaries. Otherwise as [`Self::resummarize`].
+    pub async fn rewrite_summary(
+        &self,
+        summary: SummaryId,
+        text: &str,
+        by: &str,
+    ) -> Result<RepairedSummary, MemoryError> {
+        let by = WrittenBy::person(by);
+        repairing::repair(&self.parts, &self.id, summary, Repair::Words(text), by).await
+    }
+
+    /// Dissolves a META or an ARCHIVE: wherever it would be shown, its parts are shown in its place, until it is
+    /// rewritten. Nothing is lost: its words stay in the log, and in views that were recorded.
+    ///
+    /// # Errors
+    /// [`RepairError`](crate::RepairError): no such summary, one without parts, one that is dissolved already. Otherwise
+    /// as [`Self::resummarize`].
+    pub async fn dissolve_summary(&self, summary: SummaryId, by: &str) -> Result<RepairedSummary, MemoryError> {
+        repairing::repair(&self.parts, &self.id, summary, Repair::Parts, WrittenBy::person(by)).await
     }
 
     /// What the manager knows of the conversation beside the log, for a session that keeps it.

@@ -6,7 +6,7 @@ use memory_core::{
 };
 
 use crate::{
-    ViewError,
+    RepairError, ViewError,
     candidate::{Candidate, Named},
 };
 
@@ -77,6 +77,9 @@ pub enum MemoryError {
         /// The requested level, if not all.
         level: Option<Level>,
     },
+    /// A summary cannot be repaired so.
+    #[error(transparent)]
+    Repair(#[from] RepairError),
     /// No conversation is meant by a name.
     #[error("no conversation is meant by `{name}`: neither an id nor a title begins so")]
     NoConversation {
@@ -106,8 +109,10 @@ impl MemoryError {
     /// Whether the requested item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::NothingSummarized { .. } | Self::NoConversation { .. })
-            || matches!(self, Self::View(error) if error.is_not_found())
+        matches!(
+            self,
+            Self::NothingSummarized { .. } | Self::NoConversation { .. } | Self::Repair(RepairError::NoSummary { .. })
+        ) || matches!(self, Self::View(error) if error.is_not_found())
             || self.store_error().is_some_and(StoreError::is_not_found)
     }
 

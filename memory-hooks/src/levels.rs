@@ -2,9 +2,14 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use memory_core::{Level, Losses, Node, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, Timestamp, WrittenBy};
+use memory_core::{
+    Level, Losses, Node, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, Timestamp, WrittenBy, plan::Tree,
+};
 
-use crate::{Conversation, MemoryError, snapshot_cache::Snapshot};
+use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};
+
+/// The text in place of a summary whose parts are shown.
+const DISSOLVED: &str = "(dissolved)";
 
 /// Which part of a conversation's levels to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub struct LevelEntry {
     pub written_by: Option<WrittenBy>,
     /// Whether these are messages that cannot be read.
     pub is_lost: bool,
+    /// Whether the parts of the summary are shown in its place, which has no words then.
+    pub is_dissolved: bool,
 }
 
 /// Entries of a level in order of the messages.
@@ -103,11 +110,12 @@ impl Conversation {
             }
             None => {
                 page.add_messages(self, tree.full()).await?;
-                tree.roots().filter(|root| is_asked(root.span)).collect()
+                let roots = tree.undissolved(tree.roots().map(|root| root.id));
+                roots.into_iter().filter_map(|id| tree.summary(id)).filter(|root| is_asked(root.span)).collect()
             }
         };
         let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
-        rows.extend(places.into_iter().map(|place| Row::Summary(place, tree.words_for(place.id))));
+        rows.extend(places.into_iter().map(|place| Row::of(&tree, place)));
         rows.sort_by_key(|row| (row.nodes().first(), Reverse(row.nodes().last())));
         let first = |at: usize| rows.get(at).map(|row| row.nodes().first());
         // The next page begins at a node: entries that begin at the same node cannot be separated.
@@ -116,6 +124,28 @@ impl Conversation {
         rows.truncate(end.unwrap_or(rows.len()));
         let entries = self.with_words(rows).await?;
         Ok(LevelPage { entries, next, losses: page.losses, ..empty })
+    }
+
+    /// What a summary was made from: the summaries below it, of a dissolved one its parts, and below a SUMMARY the messages.
+    /// `summary` is the number of any record of its place. At most `limit` messages are read.
+    ///
+    /// # Errors
+    /// [`RepairError::NoSummary`] when there is no such summary; otherwise as [`Self::levels`].
+    pub async fn levels_below(&self, summary: SummaryId, limit: usize) -> Result<LevelPage, MemoryError> {
+        let tree = Snapshot::read(&self.parts, &self.id).await?.tree;
+        let Some(place) = tree.place_of(summary).and_then(|place| tree.summary(place)) else {
+            return Err(RepairError::NoSummary { conversation: self.id.clone(), summary }.into());
+        };
+        let mut page = Page { asked: place.span, limit: limit.max(1), entries: Vec::new(), losses: Losses::default() };
+        if place.children.is_empty() {
+            page.add_messages(self, std::iter::once(place.span)).await?;
+        }
+        let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
+        let parts = tree.undissolved(place.children.iter().copied());
+        let parts = parts.into_iter().filter_map(|part| tree.summary(part));
+        rows.extend(parts.map(|part| Row::of(&tree, part)));
+        let entries = self.with_words(rows).await?;
+        Ok(LevelPage { entries, next: None, nodes: tree.total(), losses: page.losses })
     }
 
     /// Reads the words of the summaries among `rows`. One that cannot be read is lost.
@@ -127,8 +157,8 @@ impl Conversation {
         let words: HashMap<_, _> = read.iter().map(|summary| (summary.id, summary)).collect();
         let entry = |row| match row {
             Row::Message(entry) => entry,
-            Row::Summary(place, id) => match words.get(&id) {
-                Some(summary) => summary_entry(place, summary),
+            Row::Summary { place, words: id, is_dissolved } => match words.get(&id) {
+                Some(summary) => summary_entry(place, summary, is_dissolved),
                 None => LevelEntry { level: place.level, summary: Some(place.id), ..lost(place.span) },
             },
         };
@@ -140,21 +170,29 @@ impl Conversation {
 enum Row<'a> {
     Message(LevelEntry),
     /// A summary's place, and the summary whose words are shown there.
-    Summary(&'a SummaryOutline, SummaryId),
+    Summary {
+        place: &'a SummaryOutline,
+        words: SummaryId,
+        is_dissolved: bool,
+    },
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    fn of(tree: &Tree, place: &'a SummaryOutline) -> Self {
+        Self::Summary { place, words: tree.words_for(place.id), is_dissolved: tree.is_dissolved(place.id) }
+    }
+
     fn nodes(&self) -> NodeRange {
         match self {
             Self::Message(entry) => entry.nodes,
-            Self::Summary(place, _) => place.span,
+            Self::Summary { place, .. } => place.span,
         }
     }
 
     fn words(&self) -> Option<SummaryId> {
         match self {
             Self::Message(_) => None,
-            Self::Summary(_, words) => Some(*words),
+            Self::Summary { words, .. } => Some(*words),
         }
     }
 }
@@ -202,6 +240,7 @@ fn message(node: Node) -> LevelEntry {
         summary: None,
         written_by: None,
         is_lost: false,
+        is_dissolved: false,
     }
 }
 
@@ -217,21 +256,23 @@ fn lost(nodes: NodeRange) -> LevelEntry {
         summary: None,
         written_by: None,
         is_lost: true,
+        is_dissolved: false,
     }
 }
 
-fn summary_entry(place: &SummaryOutline, words: &Summary) -> LevelEntry {
+fn summary_entry(place: &SummaryOutline, words: &Summary, is_dissolved: bool) -> LevelEntry {
     let body = &words.body;
     LevelEntry {
         level: place.level,
         nodes: place.span,
         lines: body.metadata.line_count,
         tokens: body.tokens,
-        text: body.text.clone(),
+        text: if is_dissolved { DISSOLVED.to_owned() } else { body.text.clone() },
         speaker: None,
         at: Timestamp::default(),
         summary: Some(words.id),
         written_by: Some(body.written_by.clone()),
         is_lost: false,
+        is_dissolved,
     }
 }

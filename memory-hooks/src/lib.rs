@@ -83,6 +83,7 @@ mod spend;
 mod spending;
 mod state;
 mod stats;
+mod summaries;
 mod title;
 mod uses;
 mod view_error;
@@ -106,8 +107,11 @@ pub use invocation::Invocation;
 pub use levels::{LevelEntry, LevelPage, LevelsRequest};
 pub use list_summary::summarize_list;
 pub use listing::{ListOptions, ListedConversation, Listing};
-pub use manager::adopting::{Adopted, ForeignSummary, Misfit};
-pub use manager::rewriting::{Resummarize, ResummarizeReport};
+pub use manager::{
+    adopting::{Adopted, ForeignSummary, Misfit},
+    repairing::{RepairError, RepairedSummary},
+    rewriting::{Resummarize, ResummarizeReport},
+};
 pub use memory::{Memory, MemoryBuilder};
 pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};
 pub use model_written::{ModelSummarizer, ModelSummaryError};
@@ -120,5 +124,6 @@ pub use spend::{Exhausted, SpendLimits};
 pub use spending::{PromptTokens, Spending};
 pub use state::{DerivedState, Link, Statement, Topic};
 pub use stats::ConversationStats;
+pub use summaries::{ListedSummary, SummariesRequest, SummaryPage};
 pub use title::Title;
 pub use view_error::{Difference, ViewError};

@@ -18,6 +18,14 @@ pub struct ListedConversation {
     pub title: Option<Title>,
 }
 
+impl ListedConversation {
+    /// A conversation in this state, with this title.
+    #[must_use]
+    pub const fn new(state: ConversationState, title: Option<Title>) -> Self {
+        Self { state, title }
+    }
+}
+
 /// Which conversations to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

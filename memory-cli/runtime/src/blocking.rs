@@ -16,11 +16,11 @@ use std::path::PathBuf;
 
 use memory_core::{
     Appended, ConversationId, ConversationState, HeldInMemory, InvalidConversationId, ManagerState, Mark, Message,
-    Node, NodeId, NodeRange, Period, Query, Retrieved, Timestamp,
+    Node, NodeId, NodeRange, Period, Query, Retrieved, SummaryId, Timestamp,
 };
 use memory_hooks::{
     Added, AsOf, ConversationStats, DerivedState, DetailedNodes, ListOptions, Listing, OverTime, Prompt, PromptOptions,
-    Reminder, Resummarize, ResummarizeReport, Spending, Title,
+    Reminder, RepairedSummary, Resummarize, ResummarizeReport, Spending, SummariesRequest, SummaryPage, Title,
 };
 use memory_search::{FindRequest, Found};
 use pollster::block_on;
@@ -416,6 +416,30 @@ impl Conversation {
     /// When other background work is under way, when a strategy and its fallback fail, or the store does.
     pub fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, Error> {
         block_on(self.0.resummarize(what))
+    }
+
+    /// As [`Conversation::rewrite_summary`](crate::Conversation::rewrite_summary).
+    ///
+    /// # Errors
+    /// When there is no such summary, or the text does not fit its place.
+    pub fn rewrite_summary(&self, summary: SummaryId, text: &str, by: &str) -> Result<RepairedSummary, Error> {
+        block_on(self.0.rewrite_summary(summary, text, by))
+    }
+
+    /// As [`Conversation::dissolve_summary`](crate::Conversation::dissolve_summary).
+    ///
+    /// # Errors
+    /// When there is no such summary, or it has no parts, or they are shown already.
+    pub fn dissolve_summary(&self, summary: SummaryId, by: &str) -> Result<RepairedSummary, Error> {
+        block_on(self.0.dissolve_summary(summary, by))
+    }
+
+    /// As [`Conversation::summaries`](crate::Conversation::summaries).
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub fn summaries(&self, request: SummariesRequest) -> Result<SummaryPage, Error> {
+        block_on(self.0.summaries(request))
     }
 
     /// As [`Conversation::stats`](crate::Conversation::stats).

@@ -4,11 +4,12 @@ use std::future::Future;
 
 use memory_core::{
     Appended, ConversationId, ConversationState, ManagerState, Mark, Message, Node, NodeId, NodeRange, Period,
-    Retrieved, Scope, Timestamp,
+    Retrieved, Scope, SummaryId, Timestamp,
 };
 use memory_hooks::{
     Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, LevelPage, LevelsRequest,
-    OverTime, Prompt, PromptOptions, Reminder, Resummarize, ResummarizeReport, Spending, Title,
+    OverTime, Prompt, PromptOptions, Reminder, RepairedSummary, Resummarize, ResummarizeReport, Spending,
+    SummariesRequest, SummaryPage, Title,
 };
 use memory_search::{FindRequest, Found};
 
@@ -384,6 +385,43 @@ impl Conversation {
     /// When other background work on the store is under way, when a strategy and its fallback fail, or the store does.
     pub async fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, Error> {
         self.call(|inner| async move { Ok(inner.resummarize(what, &()).await?) }).await
+    }
+
+    /// Puts other words in the place of a summary, as a person wants them; `by` is the person's name, which may be empty.
+    /// The old ones stay in the log.
+    ///
+    /// # Errors
+    /// [`MemoryError::Repair`](memory_hooks::MemoryError::Repair) when there is no such summary, or the text does not fit
+    /// its place; otherwise as [`Self::resummarize`].
+    pub async fn rewrite_summary(&self, summary: SummaryId, text: &str, by: &str) -> Result<RepairedSummary, Error> {
+        let (text, by) = (text.to_owned(), by.to_owned());
+        self.call(move |inner| async move { Ok(inner.rewrite_summary(summary, &text, &by).await?) }).await
+    }
+
+    /// Dissolves a META or an ARCHIVE, whose parts are then shown in its place until it is rewritten.
+    ///
+    /// # Errors
+    /// [`MemoryError::Repair`](memory_hooks::MemoryError::Repair) when there is no such summary, or it has no parts, or
+    /// they are shown already; otherwise as [`Self::resummarize`].
+    pub async fn dissolve_summary(&self, summary: SummaryId, by: &str) -> Result<RepairedSummary, Error> {
+        let by = by.to_owned();
+        self.call(move |inner| async move { Ok(inner.dissolve_summary(summary, &by).await?) }).await
+    }
+
+    /// A page of the summaries that were recorded, those that were replaced as well where that is asked for.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn summaries(&self, request: SummariesRequest) -> Result<SummaryPage, Error> {
+        self.call(move |inner| async move { Ok(inner.summaries(request).await?) }).await
+    }
+
+    /// What a summary was made from: other summaries, or at most `limit` messages.
+    ///
+    /// # Errors
+    /// When there is no such summary, or the store fails.
+    pub async fn levels_below(&self, summary: SummaryId, limit: usize) -> Result<LevelPage, Error> {
+        self.call(move |inner| async move { Ok(inner.levels_below(summary, limit).await?) }).await
     }
 
     /// Figures about the conversation.

@@ -119,10 +119,11 @@ pub use memory_hooks::{
     BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged,
     ConversationStats, DerivedState, DetailedNodes, Document, DocumentChange, DocumentsNow, Exhausted, FellBack, Hook,
     HookError, HookEvent, HookFailed, HookProvider, HookRegistry, LevelEntry, LevelPage, LevelsRequest, Link,
-    ListOptions, ListedConversation, Listing, MemoryError, MessageAdded, ModelSummarizer, ModelSummaryError,
-    NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart, RecallBudget, RecallHook,
-    RecallHookOptions, RecallUsed, Reduction, Reminder, Resummarize, ResummarizeReport, SessionRestored, SourceClass,
-    SpendLimits, Spending, Statement, SystemClock, Title, Topic, ViewError, fenced, quoted,
+    ListOptions, ListedConversation, ListedSummary, Listing, MemoryError, MessageAdded, ModelSummarizer,
+    ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
+    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, RepairError, RepairedSummary,
+    Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SummariesRequest,
+    SummaryPage, SystemClock, Title, Topic, ViewError, fenced, quoted,
 };
 pub use memory_search::{
     ArchiveLimits, Archived, Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt,

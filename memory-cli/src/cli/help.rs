@@ -11,9 +11,12 @@ pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Begin", &["demo", "append", "import", "hook", "watch", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
-    ("Read and arrange", &["list", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"]),
+    (
+        "Read and arrange",
+        &["list", "sessions", "resume", "show", "expand", "browse", "title", "tag", "mark", "pin", "fork"],
+    ),
     ("Keep", &["stats", "verify", "doctor", "backup", "restore", "export", "vacuum", "prove", "verify-proof"]),
-    ("Models and strategies", &["index", "resummarize", "model", "plugins"]),
+    ("Models and strategies", &["index", "summaries", "resummarize", "model", "plugins"]),
     ("Serve", &["mcp", "bridge"]),
     ("Set up", &["config", "completions", "man"]),
 ];

@@ -1,5 +1,8 @@
 //! `memory browse`: shows a conversation level by level.
 
+#[cfg(feature = "tui")]
+mod interactive;
+
 use std::{borrow::Cow, num::NonZeroUsize};
 
 use clap::Args as ClapArgs;
@@ -8,6 +11,8 @@ use memory_hooks::{LevelEntry, LevelsRequest};
 use serde_json::json;
 
 use super::{level, resolve};
+#[cfg(feature = "tui")]
+use crate::terminal;
 use crate::{
     Access,
     failure::NotFound,
@@ -17,6 +22,9 @@ use crate::{
 };
 
 /// Shows a conversation level by level.
+///
+/// On a terminal it is moved through by keys (? lists them): one level down, source messages, find, rewrite or dissolve a
+/// summary. With an option for a part of it, in a pipe, and with --plain or --json it is printed.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,23 +32,33 @@ pub(crate) struct Args {
     /// Only this level [default: the top of the tree]
     #[arg(long, value_parser = level::from(Level::Full))]
     level: Option<Level>,
-    /// First node to show
-    #[arg(long, value_name = "NODE", value_parser = resolve::node, default_value = "1")]
-    from: NodeId,
-    /// The most entries; ARCHIVEs that begin with the same node stay together, even beyond it
-    #[arg(long, value_name = "N", default_value = "50")]
-    limit: NonZeroUsize,
+    /// First node to show [default: 1]
+    #[arg(long, value_name = "NODE", value_parser = resolve::node)]
+    from: Option<NodeId>,
+    /// The most entries; ARCHIVEs that begin with the same node stay together, even beyond it [default: 50]
+    #[arg(long, value_name = "N")]
+    limit: Option<NonZeroUsize>,
+    /// Print a table on a terminal, too
+    #[arg(long)]
+    plain: bool,
 }
 
+/// Entries that are printed without a limit.
+const LIMIT: usize = 50;
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    #[cfg(feature = "tui")]
+    if args.is_interactive(globals) {
+        return interactive::run(&args.conversation, globals).await;
+    }
+    let from = args.from.unwrap_or(NodeId::FIRST);
+    let limit = args.limit.map_or(LIMIT, NonZeroUsize::get);
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
-    let request = LevelsRequest::default().level(args.level).from(args.from).limit(args.limit.get());
+    let request = LevelsRequest::default().level(args.level).from(from).limit(limit);
     let page = runtime.memory.conversation(id.clone()).levels(request).await?;
-    if let Some(last) = NodeId::new(page.nodes).filter(|last| args.from > *last) {
-        return Err(
-            NotFound(format!("`{id}` ends with node {last}: nothing stands at {} or after it", args.from)).into()
-        );
+    if let Some(last) = NodeId::new(page.nodes).filter(|last| from > *last) {
+        return Err(NotFound(format!("`{id}` ends with node {last}: nothing stands at {from} or after it")).into());
     }
     let output = globals.output;
     let news = news::of(page.losses.notice(&id));
@@ -66,6 +84,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.note(&format!("more from node {next}: --from {next}"));
     }
     Ok(())
+}
+
+#[cfg(feature = "tui")]
+impl Args {
+    /// Whether a person is at a terminal that can be drawn on, and asks for nothing that is printed.
+    fn is_interactive(&self, globals: &Globals) -> bool {
+        let asks_for_part = self.level.is_some() || self.from.is_some() || self.limit.is_some();
+        !self.plain && !globals.output.json && !asks_for_part && terminal::can_be_drawn_on()
+    }
 }
 
 /// What an entry says, of a message with who said it.

@@ -79,7 +79,7 @@ impl Args {
     }
 }
 
-fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String; 6] {
+pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String; 6] {
     let title =
         title.as_ref().map(|title| if title.is_derived { format!("[{}]", title.text) } else { title.text.clone() });
     let marks = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).map(|mark| format!("({mark})"));
@@ -93,7 +93,7 @@ fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String;
     ]
 }
 
-fn to_json(ListedConversation { state, title, .. }: &ListedConversation) -> Value {
+pub(super) fn to_json(ListedConversation { state, title, .. }: &ListedConversation) -> Value {
     let forked_from = state.forked_from.as_ref();
     json!({
         "conversation": state.id.as_str(),

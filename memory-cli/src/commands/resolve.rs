@@ -15,6 +15,12 @@ pub(super) struct One {
 }
 
 impl One {
+    /// Whether one was named.
+    #[cfg(feature = "tui")]
+    pub(super) const fn is_named(&self) -> bool {
+        self.conversation.is_some()
+    }
+
     pub(super) async fn id(&self, runtime: &Parts) -> anyhow::Result<ConversationId> {
         conversation(runtime, self.conversation.as_deref()).await
     }

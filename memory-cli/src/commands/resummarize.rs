@@ -19,13 +19,16 @@ pub(crate) struct Args {
     /// Only summaries of this level [default: all]
     #[arg(long, value_parser = level::from(Level::Summary))]
     level: Option<Level>,
+    /// Also those that a person wrote or dissolved, which stay otherwise
+    #[arg(long)]
+    also_by_person: bool,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
     let output = globals.output;
-    let what = Resummarize::default().nodes(args.nodes).level(args.level);
+    let what = Resummarize::default().nodes(args.nodes).level(args.level).also_by_person(args.also_by_person);
     let bar = output.bar("summarizing");
     let written = runtime.memory.conversation(id.clone()).resummarize(what, &bar).await;
     bar.finish();
@@ -36,6 +39,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             "rewritten": report.rewritten,
             "by_fallback": report.by_fallback,
             "unchanged": report.unchanged,
+            "by_person": report.by_person,
             "tokens_before": report.tokens_before,
             "tokens_after": report.tokens_after,
         }))?);
@@ -44,6 +48,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let [before, after] = [report.tokens_before, report.tokens_after].map(grouped);
     output.line(&format!("{id}: {rewritten} summaries written anew, {unchanged} as they were"))?;
     output.line(&format!("{before} tokens before, {after} after; views that were recorded show what they showed"))?;
+    if report.by_person > 0 {
+        let by_person = grouped(report.by_person);
+        output.note(&format!(
+            "note: a person wrote or dissolved {by_person} of them: --also-by-person writes those, too"
+        ));
+    }
     if report.by_fallback > 0 {
         let by_fallback = grouped(report.by_fallback);
         output.note(&format!("note: the summarizer failed, {by_fallback} of them were written by its fallback"));

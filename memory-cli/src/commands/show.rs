@@ -94,7 +94,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_state(output: Output, state: &DerivedState) -> anyhow::Result<()> {
+pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Result<()> {
     if output.json {
         return Ok(output.value(&state_to_json(state))?);
     }

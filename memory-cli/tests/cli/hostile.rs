@@ -263,6 +263,49 @@ const CASES: &[Case] = &[
         succeed(store, &["browse", "--conversation", HIDDEN_NAME, "--level", "summary"], false);
         refused(store, &["browse", "--conversation", HIDDEN_NAME, "--level", H]);
     }),
+    ("summaries list", |store| {
+        succeed(store, &["summaries", "--conversation", HIDDEN_NAME], false);
+        succeed(store, &["summaries", "list", "--conversation", HIDDEN_NAME, "--replaced"], false);
+        refused(store, &["summaries", "--conversation", H]);
+        refused(store, &["summaries", "--conversation", HIDDEN_NAME, "--after", H]);
+    }),
+    ("summaries rewrite", |store| {
+        run(store, &["summaries", "rewrite", "1", H, "--by", H, "--conversation", HIDDEN_NAME], false);
+        refused(store, &["summaries", "rewrite", H, "x", "--conversation", HIDDEN_NAME]);
+        refused(store, &["summaries", "rewrite", "1", "--file", H, "--conversation", HIDDEN_NAME]);
+        succeed(store, &["summaries", "--conversation", HIDDEN_NAME], false);
+    }),
+    ("summaries dissolve", |store| {
+        refused(store, &["summaries", "dissolve", "99", "--conversation", HIDDEN_NAME]);
+        refused(store, &["summaries", "dissolve", H, "--conversation", HIDDEN_NAME]);
+    }),
+    ("sessions list", |store| {
+        succeed(store, &["sessions"], false);
+        succeed(store, &["sessions", "list", "--tag", H], false);
+    }),
+    ("sessions show", |store| {
+        succeed(store, &["sessions", "show", HIDDEN_NAME], true);
+        refused(store, &["sessions", "show", H]);
+    }),
+    ("sessions create", |store| {
+        for (name, json) in [("one", false), ("two", true)] {
+            let mut command = store.command(&["sessions", "create", name, H, "--title", H, "--tag", H]);
+            isolated(store, &mut command);
+            if json {
+                command.arg("--json");
+            }
+            check(&command, &command.output().unwrap(), false);
+        }
+        refused(store, &["sessions", "create", H, "x"]);
+    }),
+    ("sessions archive", |store| {
+        succeed(store, &["sessions", "archive", HIDDEN_NAME], false);
+        refused(store, &["sessions", "archive", H]);
+    }),
+    ("sessions unarchive", |store| {
+        succeed(store, &["sessions", "unarchive", HIDDEN_NAME], false);
+        refused(store, &["sessions", "unarchive", H]);
+    }),
     ("resummarize", |store| {
         run(store, &["resummarize", HIDDEN_NAME], false);
         refused(store, &["resummarize", H]);

@@ -201,10 +201,18 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
     check.json(&store, "find", &["find", "--context", "1", r"platform \d"]);
     check.json(&store, "find", &["find", "--max-seconds", "0", r"platform \d"]);
     check.json(&store, "browse", &["browse", "-c", "trip", "--limit", "2"]);
+    check.json(&store, "summaries list", &["summaries", "-c", "trip", "--limit", "2"]);
+    let metas = check.json(&store, "summaries list", &["summaries", "list", "-c", "trip", "--level", "meta"]);
+    let meta = metas["summaries"][0]["summary"].to_string();
+    let rewrite = ["summaries", "rewrite", &meta, "Talk of trains.", "-c", "trip"];
+    check.json(&store, "summaries rewrite", &rewrite);
+    check.json(&store, "summaries dissolve", &["summaries", "dissolve", &meta, "-c", "trip"]);
     check.json(&store, "resummarize", &["--summarizer", "extractive", "resummarize", "trip"]);
-    check.json(&store, "fork", &["fork", "trip", "--at", "40"]);
+    let fork = check.json(&store, "fork", &["fork", "trip", "--at", "40", "--as", "fork"]);
+    assert!(fork.is_object(), "{fork}");
     store.succeed(&["--owner", "ana", "append", "-c", "hers", "Hi."]);
     check.json(&store, "list", &["list"]);
+    arranged(&mut check, &store);
     check.json(&store, "stats", &["stats"]);
     check.json(&store, "stats --over-time", &["stats", "--over-time"]);
     check.json(&store, "index", &["index"]);
@@ -286,6 +294,22 @@ fn stated(check: &mut Check, store: &Store) {
     pollster::block_on(log.append(&ConversationId::new("state").unwrap(), vec![draft])).unwrap();
     drop(log);
     check.json(store, "expand", &["expand", "-c", "state", "7"]);
+}
+
+/// Sessions of every kind.
+fn arranged(check: &mut Check, store: &Store) {
+    check.json(store, "sessions list", &["sessions"]);
+    let create = ["sessions", "create", "flat", "Where is it?", "--title", "A flat", "--tag", "home"];
+    check.json(store, "sessions create", &create);
+    store.succeed(&["append", "-c", "strands:pilot:navigator", "Which way?"]);
+    for session in ["trip", "fork", "hers", "pilot"] {
+        check.json(store, "sessions show", &["sessions", "show", session]);
+    }
+    check.json(store, "sessions archive", &["sessions", "archive", "pilot"]);
+    check.json(store, "sessions unarchive", &["sessions", "unarchive", "pilot"]);
+    for session in ["flat", "pilot"] {
+        store.succeed(&["sessions", "archive", session]);
+    }
 }
 
 fn captured(check: &mut Check) {

@@ -3,6 +3,8 @@
 mod bounds;
 mod bridge;
 mod browse;
+#[cfg(all(target_os = "linux", feature = "tui"))]
+mod browse_keys;
 mod compare;
 mod completions;
 mod configuration;
@@ -45,6 +47,7 @@ mod resummarize;
 mod scope;
 mod sessions;
 mod setup;
+mod summaries;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod telemetry;

@@ -64,6 +64,11 @@ fn nothing_of_one_owner_is_seen_by_the_other_through_any_command() {
         &["export", "--conversation", "trip-hers"],
         &["prove", "--conversation", "trip-hers", "--from", &root],
         &["resummarize", "trip-hers"],
+        &["summaries", "--conversation", "trip-hers"],
+        &["summaries", "rewrite", "1", "x", "--conversation", "trip-hers"],
+        &["summaries", "dissolve", "1", "--conversation", "trip-hers"],
+        &["sessions", "show", "trip-hers"],
+        &["sessions", "archive", "trip-hers"],
         &["fork", "trip-hers", "--as", "mine"],
     ] {
         let refused = store.fail(&as_owner("ben", args), 3);

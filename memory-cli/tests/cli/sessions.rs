@@ -233,3 +233,41 @@ fn figures_over_time_show_growth_compression_cost_and_subjects() {
     store.fail(&["stats", "--by", "day"], 2);
     store.fail(&["stats", "--over-time", "--by", "year"], 2);
 }
+
+#[test]
+fn sessions_are_listed_shown_begun_and_archived_as_conversations_are() {
+    let store = store();
+    assert_eq!(store.json(&["sessions"]), store.json(&["list"]), "one list");
+    assert_eq!(store.succeed(&["sessions", "list"]), store.succeed(&["list"]));
+    let shown = store.json(&["sessions", "show", "7f3a"]);
+    assert_eq!((&shown["session"], &shown["last"]["node"]), (&"7f3a-trip".into(), &4.into()));
+    assert_eq!(shown["state"], store.json(&["show", "7f3a", "--state"]));
+    assert_eq!(shown["conversations"][0]["agent"], Value::Null);
+    let text = store.succeed(&["sessions", "show", "7f3a"]);
+    assert!(text.contains("goal") && text.contains("I don't know yet"), "{text}");
+    store.succeed(&["sessions", "create", "flat", "Where is the flat?", "--title", "A flat", "--tag", "home"]);
+    assert_eq!(store.json(&["sessions", "--tag", "home"])["conversations"][0]["title"], "A flat");
+    assert!(store.fail(&["sessions", "create", "flat", "Again"], 2).contains("already"));
+    store.succeed(&["sessions", "archive", "flat"]);
+    assert_eq!(ids(&store.json(&["sessions"])), ["7f3b", "7f3a-trip"]);
+    store.succeed(&["sessions", "unarchive", "a flat"]);
+    assert_eq!(ids(&store.json(&["sessions"])).len(), 3);
+}
+
+#[test]
+fn the_conversations_of_agents_are_one_session() {
+    let store = store();
+    for (day, agent) in [(5, "planner"), (6, "book%20er")] {
+        say(&store, &format!("strands:a%20trip:{agent}"), day, &TRIP);
+    }
+    for name in ["a trip", "strands:a%20trip:planner"] {
+        let shown = store.json(&["sessions", "show", name]);
+        assert_eq!(shown["session"], "a trip");
+        let agents: Vec<_> =
+            shown["conversations"].as_array().unwrap().iter().map(|one| one["agent"].as_str().unwrap()).collect();
+        assert_eq!(agents, ["book er", "planner"], "the last one spoken in first");
+    }
+    let archived = store.json(&["sessions", "archive", "a trip"]);
+    assert_eq!(archived["conversations"].as_array().unwrap().len(), 2);
+    assert_eq!(ids(&store.json(&["sessions"])), ["7f3b", "7f3a-trip"]);
+}

@@ -59,5 +59,5 @@ pub use limits::Limits;
 pub use names::{branch_name, rest_key};
 pub use reader::{Position, Reader};
 pub use report::{Report, Skipped, Why};
-pub use strands::{agent_name, escaped_part};
+pub use strands::{agent_name, agent_of, escaped_part};
 pub use write::{Heading, LeftOut, MessageWriter, UnknownWritten, Written};

@@ -77,6 +77,26 @@ pub fn agent_name(session: &str, agent: &str) -> String {
     format!("strands:{}:{}", escaped_part(session), escaped_part(agent))
 }
 
+/// The session and the agent of Strands whose messages a conversation of this name holds.
+#[must_use]
+pub fn agent_of(conversation: &str) -> Option<(String, String)> {
+    let (session, agent) = conversation.strip_prefix("strands:")?.split_once(':')?;
+    Some((unescaped_part(session)?, unescaped_part(agent)?))
+}
+
+/// What was escaped; `None` for what no escaping gives.
+fn unescaped_part(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut pieces = part.split('%');
+    bytes.extend_from_slice(pieces.next()?.as_bytes());
+    for piece in pieces {
+        let (code, rest) = piece.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok().filter(|text| escaped_part(text) == part)
+}
+
 /// A part of a name, in which nothing can be taken for another part.
 #[must_use]
 pub fn escaped_part(part: &str) -> String {

@@ -1,5 +1,6 @@
 //! A cut through the summary tree: what is shown, each node exactly once.
 
+use super::Tree;
 use crate::{NodeId, NodeRange, SummaryId};
 
 /// A selection of pieces that represents each node of a conversation exactly once.
@@ -50,6 +51,24 @@ impl Cut {
     }
 
     crate::setters! { into settled: Option<NodeId> }
+
+    /// The same cut with the parts of each dissolved summary in its place, which cost the same.
+    #[must_use]
+    pub fn undissolved(mut self, tree: &Tree) -> Self {
+        let is_dissolved = |piece: &CutPiece| matches!(piece, CutPiece::Summary { id, .. } if tree.is_dissolved(*id));
+        if self.pieces.iter().any(is_dissolved) {
+            let piece = |part: SummaryId| {
+                let span = tree.summary(part)?.span;
+                Some(CutPiece::Summary { id: part, span })
+            };
+            let parts = |shown: CutPiece| match shown {
+                CutPiece::Summary { id, .. } => tree.undissolved([id]).into_iter().filter_map(piece).collect(),
+                other => vec![other],
+            };
+            self.pieces = self.pieces.into_iter().flat_map(parts).collect();
+        }
+        self
+    }
 
     /// Runs of nodes that are shown word for word.
     #[must_use]

@@ -23,7 +23,8 @@ const UNTIMED: usize = 1_000;
 /// Copies share their common parts, so that planning may try changes on a copy. If two summaries claim the same nodes
 /// or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
 /// sequence of summaries makes a forest. A later summary of the same level, span and children supersedes the first: the
-/// first keeps its place and number, and the words shown are the later one's.
+/// first keeps its place and number, and the words shown are the later one's. A merged summary that a later one without
+/// words supersedes is dissolved: it keeps its place, and its parts are shown in it.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     policy: ViewPolicy,
@@ -79,6 +80,17 @@ struct Superseded {
     place: SummaryId,
     words: SummaryId,
     tokens: u32,
+}
+
+impl Place {
+    fn is_dissolved(&self) -> bool {
+        self.summary.tokens == 0 && self.words != self.summary.id && self.summary.level != Level::Summary
+    }
+
+    fn stands_at(&self) -> Option<SummaryId> {
+        let superseded = self.superseded.map(|superseded| superseded.place);
+        superseded.or_else(|| self.height.map(|_| self.summary.id))
+    }
 }
 
 impl Tree {
@@ -168,6 +180,48 @@ impl Tree {
     #[must_use]
     pub fn words_for(&self, id: SummaryId) -> SummaryId {
         self.place(id).map_or(id, |place| place.words)
+    }
+
+    /// Whether the parts of this merged summary are shown in its place, since words were superseded by none.
+    #[must_use]
+    pub fn is_dissolved(&self, id: SummaryId) -> bool {
+        self.place(id).is_some_and(Place::is_dissolved)
+    }
+
+    /// Whether a record, which may have been superseded since, dissolved its place.
+    #[must_use]
+    pub fn dissolves(&self, id: SummaryId) -> bool {
+        let dissolves = |record: &Place| {
+            record.superseded.is_some() && record.summary.tokens == 0 && record.summary.level != Level::Summary
+        };
+        self.place(id).is_some_and(dissolves)
+    }
+
+    /// These summaries, with the parts of each dissolved one in its place.
+    #[must_use]
+    pub fn undissolved(&self, ids: impl IntoIterator<Item = SummaryId>) -> Vec<SummaryId> {
+        let mut whole = Vec::new();
+        let mut left: Vec<_> = ids.into_iter().collect();
+        left.reverse();
+        while let Some(id) = left.pop() {
+            match self.place(id).filter(|place| place.is_dissolved()) {
+                Some(place) => left.extend(place.summary.children.iter().rev()),
+                None => whole.push(id),
+            }
+        }
+        whole
+    }
+
+    /// The summary in whose place this one stands: itself, or the one that it superseded; `None` for one that is ignored.
+    #[must_use]
+    pub fn place_of(&self, id: SummaryId) -> Option<SummaryId> {
+        self.place(id).and_then(Place::stands_at)
+    }
+
+    /// Every summary that was recorded and not ignored, in order of the numbers: its number, and the place in which it
+    /// stands or stood.
+    pub fn recorded(&self) -> impl Iterator<Item = (SummaryId, SummaryId)> {
+        self.places.iter().filter_map(|place| Some((place.summary.id, place.stands_at()?)))
     }
 
     /// The summaries that have a place in the forest, in order of their numbers.
@@ -329,9 +383,25 @@ impl Tree {
         outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
     }
 
-    /// The cost of a summary in a view. For a short message it is the cost of the message, which is shown in its place.
+    /// The cost of a summary in a view. For a short message it is the cost of the message, and for a dissolved summary
+    /// that of its parts, which are shown in its place.
     pub(super) fn summary_cost(&self, id: SummaryId) -> u64 {
-        self.summary(id).map_or(0, |summary| self.cost_of(summary))
+        match self.place(id) {
+            Some(place) if place.is_dissolved() => {
+                let parts = self.undissolved([id]);
+                parts.into_iter().filter_map(|part| self.summary(part)).map(|part| self.cost_of(part)).sum()
+            }
+            Some(place) => self.cost_of(&place.summary),
+            None => 0,
+        }
+    }
+
+    /// The summary without a parent that covers another, or is it.
+    fn root_over(&self, mut id: SummaryId) -> SummaryId {
+        while let Some(parent) = self.parent(id) {
+            id = parent;
+        }
+        id
     }
 
     pub(super) fn cost_of(&self, summary: &SummaryOutline) -> u64 {

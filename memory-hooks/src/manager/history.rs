@@ -288,7 +288,8 @@ impl History<'_> {
 
     fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
         let request = PlanRequest::new(budget).shown(shown).hits(&self.hits);
-        self.ports.strategy.plan(&self.snapshot.tree, &request)
+        let cut = self.ports.strategy.plan(&self.snapshot.tree, &request)?;
+        Ok(cut.undissolved(&self.snapshot.tree))
     }
 
     /// The smallest cut.

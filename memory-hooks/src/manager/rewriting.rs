@@ -28,12 +28,15 @@ pub struct Resummarize {
     pub nodes: Option<NodeRange>,
     /// They have this level.
     pub level: Option<Level>,
+    /// Also those that a person wrote or dissolved, which stay otherwise.
+    pub also_by_person: bool,
 }
 
 impl Resummarize {
     memory_core::setters! {
         into nodes: Option<NodeRange>,
         into level: Option<Level>,
+        const also_by_person: bool,
     }
 }
 
@@ -46,8 +49,11 @@ pub struct ResummarizeReport {
     pub rewritten: u64,
     /// Those of them that the fallback wrote, since the summarizer failed.
     pub by_fallback: u64,
-    /// Summaries that stay, because the same words were written, or because there is no source for them.
+    /// Summaries that stay, because the same words were written, because there is no source for them, or because a person
+    /// wrote them.
     pub unchanged: u64,
+    /// Those of them that a person wrote or dissolved.
+    pub by_person: u64,
     /// Tokens of all of these summaries before.
     pub tokens_before: u64,
     /// Tokens of all of these summaries after.
@@ -74,7 +80,7 @@ pub(crate) async fn resummarize(
     let tree = Snapshot::read(ports, conversation).await?.tree;
     let due = due(&tree, what);
     if due.is_empty() {
-        let Resummarize { nodes, level } = what;
+        let Resummarize { nodes, level, .. } = what;
         return Err(MemoryError::NothingSummarized { conversation: conversation.clone(), nodes, level });
     }
     let tokens = due.iter().filter_map(|(_, id)| tree.summary(*id)).map(|there| u64::from(there.tokens)).sum();
@@ -82,7 +88,9 @@ pub(crate) async fn resummarize(
     let total = due.len() as u64;
     let report = ResummarizeReport { tokens_before: tokens, tokens_after: tokens, ..ResummarizeReport::default() };
     let (summarizer, scorer) = (Patience::default(), Patience::default());
-    let mut rewriting = Rewriting { ports, conversation, author: ports.author(), summarizer, scorer, report };
+    let author = ports.author();
+    let also_by_person = what.also_by_person;
+    let mut rewriting = Rewriting { ports, conversation, author, also_by_person, summarizer, scorer, report };
     let mut done = 0;
     progress.report(done, total);
     // Summaries that are written together must not be sources of each other.
@@ -115,6 +123,7 @@ struct Rewriting<'a> {
     ports: &'a Ports,
     conversation: &'a ConversationId,
     author: Arc<dyn Summarizer>,
+    also_by_person: bool,
     summarizer: Patience,
     scorer: Patience,
     report: ResummarizeReport,
@@ -128,6 +137,11 @@ impl Rewriting<'_> {
         let words: Vec<_> = batch.iter().map(|(_, id)| snapshot.tree.words_for(*id)).collect();
         let there = self.ports.store.summaries_of(self.conversation, &words).await?;
         let there: HashMap<SummaryId, Summary> = there.into_iter().map(|summary| (summary.id, summary)).collect();
+        let is_by_person = |place: SummaryId| {
+            there.get(&snapshot.tree.words_for(place)).is_some_and(|there| there.body.written_by.is_person())
+        };
+        let meant: Vec<_> = batch.iter().filter(|(_, id)| self.also_by_person || !is_by_person(*id)).copied().collect();
+        self.report.by_person += (batch.len() - meant.len()) as u64;
         let writer = Writer {
             ports: self.ports,
             conversation: self.conversation,
@@ -141,7 +155,7 @@ impl Rewriting<'_> {
             most_awaited: usize::MAX,
         };
         let mut written = Vec::new();
-        let outcome = writer.write(&plan(&snapshot.tree, batch), &mut written).await;
+        let outcome = writer.write(&plan(&snapshot.tree, &meant), &mut written).await;
         let mut events = Vec::new();
         for event in written {
             match event {
@@ -207,7 +221,7 @@ fn stays(there: &SummaryDraft, draft: &SummaryDraft, summarizer: &WrittenBy) -> 
 /// The input hash of words that supersede others. A store treats a summary of the same level, span and input as the
 /// existing one. So the input includes the author and the superseded words, and repeating the same rewrite after an
 /// interruption adds nothing.
-fn superseding_input(words: SummaryId, draft: &SummaryDraft) -> Hash {
+pub(super) fn superseding_input(words: SummaryId, draft: &SummaryDraft) -> Hash {
     let WrittenBy { strategy, version, .. } = &draft.written_by;
     let words = words.get().to_le_bytes();
     let parts =

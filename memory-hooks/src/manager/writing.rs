@@ -240,9 +240,11 @@ impl Writer<'_> {
             .metadata(metadata)
     }
 
-    /// The newest words of the summaries to be merged, in order of the nodes they cover.
+    /// The newest words of the summaries to be merged, in order of the nodes they cover; of a dissolved one those of its
+    /// parts.
     async fn children(&self, merge: &Merge) -> Result<Vec<Summary>, MemoryError> {
-        let words: Vec<_> = merge.children.iter().map(|child| self.tree.words_for(*child)).collect();
+        let parts = self.tree.undissolved(merge.children.iter().copied());
+        let words: Vec<_> = parts.into_iter().map(|part| self.tree.words_for(part)).collect();
         let number = |id: &SummaryId| self.written.binary_search_by_key(id, |summary| summary.id);
         let written = words.iter().filter_map(|id| self.written.get(number(id).ok()?).cloned());
         let recorded: Vec<_> = words.iter().filter(|id| number(id).is_err()).copied().collect();

@@ -115,12 +115,13 @@ impl<'a> Replay<'a> {
                     if !smaller.is_empty() {
                         self.perform(&smaller);
                     } else if u64::from(needed) + self.lead <= u64::from(self.spending.budget) {
-                        return self.parts.strategy.plan(&self.tree, &PlanRequest::new(needed));
+                        let cut = self.parts.strategy.plan(&self.tree, &PlanRequest::new(needed))?;
+                        return Ok(cut.undissolved(&self.tree));
                     } else {
                         return Err(PlanError::BudgetTooSmall { needed, budget: self.spending.budget });
                     }
                 }
-                planned => return planned,
+                planned => return Ok(planned?.undissolved(&self.tree)),
             }
         }
     }

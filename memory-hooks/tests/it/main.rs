@@ -29,6 +29,8 @@ mod reads;
 #[cfg(test)]
 mod recall_hook;
 #[cfg(test)]
+mod repairing;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod resummarize;

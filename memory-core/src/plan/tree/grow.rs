@@ -57,7 +57,7 @@ impl Tree {
         let mut hidden = 0;
         for node in run.iter() {
             let leaf = self.leaf(node);
-            let root = leaf.filter(|leaf| self.parent(*leaf).is_none());
+            let root = leaf.map(|leaf| self.root_over(leaf));
             let before = root.map_or(0, |root| self.summary_cost(root));
             let Some(outline) = self.nodes.get_mut(node.index()) else { continue };
             let most = longest.saturating_add(CUT);
@@ -135,13 +135,13 @@ impl Tree {
 
     /// Replaces the words shown in place of a summary. The forest and the weights stay.
     fn put_words(&mut self, id: SummaryId, words: SummaryId, tokens: u32) {
-        let before = self.summary_cost(id);
+        // Over a part of a dissolved summary the root costs what its parts do.
+        let root = self.root_over(id);
+        let before = self.summary_cost(root);
         let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) else { return };
         place.words = words;
         place.summary.tokens = tokens;
-        if place.parent.is_none() {
-            self.tokens.roots = self.tokens.roots + self.summary_cost(id) - before;
-        }
+        self.tokens.roots = self.tokens.roots + self.summary_cost(root) - before;
         self.forget_profiles_from(Some(id));
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     Summary,
     plan::{
-        Cut, PlanError, plan_view,
+        Cut, CutPiece, PlanError, plan_view,
         testing::{outlines, summary, tree},
     },
 };
@@ -61,6 +61,64 @@ fn a_second_claim_on_the_same_nodes_is_ignored() {
     assert_eq!(tree.roots().map(|root| root.id.get()).collect::<Vec<_>>(), [3]);
     assert_eq!(tree.full().collect::<Vec<_>>(), [run(2, 2)]);
     assert_eq!((tree.superseded(), tree.words_for(summaries[0].id).get()), (0, 1));
+}
+
+#[test]
+fn a_dissolved_summary_is_shown_by_its_parts_at_the_same_cost() {
+    let nodes = outlines(&"ua".repeat(40));
+    let mut summaries = Vec::new();
+    for node in 1..=80 {
+        summaries.push(summary(&summaries, Level::Summary, run(node, node), Vec::new()));
+    }
+    let ids = |range: std::ops::Range<usize>| range.map(SummaryId::from_index).collect::<Vec<_>>();
+    summaries.push(summary(&summaries, Level::Meta, run(1, 40), ids(0..40)));
+    summaries.push(summary(&summaries, Level::Meta, run(41, 80), ids(40..80)));
+    summaries.push(summary(&summaries, Level::Archive, run(1, 80), ids(80..82)));
+    let whole = tree(&nodes, &summaries);
+    let dissolve = |summaries: &mut Vec<Summary>, level, span, children| {
+        let mut none = summary(summaries, level, span, children);
+        none.body.tokens = 0;
+        summaries.push(none);
+    };
+    dissolve(&mut summaries, Level::Archive, run(1, 80), ids(80..82));
+    let archive = tree(&nodes, &summaries);
+    let [root, first, second] = [82, 80, 81].map(SummaryId::from_index);
+    assert!(archive.is_dissolved(root) && !whole.is_dissolved(root));
+    assert_eq!(archive.undissolved([root]), [first, second]);
+    assert_eq!(archive.top(), archive.summary_cost(first) + archive.summary_cost(second));
+    dissolve(&mut summaries, Level::Meta, run(1, 40), ids(0..40));
+    let mut both = tree(&nodes, &summaries);
+    assert_eq!(both.undissolved([root]), [ids(0..40), vec![second]].concat());
+    let cost: u64 = both.undissolved([root]).into_iter().map(|id| both.summary_cost(id)).sum();
+    assert_eq!((both.top(), both.summary_cost(root)), (cost, cost));
+    assert_eq!(
+        (both.place_of(SummaryId::from_index(84)), both.dissolves(SummaryId::from_index(83))),
+        (Some(first), true)
+    );
+    // The cut of any budget covers all of it, costs what it says, and shows none of what is dissolved.
+    let least = crate::plan::coarsest(&both);
+    for budget in [least, least + 40, least + 900] {
+        let cut = plan_view(&both, budget).unwrap().undissolved(&both);
+        let covered: Vec<_> = cut.pieces.iter().flat_map(|piece| piece.span().iter()).collect();
+        assert_eq!(covered, run(1, 80).iter().collect::<Vec<_>>());
+        let shown = |piece: &CutPiece| matches!(piece, CutPiece::Summary { id, .. } if both.is_dissolved(*id));
+        assert!(cut.tokens <= budget && !cut.pieces.iter().any(shown), "{cut:?}");
+        let cost: u64 = cut
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                CutPiece::Summary { id, .. } => both.summary_cost(*id),
+                piece => both.words_of(piece.span()),
+            })
+            .sum();
+        assert_eq!(u64::from(cut.tokens), cost);
+    }
+    assert!(matches!(plan_view(&both, least - 1), Err(PlanError::BudgetTooSmall { .. })));
+    // As it was, step by step.
+    both.undo();
+    assert_eq!((both.top(), both.is_dissolved(first)), (archive.top(), false));
+    both.undo();
+    assert_eq!((both.top(), both.is_dissolved(root)), (whole.top(), false));
 }
 
 #[test]

@@ -77,8 +77,8 @@ impl Assembly<'_> {
         let tree = &self.snapshot.tree;
         // A summary that was written anew is shown in the place of another one.
         let place = tree.placed().find(|there| there.span == told.nodes && there.level != Level::Summary);
-        let words: Vec<_> =
-            place.iter().flat_map(|place| place.children.iter()).map(|id| tree.words_for(*id)).collect();
+        let parts = tree.undissolved(place.iter().flat_map(|place| place.children.iter().copied()));
+        let words: Vec<_> = parts.into_iter().map(|id| tree.words_for(id)).collect();
         let children = self.parts.store.summaries_of(self.conversation, &words).await?;
         let redacted = |text: &str| self.snapshot.redactor.redact(text);
         let told = children.iter().map(|child| Told {

@@ -1,0 +1,146 @@
+//! A window of the entries of a level, which is moved by pages.
+
+use memory_core::{NodeId, NodeRange, SummaryId};
+
+use super::item::Item;
+
+/// Entries of one page.
+pub(super) const PAGE: usize = 50;
+/// How near to an end of the window the selection comes before the next page is read.
+const NEAR: usize = 20;
+/// The most entries in memory.
+const MOST: usize = 8 * PAGE;
+
+/// What a listing is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The top of the tree.
+    Top,
+    /// What a summary was made from.
+    Below(SummaryId),
+    /// Messages word for word.
+    Messages(NodeRange),
+}
+
+/// Where a page of it begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    Start,
+    End,
+    /// A page with this message in it, which is selected.
+    Around(NodeId),
+    /// The page that ends before this message.
+    Before(NodeId),
+    /// The page that begins after this message.
+    After(NodeId),
+}
+
+/// A page to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) place: Place,
+    /// What the place is called.
+    pub(super) name: String,
+    pub(super) at: At,
+}
+
+/// A page that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) items: Vec<Item>,
+    /// Whether there are entries before the first one.
+    pub(super) before: bool,
+    /// Whether there are entries after the last one.
+    pub(super) after: bool,
+}
+
+/// A window of entries, one of which is selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Listing {
+    pub(super) place: Place,
+    pub(super) name: String,
+    pub(super) items: Vec<Item>,
+    pub(super) selected: usize,
+    before: bool,
+    after: bool,
+    /// Whether a repair may have changed its entries since they were read.
+    pub(super) is_stale: bool,
+}
+
+impl Listing {
+    pub(super) fn new(load: Load, page: Page) -> Self {
+        let Load { place, name, at } = load;
+        let Page { items, before, after } = page;
+        let selected = match at {
+            At::Start | At::After(_) => 0,
+            At::End | At::Before(_) => items.len().saturating_sub(1),
+            At::Around(node) => items.iter().position(|item| item.nodes.last() >= node).unwrap_or_default(),
+        };
+        Self { place, name, items, selected, before, after, is_stale: false }
+    }
+
+    pub(super) fn item(&self) -> Option<&Item> {
+        self.items.get(self.selected)
+    }
+
+    /// Adds a page at the end that it is of.
+    pub(super) fn add(&mut self, at: At, page: Page) {
+        let added = page.items.len();
+        if let At::Before(_) = at {
+            self.items.splice(..0, page.items);
+            self.selected += added;
+            self.before = page.before && added > 0;
+            if self.items.len() > MOST {
+                self.items.truncate(MOST);
+                self.after = true;
+            }
+        } else {
+            self.items.extend(page.items);
+            self.after = page.after && added > 0;
+            let excess = self.items.len().saturating_sub(MOST);
+            if excess > 0 {
+                self.items.drain(..excess);
+                self.selected = self.selected.saturating_sub(excess);
+                self.before = true;
+            }
+        }
+    }
+
+    /// The page that is to be read, since the selection is near the end of the window.
+    pub(super) fn wanted(&self) -> Option<At> {
+        let left = self.items.len().saturating_sub(self.selected + 1);
+        if self.after && left < NEAR {
+            return self.items.last().map(|last| At::After(last.nodes.last()));
+        }
+        let first = self.items.first().filter(|_| self.before && self.selected < NEAR);
+        first.map(|first| At::Before(first.nodes.first()))
+    }
+
+    pub(super) fn move_by(&mut self, steps: isize) {
+        let last = self.items.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(steps).min(last);
+    }
+
+    /// Goes to an end; returns the page to be read if that end is not in the window.
+    pub(super) fn go_to(&mut self, end: At) -> Option<Load> {
+        let (is_there, selected) = match end {
+            At::Start => (!self.before, 0),
+            _ => (!self.after, self.items.len().saturating_sub(1)),
+        };
+        if is_there {
+            self.selected = selected;
+            return None;
+        }
+        Some(self.load(end))
+    }
+
+    /// A page of this listing.
+    pub(super) fn load(&self, at: At) -> Load {
+        Load { place: self.place.clone(), name: self.name.clone(), at }
+    }
+
+    /// The page that is read anew around the selection.
+    pub(super) fn anew(&self) -> Load {
+        self.load(self.item().map_or(At::Start, |item| At::Around(item.nodes.first())))
+    }
+}

@@ -1,0 +1,32 @@
+//! `memory sessions archive` and `unarchive`: leave a session out of lists, or list it again.
+
+use clap::Args as ClapArgs;
+use memory_core::Mark;
+use serde_json::json;
+
+use super::show;
+use crate::{Access, globals::Globals, open};
+
+/// Leaves a session out of lists and of `last`, or lists it again.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// The session: a conversation by its name, the beginning of it or its title, or a session of agents by its name
+    #[arg(value_name = "SESSION")]
+    session: String,
+}
+
+pub(crate) async fn run(args: &Args, is_set: bool, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Existing)?.without_model())?;
+    let session = show::session(&runtime, &args.session).await?;
+    for (_, id) in &session.agents {
+        runtime.memory.conversation(id.clone()).mark(Mark::Archived, is_set).await?;
+    }
+    let output = globals.output;
+    let ids: Vec<_> = session.agents.iter().map(|(_, id)| id.as_str()).collect();
+    if output.json {
+        let value = json!({"session": session.name, "archived": is_set, "conversations": ids});
+        return Ok(output.value(&value)?);
+    }
+    let done = if is_set { "archived: `memory list --archived` lists it" } else { "listed again" };
+    Ok(ids.iter().try_for_each(|id| output.line(&format!("{id}: {done}")))?)
+}

@@ -1,0 +1,57 @@
+//! `memory sessions create`: begins a conversation with its first message.
+
+use clap::Args as ClapArgs;
+use memory_core::{ConversationId, Message, StoreError};
+use serde_json::json;
+
+use crate::{Access, failure::Usage, globals::Globals, open};
+
+/// Begins a session with its first message.
+///
+/// `memory append` does so, too; this command refuses a name that exists, and sets a title and tags with it.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    name: ConversationId,
+    /// What the user says first
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// Its title [default: by the first message]
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+    /// A tag; several may be given
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let runtime = open(&globals.config(Access::Write)?.without_model())?;
+    let id = &args.name;
+    match runtime.store.conversation(id).await {
+        Ok(_) => {
+            return Err(Usage(format!("there is a session `{id}` already: `memory append -c {id}` goes on")).into());
+        }
+        Err(StoreError::UnknownConversation { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let conversation = runtime.memory.conversation(id.clone());
+    conversation.append(Message::user(args.text.clone())).await?;
+    if let Some(title) = &args.title {
+        conversation.set_title(title).await?;
+    }
+    if !args.tag.is_empty() {
+        conversation.set_tags(&args.tag).await?;
+    }
+    let output = globals.output;
+    if output.json {
+        return Ok(output.value(&json!({
+            "conversation": id.as_str(),
+            "title": conversation.title().await?.map(|title| title.text),
+            "tags": conversation.tags().await?,
+        }))?);
+    }
+    output.line(id.as_str())?;
+    output.note(&format!("`{id}` begins: `memory append -c {id}` goes on, `memory sessions show {id}` shows it"));
+    Ok(())
+}

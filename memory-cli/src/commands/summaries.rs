@@ -1,0 +1,113 @@
+//! `memory summaries`: lists the recorded summaries of a conversation, and repairs them.
+
+mod dissolve;
+mod list;
+mod rewrite;
+
+use clap::{Args as ClapArgs, Subcommand};
+use memory_core::{ConversationId, SummaryId};
+use memory_hooks::RepairedSummary;
+use serde_json::{Value, json};
+
+use crate::{
+    globals::Globals,
+    output::{Output, grouped, node_runs},
+};
+
+/// Lists the recorded summaries of a conversation, or repairs one as a person wants it.
+///
+/// Without a subcommand it lists them. Nothing is lost by a repair: what stood there stays in the log, recorded views show
+/// it as before, and `--replaced` lists it.
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+#[group(skip)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    list: list::Args,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the summaries with their numbers, messages, tokens and authors
+    List(list::Args),
+    /// Put your own words in the place of a summary
+    Rewrite(rewrite::Args),
+    /// Show the parts of a summary in its place, until it is rewritten
+    Dissolve(dissolve::Args),
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    match &args.command {
+        None => list::run(&args.list, globals).await,
+        Some(Command::List(args)) => list::run(args, globals).await,
+        Some(Command::Rewrite(args)) => rewrite::run(args, globals).await,
+        Some(Command::Dissolve(args)) => dissolve::run(args, globals).await,
+    }
+}
+
+/// Parses the number of a summary on the command line.
+fn number(text: &str) -> Result<SummaryId, String> {
+    // As it is printed, or the number alone.
+    let digits = text.strip_prefix('s').unwrap_or(text);
+    let number = digits.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
+    SummaryId::new(number).ok_or_else(|| "summaries are numbered from 1".to_owned())
+}
+
+/// Prints what was repaired.
+fn print(output: Output, id: &ConversationId, repaired: &RepairedSummary) -> anyhow::Result<()> {
+    if output.json {
+        return Ok(output.value(&to_json(id, repaired))?);
+    }
+    let RepairedSummary { summary, replaced, level, nodes, .. } = repaired;
+    let [before, after] = [repaired.tokens_before, repaired.tokens].map(|tokens| grouped(u64::from(tokens)));
+    output.line(&match (summary == replaced, repaired.text.is_empty()) {
+        (true, _) => format!("{id}: {level} {summary} of {nodes} says so already"),
+        (false, true) => {
+            format!("{id}: {level} {replaced} of {nodes} is dissolved: its parts are shown (recorded as {summary})")
+        }
+        (false, false) => {
+            format!("{id}: {level} {summary} of {nodes} replaces {replaced}: {after} tokens, {before} before")
+        }
+    })?;
+    if repaired.is_redacted {
+        output.note("note: words of messages that are kept out of summaries were removed");
+    }
+    if summary != replaced && repaired.above > 0 {
+        let (above, are) = (grouped(repaired.above), if repaired.above == 1 { "is" } else { "are" });
+        output.note(&format!(
+            "note: {above} over it {are} as before: memory resummarize {id} --nodes {nodes} --level archive writes anew"
+        ));
+    }
+    Ok(())
+}
+
+fn to_json(id: &ConversationId, repaired: &RepairedSummary) -> Value {
+    json!({
+        "conversation": id.as_str(),
+        "summary": repaired.summary.get(),
+        "replaced": repaired.replaced.get(),
+        "level": repaired.level.as_str(),
+        "nodes": node_runs([&repaired.nodes]),
+        "text": repaired.text,
+        "tokens": repaired.tokens,
+        "tokens_before": repaired.tokens_before,
+        "redacted": repaired.is_redacted,
+        "above": repaired.above,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_as_it_is_printed_and_without_its_letter() {
+        let summary = number("157").unwrap();
+        assert_eq!(number(&summary.to_string()), Ok(summary));
+        for wrong in ["", "s", "0", "s0", "ss1", "-1", "x"] {
+            assert!(number(wrong).is_err(), "{wrong}");
+        }
+    }
+}

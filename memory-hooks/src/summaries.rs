@@ -1,0 +1,169 @@
+//! The recorded summaries of a conversation, page by page, those that were replaced as well.
+
+use std::{cmp::Reverse, collections::HashMap};
+
+use memory_core::{Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, Timestamp, WrittenBy, plan::Tree};
+
+use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};
+
+/// Which summaries to list: those that meet every condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SummariesRequest {
+    /// Only of this level; `None` for all levels.
+    pub level: Option<Level>,
+    /// Only those of this node or of later ones.
+    pub from: NodeId,
+    /// Only those of this node or of earlier ones; `None` for the end of the conversation.
+    pub to: Option<NodeId>,
+    /// Also those whose words were replaced.
+    pub replaced: bool,
+    /// Only those that follow this one in the order of the list, which is where a page before ended.
+    pub after: Option<SummaryId>,
+    /// The most summaries, at least 1.
+    pub limit: usize,
+}
+
+impl Default for SummariesRequest {
+    /// The first fifty current ones.
+    fn default() -> Self {
+        Self { level: None, from: NodeId::FIRST, to: None, replaced: false, after: None, limit: 50 }
+    }
+}
+
+impl SummariesRequest {
+    memory_core::setters! {
+        into level: Option<Level>,
+        const from: NodeId,
+        into to: Option<NodeId>,
+        const replaced: bool,
+        into after: Option<SummaryId>,
+        const limit: usize,
+    }
+
+    fn admits(&self, place: &SummaryOutline) -> bool {
+        self.level.is_none_or(|level| level == place.level)
+            && place.span.last() >= self.from
+            && self.to.is_none_or(|to| place.span.first() <= to)
+    }
+}
+
+/// A recorded summary.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct ListedSummary {
+    /// Its number.
+    pub summary: SummaryId,
+    /// The number of the first summary that stood in its place, which stays the same.
+    pub place: SummaryId,
+    /// Its level.
+    pub level: Level,
+    /// The messages that it covers.
+    pub nodes: NodeRange,
+    /// Tokens of the words.
+    pub tokens: u32,
+    /// The words; empty for one that dissolves its place, and for one that cannot be read.
+    pub text: String,
+    /// Who wrote it; `None` for one that cannot be read.
+    pub written_by: Option<WrittenBy>,
+    /// When the first and the last of its messages with a known time were said.
+    pub said: Option<[Timestamp; 2]>,
+    /// Whether it is what stands in its place now.
+    pub is_current: bool,
+    /// Whether it says that its parts are shown in its place.
+    pub is_dissolved: bool,
+}
+
+/// Summaries in order of the messages, wider ones before those inside of them, of one place in order of their numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct SummaryPage {
+    /// The summaries.
+    pub summaries: Vec<ListedSummary>,
+    /// What [`SummariesRequest::after`] is for the next page; `None` after the last one.
+    pub next: Option<SummaryId>,
+    /// How many summaries all pages have.
+    pub total: u64,
+}
+
+impl Conversation {
+    /// A recorded summary, whether its words were replaced or not.
+    ///
+    /// # Errors
+    /// [`RepairError::NoSummary`] when there is no such summary, or it cannot be read; otherwise when the store fails.
+    pub async fn summary(&self, summary: SummaryId) -> Result<Summary, MemoryError> {
+        let read = self.parts.store.summaries_of(&self.id, &[summary]).await?;
+        let unknown = || RepairError::NoSummary { conversation: self.id.clone(), summary };
+        Ok(read.into_iter().next().ok_or_else(unknown)?)
+    }
+
+    /// A page of the summaries that were recorded of the conversation.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn summaries(&self, request: SummariesRequest) -> Result<SummaryPage, MemoryError> {
+        let tree = Snapshot::read(&self.parts, &self.id).await?.tree;
+        let admitted = |(number, place): (SummaryId, SummaryId)| {
+            let is_current = tree.words_for(place) == number;
+            let place = tree.summary(place).filter(|place| request.admits(place))?;
+            (is_current || request.replaced).then_some(Row { number, place, is_current })
+        };
+        let mut rows: Vec<_> = tree.recorded().filter_map(admitted).collect();
+        rows.sort_by_key(Row::order);
+        let total = rows.len() as u64;
+        let begin = match request.after.and_then(|after| Row::of(&tree, after)) {
+            Some(after) => rows.partition_point(|row| row.order() <= after.order()),
+            None => 0,
+        };
+        let end = begin.saturating_add(request.limit.max(1)).min(rows.len());
+        let shown = rows.get(begin..end).unwrap_or_default();
+        let next = shown.last().map(|last| last.number).filter(|_| end < rows.len());
+        let ids: Vec<_> = shown.iter().map(|row| row.number).collect();
+        let read = if ids.is_empty() { Vec::new() } else { self.parts.store.summaries_of(&self.id, &ids).await? };
+        let mut words: HashMap<_, _> = read.into_iter().map(|summary| (summary.id, summary)).collect();
+        let summaries = shown.iter().map(|row| row.listed(&tree, words.remove(&row.number))).collect();
+        Ok(SummaryPage { summaries, next, total })
+    }
+}
+
+/// A summary before its words are read.
+struct Row<'a> {
+    number: SummaryId,
+    place: &'a SummaryOutline,
+    is_current: bool,
+}
+
+impl<'a> Row<'a> {
+    /// The row of a number, whether it would be listed or not.
+    fn of(tree: &'a Tree, number: SummaryId) -> Option<Self> {
+        let place = tree.summary(tree.place_of(number)?)?;
+        Some(Self { number, place, is_current: false })
+    }
+
+    fn order(&self) -> (NodeId, Reverse<NodeId>, Reverse<SummaryId>, SummaryId) {
+        let span = self.place.span;
+        // Of places with the same span the later one stands over the earlier.
+        (span.first(), Reverse(span.last()), Reverse(self.place.id), self.number)
+    }
+
+    fn listed(&self, tree: &Tree, words: Option<Summary>) -> ListedSummary {
+        let nodes = self.place.span;
+        let known = || nodes.iter().filter_map(|node| tree.node(node)).map(|node| node.at).filter(|at| at.is_known());
+        let said = known().min().zip(known().max()).map(|(first, last)| [first, last]);
+        let body = words.map(|words| words.body);
+        ListedSummary {
+            summary: self.number,
+            place: self.place.id,
+            level: self.place.level,
+            nodes,
+            tokens: body.as_ref().map_or(0, |body| body.tokens),
+            written_by: body.as_ref().map(|body| body.written_by.clone()),
+            text: body.map(|body| body.text).unwrap_or_default(),
+            said,
+            is_current: self.is_current,
+            is_dissolved: tree.dissolves(self.number),
+        }
+    }
+}
