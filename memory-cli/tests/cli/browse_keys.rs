@@ -6,7 +6,7 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::support::{self, Store};
@@ -234,6 +234,23 @@ fn a_signal_gives_the_terminal_back_and_a_stopped_program_goes_on() {
     let (code, raw) = run.end();
     assert_eq!(code, Some(128 + 15), "as the signal ends a program: {raw:?}");
     check_given_back(&raw);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_program() {
+    let store = compacted();
+    let mut run = Run::of(&store, "");
+    run.see("top of the tree");
+    let pid = std::fs::read_to_string(&run.pid_file).unwrap();
+    let state = format!("/proc/{}/stat", pid.trim());
+    // The other end of the terminal is closed with its process, as when a window is closed.
+    run.child.kill().unwrap();
+    run.child.wait().unwrap();
+    let start = Instant::now();
+    while std::fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z")) {
+        assert!(start.elapsed() < PATIENCE, "it goes on without a terminal");
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]

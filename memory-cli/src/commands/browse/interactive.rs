@@ -19,7 +19,7 @@ use self::{
     item::Item,
     listing::{At, Load, PAGE, Page, Place},
     screen::Screen,
-    signals::{Signals, Wish},
+    signals::{Input, Signals, Wish},
     state::{Browser, Effect},
 };
 use crate::{
@@ -94,7 +94,10 @@ impl Driver {
                     Some(Wish::Stop) => break Some(Effect::Suspend),
                     None => {}
                 }
-                if event::poll(PATIENCE)? {
+                if signals.wait(PATIENCE)? == Input::Gone {
+                    return Ok(None);
+                }
+                if event::poll(Duration::ZERO)? {
                     break match event::read()? {
                         Event::Key(key) => self.browser.key(key),
                         _ => None,

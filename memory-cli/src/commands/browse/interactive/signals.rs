@@ -1,7 +1,7 @@
 //! What the system wants of the program while it has the terminal.
 
 #[cfg(not(unix))]
-use std::io;
+use std::{io, time::Duration};
 
 /// A wish of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,31 +12,51 @@ pub(super) enum Wish {
     Stop,
 }
 
+/// What the terminal has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// A key, or a signal came, or nothing did in time.
+    Perhaps,
+    /// It is gone: nothing comes from it any more.
+    Gone,
+}
+
 #[cfg(unix)]
 pub(super) use self::unix::{Signals, end_by, stop};
 
 #[cfg(unix)]
 mod unix {
     use std::{
-        io,
+        fs::File,
+        io::{self, IsTerminal as _},
+        os::fd::AsFd as _,
         sync::{
             Arc,
             atomic::{AtomicBool, Ordering},
         },
+        time::Duration,
     };
 
+    use rustix::{
+        event::{PollFd, PollFlags, Timespec, poll},
+        io::Errno,
+    };
     use signal_hook::{
         consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP},
         flag,
         low_level::emulate_default_handler,
     };
 
-    use super::Wish;
+    use super::{Input, Wish};
 
     const HEARD: [i32; 4] = [SIGHUP, SIGINT, SIGTERM, SIGTSTP];
 
     /// Hears signals from when it is made on.
-    pub(in super::super) struct Signals(Vec<(i32, Arc<AtomicBool>)>);
+    pub(in super::super) struct Signals {
+        heard: Vec<(i32, Arc<AtomicBool>)>,
+        /// The terminal, where it is not standard input.
+        other: Option<File>,
+    }
 
     impl Signals {
         pub(in super::super) fn listen() -> io::Result<Self> {
@@ -46,12 +66,29 @@ mod unix {
                 flag::register(signal, Arc::clone(&is_sent))?;
                 heard.push((signal, is_sent));
             }
-            Ok(Self(heard))
+            let other = if io::stdin().is_terminal() { None } else { Some(File::open("/dev/tty")?) };
+            Ok(Self { heard, other })
+        }
+
+        /// Waits so long for a key or a signal. crossterm reads a terminal that is gone again and again without an end,
+        /// so it is asked only where something is there.
+        pub(in super::super) fn wait(&self, patience: Duration) -> io::Result<Input> {
+            let stdin = io::stdin();
+            let terminal = self.other.as_ref().map_or_else(|| stdin.as_fd(), |other| other.as_fd());
+            let mut asked = [PollFd::from_borrowed_fd(terminal, PollFlags::IN)];
+            let most = Timespec::try_from(patience).map_err(io::Error::other)?;
+            match poll(&mut asked, Some(&most)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+            let is_gone = asked.iter().any(|of| of.revents().intersects(gone));
+            Ok(if is_gone { Input::Gone } else { Input::Perhaps })
         }
 
         /// The wish that was not asked for before.
         pub(in super::super) fn wish(&self) -> Option<Wish> {
-            let (signal, _) = self.0.iter().find(|(_, is_sent)| is_sent.swap(false, Ordering::SeqCst))?;
+            let (signal, _) = self.heard.iter().find(|(_, is_sent)| is_sent.swap(false, Ordering::SeqCst))?;
             Some(if *signal == SIGTSTP { Wish::Stop } else { Wish::End(*signal) })
         }
     }
@@ -77,6 +114,11 @@ impl Signals {
     #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
     pub(super) fn listen() -> io::Result<Self> {
         Ok(Self)
+    }
+
+    #[expect(clippy::unused_self, reason = "as on Unix")]
+    pub(super) fn wait(&self, patience: Duration) -> io::Result<Input> {
+        ratatui::crossterm::event::poll(patience).map(|_| Input::Perhaps)
     }
 
     #[expect(clippy::unused_self, reason = "as on Unix")]
