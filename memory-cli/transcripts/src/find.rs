@@ -370,9 +370,9 @@ fn in_directory(
                     found.others.skip(Why::Note, "SQLite database without conversations", shown);
                 }
                 // It may be another program's, and is no reason to read nothing.
-                Err(TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. })
-                    if is_database =>
-                {
+                Err(
+                    TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. },
+                ) if is_database => {
                     found.others.skip(Why::Broken, "SQLite database that cannot be read now", shown);
                 }
                 other => other?,
