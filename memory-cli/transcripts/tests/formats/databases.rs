@@ -407,7 +407,7 @@ fn a_hostile_database_does_no_harm() {
     Connection::open(&view).unwrap().execute_batch(sql).unwrap();
     assert!(matches!(error(&view, Some(Format::OpenClaw)), TranscriptError::UnknownDatabase { .. }));
     let computed = files.path("g.sqlite");
-    let sql = "CREATE TABLE transcript_events (session_id, seq, event_json AS (hex(randomblob(1000000000))));";
+    let sql = "CREATE TABLE transcript_events (session_id, seq, event_json AS (hex(zeroblob(1000000000))));";
     Connection::open(&computed).unwrap().execute_batch(sql).unwrap();
     assert!(matches!(error(&computed, Some(Format::OpenClaw)), TranscriptError::UnknownDatabase { .. }));
 }
