@@ -144,7 +144,8 @@ impl fmt::Display for News {
                 "{summaries} summaries of {file} were left out: what they were made from was lost before the export"
             ),
             Self::SummariesUnfit { conversation, summaries, why } => {
-                write!(f, "{summaries} summaries of `{conversation}` were not taken over: {why}")
+                let (noun, verb) = if *summaries == 1 { ("summary", "was") } else { ("summaries", "were") };
+                write!(f, "{summaries} {noun} of `{conversation}` {verb} not taken over: {why}")
             }
             Self::LongerThanFile { conversation, messages } => {
                 write!(f, "`{conversation}` goes on for {messages} messages after those of the file")

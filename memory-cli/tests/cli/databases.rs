@@ -51,8 +51,8 @@ fn leaf(database: &Connection, id: &str, from: u32, to: u32) {
 fn roots(store: &Store) -> Vec<(String, u64, u64)> {
     let levels = store.json(&["browse", "-c", ID, "--limit", "100"]);
     let entry = |entry: &Value| {
-        let by = entry["strategy"].as_str().unwrap_or_default().to_owned();
-        (by, entry["nodes"][0].as_u64().unwrap(), entry["nodes"][1].as_u64().unwrap())
+        let by = entry["written_by"].as_str().unwrap_or_default().to_owned();
+        (by, entry["nodes"][0][0].as_u64().unwrap(), entry["nodes"][0][1].as_u64().unwrap())
     };
     levels["entries"].as_array().unwrap_or_else(|| panic!("{levels:#}")).iter().map(entry).collect()
 }
@@ -74,9 +74,9 @@ fn summaries_of_lossless_claw_are_taken_over_and_shown_under_its_name() {
     assert_eq!(imported["transcripts"][0]["summaries"], 3);
     let row = &imported["conversations"][0];
     assert_eq!((row["new"].as_u64(), row["new_summaries"].as_u64()), (Some(40), Some(3)), "{imported:#}");
-    let shown = store.succeed(&["context", "-c", ID, "--budget", "1200", "Which path?"]);
+    let shown = store.succeed(&["context", "-c", ID, "--budget", "1500", "Which path?"]);
     assert!(shown.contains("Messages 1-20") && shown.contains("Twenty days in short."), "{shown}");
-    assert_eq!(roots(&store)[0], ("lossless-claw".to_owned(), 1, 20));
+    assert_eq!(roots(&store)[0], ("lossless-claw haiku".to_owned(), 1, 20));
     store.succeed(&["verify"]);
     // Again: nothing is new.
     let again = store.json(&["import", &path]);
@@ -89,7 +89,7 @@ fn summaries_of_lossless_claw_are_taken_over_and_shown_under_its_name() {
     leaf(&database, "sum_d", 21, 30);
     let grown = store.json(&["import", &path]);
     assert!(grown["notice_codes"].as_array().unwrap().contains(&"summaries-unfit".into()), "{grown:#}");
-    assert_eq!(roots(&store)[0], ("lossless-claw".to_owned(), 1, 20));
+    assert_eq!(roots(&store)[0], ("lossless-claw haiku".to_owned(), 1, 20));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::{
     claude_ai::ClaudeAi,
     claude_code::ClaudeCode,
     codex::Codex,
+    format::SQLITE,
     lists::{Dialect, Lists},
     markdown::Markdown,
     out::Out,
@@ -34,8 +35,6 @@ const ZIP: &[u8] = b"PK\x03\x04";
 /// An archive without files.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
-/// What a SQLite database begins with.
-pub(crate) const SQLITE: &[u8] = b"SQLite format 3\0";
 /// How the names of files end that may be databases.
 const DATABASES: [&str; 3] = [".db", ".sqlite", ".sqlite3"];
 

@@ -111,6 +111,9 @@ impl Format {
     }
 }
 
+/// What a SQLite database begins with.
+pub(crate) const SQLITE: &[u8] = b"SQLite format 3\0";
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

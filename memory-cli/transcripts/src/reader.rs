@@ -34,7 +34,7 @@ pub(crate) enum Source {
     Files(VecDeque<PathBuf>, u64),
     /// The rows of a database.
     #[cfg(feature = "sqlite")]
-    Rows(Box<dyn crate::sqlite::Rows>),
+    Rows(Box<dyn crate::shape::Rows>),
 }
 
 /// Where a reader stands in a file that grows. A later reader goes on there: see [`crate::follow`].

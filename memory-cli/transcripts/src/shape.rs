@@ -35,3 +35,13 @@ pub(crate) trait Shape: std::fmt::Debug + Send {
         String::new()
     }
 }
+
+/// Reads the rows of a database.
+#[cfg(feature = "sqlite")]
+pub(crate) trait Rows: std::fmt::Debug + Send {
+    /// Gives what comes next to `out`; `false` where there is nothing more.
+    ///
+    /// # Errors
+    /// Where the database cannot be read on. What is of an unknown type is counted.
+    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError>;
+}

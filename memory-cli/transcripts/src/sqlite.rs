@@ -2,26 +2,18 @@
 
 mod cells;
 mod database;
+mod failure;
 mod lossless;
 mod open;
 mod openclaw;
 mod schema;
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
-use crate::{Format, Limits, TranscriptError, out::Out};
+use crate::{Format, Limits, TranscriptError, shape::Rows};
 use database::Database;
 use lossless::Lossless;
 use openclaw::OpenClaw;
-
-/// Reads the rows of a database.
-pub(crate) trait Rows: fmt::Debug + Send {
-    /// Gives what comes next to `out`; `false` where there is nothing more.
-    ///
-    /// # Errors
-    /// Where the database cannot be read on. What is of an unknown type is counted.
-    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError>;
-}
 
 /// The format of a database, by its tables.
 pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, TranscriptError> {

@@ -1,7 +1,10 @@
 //! Values of columns, which in SQLite may have any type whatever the column's.
 
 use memory_core::Timestamp;
-use rusqlite::{Row, types::ValueRef};
+use rusqlite::{
+    Row,
+    types::{Value, ValueRef},
+};
 
 /// The text of a column: as it stands, or as a number is written. `None` for `NULL` and for what is no text.
 pub(super) fn text(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<String>> {
@@ -41,4 +44,13 @@ pub(super) fn bytes(row: &Row<'_>) -> rusqlite::Result<u64> {
         };
     }
     Ok(sum)
+}
+
+/// A number or text as it is written in a name.
+pub(in crate::sqlite) fn shown(key: &Value) -> String {
+    match key {
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        other => format!("{other:?}"),
+    }
 }

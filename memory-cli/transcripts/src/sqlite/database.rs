@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::one_line;
-use rusqlite::{Error, ErrorCode, Params, Row};
+use rusqlite::{Error, Params, Row};
 
 use super::{
     cells,
+    failure::{failed, too_large},
     open::{Opened, Stamp, opened},
     schema::Tables,
 };
@@ -119,29 +119,5 @@ impl Database {
     /// The error for a database of neither program.
     pub(super) fn unknown(&self, tables: &Tables) -> TranscriptError {
         TranscriptError::UnknownDatabase { place: self.path.display().to_string(), found: tables.names() }
-    }
-}
-
-fn too_large(path: &Path, limits: Limits) -> TranscriptError {
-    TranscriptError::TooLarge {
-        place: path.display().to_string(),
-        what: "a row",
-        most: limits.record,
-        unit: "bytes",
-        hint: "--max-line raises the limit",
-    }
-}
-
-/// What an error of SQLite means to who reads.
-pub(super) fn failed(path: &Path, limits: Limits, error: &Error) -> TranscriptError {
-    let place = path.display().to_string();
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => TranscriptError::Locked { place },
-        Some(ErrorCode::TooBig) => too_large(path, limits),
-        Some(ErrorCode::ReadOnly) => TranscriptError::Unfit {
-            place,
-            why: "its program was stopped within a write: start that once, so that it mends the database",
-        },
-        _ => TranscriptError::Damaged { place, why: one_line(&format!("SQLite cannot read it: {error}")).into_owned() },
     }
 }

@@ -5,17 +5,18 @@ mod summaries;
 
 use std::collections::VecDeque;
 
-use memory_core::{ContentBlock, ConversationId, Json, Message, Role, Timestamp};
+use memory_core::{ConversationId, Json, Message, Role, Timestamp};
 use rusqlite::{Row, types::Value as Key};
 use serde_json::Value;
 
-use super::{Rows, cells, database::Database, schema::Tables};
+use super::{cells, database::Database, schema::Tables};
 use crate::{
     Conversation, TranscriptError, Why,
     names::{conversation_id, key},
     out::{Out, says_nothing, usable_title},
     records::Place,
     sender::said_by,
+    shape::Rows,
 };
 use parts::Parts;
 use summaries::Summaries;
@@ -161,7 +162,7 @@ impl Lossless {
             return Ok(());
         };
         let said = self.parts.read(&mut self.database, &row.number, (role, row.content.as_deref()), place, out)?;
-        let number = format!("lcm-{}", shown(&row.number));
+        let number = format!("lcm-{}", cells::shown(&row.number));
         let mut given = 0;
         for (role, content) in said {
             if says_nothing(&content) {
@@ -224,15 +225,3 @@ fn role(role: Option<&str>) -> Option<Role> {
         _ => return None,
     })
 }
-
-/// A number or text as it is written in a name.
-fn shown(key: &Key) -> String {
-    match key {
-        Key::Integer(number) => number.to_string(),
-        Key::Text(text) => text.clone(),
-        other => format!("{other:?}"),
-    }
-}
-
-/// Blocks of one role in a row.
-type Blocks = Vec<(Role, Vec<ContentBlock>)>;

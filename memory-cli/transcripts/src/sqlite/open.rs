@@ -12,7 +12,7 @@ use memory_files::{Links, open};
 use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
 use tempfile::TempDir;
 
-use crate::{Limits, TranscriptError, find::SQLITE};
+use crate::{Limits, TranscriptError, format::SQLITE};
 
 /// How long a read waits for a write that locks the whole database.
 const WAIT: Duration = Duration::from_secs(2);
@@ -105,7 +105,7 @@ fn connected(
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connected = Connection::open_with_flags(format!("{}?{how}", address(path)), flags)
         .and_then(|connection| guard(&connection, limits).map(|()| connection));
-    let connection = connected.map_err(|error| super::database::failed(path, limits, &error))?;
+    let connection = connected.map_err(|error| super::failure::failed(path, limits, &error))?;
     Ok(Opened { connection, frozen, _copy: copy })
 }
 

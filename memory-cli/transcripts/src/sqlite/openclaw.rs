@@ -3,8 +3,8 @@
 use memory_core::Timestamp;
 use rusqlite::types::Value as Key;
 
-use super::{Rows, cells, database::Database, schema::Tables};
-use crate::{TranscriptError, Why, out::Out, pi::Pi, records::Place};
+use super::{cells, database::Database, schema::Tables};
+use crate::{TranscriptError, Why, out::Out, pi::Pi, records::Place, shape::Rows};
 
 /// The table of events and what is read of it.
 const EVENTS: (&str, [&str; 3]) = ("transcript_events", ["session_id", "seq", "event_json"]);

@@ -12,6 +12,7 @@ use crate::support::{Files, Read, read, read_as};
 
 /// The tables of OpenClaw that hold sessions.
 const OPENCLAW: &str = "
+    PRAGMA foreign_keys = OFF;
     CREATE TABLE session_nodes (session_key TEXT NOT NULL PRIMARY KEY, current_session_id TEXT NOT NULL,
         entry_json TEXT NOT NULL, updated_at INTEGER NOT NULL, label TEXT, display_name TEXT) STRICT;
     CREATE TABLE session_windows (session_id TEXT NOT NULL PRIMARY KEY, session_key TEXT NOT NULL,
@@ -396,7 +397,8 @@ fn a_hostile_database_does_no_harm() {
     assert!(read.ids().iter().all(|id| !id.contains('/')), "{:?}", read.ids());
     assert!(skipped(&read, Why::Unfit).iter().map(|(_, count)| count).sum::<u64>() == 3);
     assert_eq!(fs::read(&path).unwrap(), before);
-    connection.execute("INSERT INTO messages VALUES (9, 1.5, 9, 'user', zeroblob(70000000), NULL)", []).unwrap();
+    let large = "DROP TRIGGER evil; INSERT INTO messages VALUES (9, 1.5, 9, 'user', zeroblob(70000000), NULL);";
+    connection.execute_batch(large).unwrap();
     assert!(matches!(error(&path, None), TranscriptError::TooLarge { .. }));
     // A view in place of a table is no table, and computed columns are no columns.
     let view = files.path("v.sqlite");
@@ -405,7 +407,7 @@ fn a_hostile_database_does_no_harm() {
     Connection::open(&view).unwrap().execute_batch(sql).unwrap();
     assert!(matches!(error(&view, Some(Format::OpenClaw)), TranscriptError::UnknownDatabase { .. }));
     let computed = files.path("g.sqlite");
-    let sql = "CREATE TABLE transcript_events (session_id, seq, event_json AS (hex(randomblob(1000000000))));";
+    let sql = "CREATE TABLE transcript_events (session_id, seq, event_json AS (hex(zeroblob(1000000000))));";
     Connection::open(&computed).unwrap().execute_batch(sql).unwrap();
     assert!(matches!(error(&computed, Some(Format::OpenClaw)), TranscriptError::UnknownDatabase { .. }));
 }

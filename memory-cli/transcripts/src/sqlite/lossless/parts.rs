@@ -4,7 +4,6 @@ use memory_core::{ContentBlock, Json, Role};
 use rusqlite::{Row, types::Value as Key};
 use serde_json::{Value, json};
 
-use super::Blocks;
 use crate::{
     TranscriptError, Why, blocks, exact,
     out::Out,
@@ -38,6 +37,9 @@ const NOTES: [&str; 5] = ["compaction", "step_start", "step_finish", "snapshot",
 /// Types of blocks that are calls, and those that are results, as programs name them.
 const CALLS: [&str; 7] = ["toolCall", "toolUse", "tool_use", "tool-use", "tool_call", "functionCall", "function_call"];
 const RESULTS: [&str; 4] = ["toolResult", "tool_result", "tool_use_result", "function_call_output"];
+
+/// Blocks of one role in a row.
+pub(super) type Blocks = Vec<(Role, Vec<ContentBlock>)>;
 
 /// Reads parts.
 #[derive(Debug)]

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use memory_core::{ConversationId, Level, MessageKey, WrittenBy};
 use rusqlite::{Row, types::Value as Key};
 
-use super::shown;
 use crate::{
     Summarized, TranscriptError, Why,
     out::Out,
@@ -48,13 +47,13 @@ impl Summaries {
     /// A message that a row gave.
     pub(super) fn note(&mut self, row: &Key, key: MessageKey) {
         let end = self.keys.len() + 1;
-        self.rows.entry(shown(row)).or_insert((end - 1, end)).1 = end;
+        self.rows.entry(cells::shown(row)).or_insert((end - 1, end)).1 = end;
         self.keys.push(key);
     }
 
     /// A row that gave none.
     pub(super) fn note_empty(&mut self, row: &Key) {
-        self.rows.insert(shown(row), (self.keys.len(), self.keys.len()));
+        self.rows.insert(cells::shown(row), (self.keys.len(), self.keys.len()));
     }
 
     /// Gives the next summaries, children before what was made of them; `false` at the end.
@@ -192,7 +191,7 @@ fn linked(
         };
         let Some(end) = page.last() else { return Ok(all) };
         last = Some(end.clone());
-        all.extend(page.iter().map(shown));
+        all.extend(page.iter().map(cells::shown));
     }
 }
 
