@@ -67,7 +67,8 @@ fn comment(out: &mut String, key: &Key) {
         let names: Vec<_> = possible.iter().map(|value| value.get_name()).collect();
         let _ = write!(help, "; one of {}", names.join(", "));
     }
-    if key.argument.get_default_values().is_empty() && !help.contains("[default:") {
+    let is_table = matches!(key.kind(), Kind::Table | Kind::Tables);
+    if !is_table && key.argument.get_default_values().is_empty() && !help.contains("[default:") {
         help.push_str(" [not set]");
     }
     out.push('\n');

@@ -221,7 +221,12 @@ fn settings_of_a_manager_and_of_strategies_are_tables() {
     let flags = ["--manager", "sliding-window", "--manager-settings", "{\"window_size\": 6}", "Where?"];
     assert_eq!(context, success(&mut run("", &flags)));
     let error = failure(&mut run("manager = \"sliding-window\"\n[manager-settings]\nwindow = 6\n", &["Where?"]), 2);
-    assert!(error.contains("window"), "{error}");
+    assert!(
+        error.contains("config.toml:2:2: manager-settings: the settings of the manager `sliding-window`"),
+        "{error}"
+    );
+    let error = failure(&mut with(&store, "manager = \"sliding\"\n", &["config", "check"]), 2);
+    assert!(error.contains("config.toml:1:1: manager: no manager is called `sliding`"), "{error}");
     // They are not those of a manager that is chosen elsewhere.
     success(&mut run(text, &["--manager", "none", "Where?"]));
     // Those of a strategy wait until it is chosen.
