@@ -137,10 +137,8 @@ mod tests {
         let text = std::fs::read_to_string(documentation).unwrap();
         let shown = text.split("```toml\n").find(|block| block.starts_with("# The configuration of `memory`."));
         let shown = shown.and_then(|block| block.split("```").next()).unwrap();
-        assert!(
-            shown == template(&command()),
-            "docs/configuration.md shows another template than:\n{}",
-            template(&command())
-        );
+        // A build for benchmarks has one more way to compare vectors.
+        let made = template(&command()).replace(", hnsw-rs", "");
+        assert!(shown == made, "docs/configuration.md shows another template than:\n{made}");
     }
 }
