@@ -20,6 +20,7 @@ use std::{
 
 use clap::{ArgMatches, Command, parser::ValueSource};
 use directories::ProjectDirs;
+use memory_core::plan::{ManagerNameError, manager_named};
 use memory_files::Links;
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub(crate) use self::{
     secret::{hidden, is_secret},
     template::template,
 };
-use crate::failure::Listed;
+use crate::{Config, failure::Listed};
 
 /// The environment variable that names the file.
 pub(crate) const VARIABLE: &str = "MEMORY_CONFIG";
@@ -144,6 +145,7 @@ impl ConfigFile {
                 let is_read_by_others = secret::is_read_by_others(path);
                 (file.settings, file.faults) = reader::read(&text, directory, command, is_read_by_others);
                 file.exists = true;
+                file.check_manager();
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if matches!(file.choice, Choice::Named(_)) {
@@ -157,6 +159,21 @@ impl ConfigFile {
             }
         }
         file
+    }
+
+    /// Has the manager that the file names look at its settings.
+    fn check_manager(&mut self) {
+        let named = self.find(None, "manager");
+        let settings = self.find(None, MANAGER_SETTINGS);
+        let text = |setting: Option<&Setting>| setting.and_then(|setting| setting.texts.first()).cloned();
+        let name = text(named).unwrap_or_else(|| Config::DEFAULT_MANAGER.to_owned());
+        let Err(error) = manager_named(&name, &text(settings).unwrap_or_default()) else { return };
+        let is_name = matches!(error, ManagerNameError::Unknown { .. });
+        let (at, key) = if is_name { (named, "manager") } else { (settings, MANAGER_SETTINGS) };
+        let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |why| format!("{error}: {why}"));
+        let fault = Fault::new(FaultKind::Value, at.map(|setting| setting.place), why).at(None, key);
+        self.faults.push(fault);
+        self.faults.sort_by_key(|fault| fault.place);
     }
 
     /// The settings as defaults of the options of `command`. What was parsed by the options alone says where a manager

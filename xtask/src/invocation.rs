@@ -42,7 +42,8 @@ impl Invocation {
 
     fn new(root: &Path, step: &'static str, line: String, program: &OsStr) -> Self {
         let mut command = Command::new(program);
-        command.current_dir(root);
+        // The binary reads no configuration of this user.
+        command.current_dir(root).env("MEMORY_CONFIG", "none");
         Self { step, line, command }
     }
 

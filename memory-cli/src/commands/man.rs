@@ -12,7 +12,6 @@ use clap_mangen::Man;
 use serde_json::json;
 
 use crate::{
-    config_file::VARIABLE,
     failure::NotFound,
     globals::Globals,
     output::grouped,
@@ -127,9 +126,17 @@ fn rendered(command: &Command) -> io::Result<(String, String)> {
 
 /// Files that are read and written where nothing else is named.
 fn files() -> String {
-    format!(
-        ".SH FILES\n.TP\n\\fI$XDG_CONFIG_HOME/memory/config.toml\\fR\nThe configuration: \\fBmemory config init\\fR makes it, \
-         \\fB{VARIABLE}\\fR names another.\n.TP\n\\fI$XDG_DATA_HOME/memory/store\\fR\nThe store.\n.TP\n\
-         \\fI$XDG_CACHE_HOME/memory/models\\fR\nONNX Runtime and the models.\n"
-    )
+    let files = [
+        (
+            "~/.config/memory/config.toml",
+            "XDG_CONFIG_HOME",
+            "The configuration, which \\fBmemory config init\\fR makes.",
+        ),
+        ("~/.local/share/memory/store", "XDG_DATA_HOME", "The store."),
+        ("~/.cache/memory/models", "XDG_CACHE_HOME", "ONNX Runtime and the models."),
+    ];
+    let entry = |(path, directory, what): (&str, &str, &str)| {
+        format!(".TP\n\\fI{path}\\fR, or below \\fI${directory}\\fR\n{what}\n")
+    };
+    format!(".SH FILES\n{}", files.map(entry).concat())
 }

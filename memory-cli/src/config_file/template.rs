@@ -67,7 +67,8 @@ fn comment(out: &mut String, key: &Key) {
         let names: Vec<_> = possible.iter().map(|value| value.get_name()).collect();
         let _ = write!(help, "; one of {}", names.join(", "));
     }
-    if key.argument.get_default_values().is_empty() && !help.contains("[default:") {
+    let is_table = matches!(key.kind(), Kind::Table | Kind::Tables);
+    if !is_table && key.argument.get_default_values().is_empty() && !help.contains("[default:") {
         help.push_str(" [not set]");
     }
     out.push('\n');
@@ -136,10 +137,8 @@ mod tests {
         let text = std::fs::read_to_string(documentation).unwrap();
         let shown = text.split("```toml\n").find(|block| block.starts_with("# The configuration of `memory`."));
         let shown = shown.and_then(|block| block.split("```").next()).unwrap();
-        assert!(
-            shown == template(&command()),
-            "docs/configuration.md shows another template than:\n{}",
-            template(&command())
-        );
+        // A build for benchmarks has one more way to compare vectors.
+        let made = template(&command()).replace(", hnsw-rs", "");
+        assert!(shown == made, "docs/configuration.md shows another template than:\n{made}");
     }
 }

@@ -91,7 +91,7 @@ fn every_fault_is_reported_with_its_place_and_what_explains_goes_on() {
     let store = Store::new();
     let text = "embeding-model = \"x\"\nlock-timeout = \"soon\"\nvectors = \"fast\"\nbudget = 4\njson = true\n\
                 words-only = 1\n\n[mcp]\nport = 70000\nhttp = true\nprofile = \"compact\"\n\n[serch]\nlimit = 1\n\n\
-                [search]\nlimit = 0\nmin-relevance = 2\n\n[plugins]\ndeadline = -1\n";
+                [search]\nlimit = 0\nmin-relevance = 2\n\n[watch]\nevery = 0\n";
     let expected = [
         "config.toml:1:1: there is no key `embeding-model`; nearest: `embedding-model`",
         "config.toml:2:16: lock-timeout: expected a whole number, found a text in quotes",
@@ -104,7 +104,7 @@ fn every_fault_is_reported_with_its_place_and_what_explains_goes_on() {
         "config.toml:13:2: there is no table [serch]; nearest: `search`",
         "config.toml:17:9: [search] limit: \"0\": number would be zero",
         "config.toml:18:17: [search] min-relevance: \"2\": `2` is not a number from 0 to 1",
-        "config.toml:21:12: [plugins] deadline: \"-1\": ",
+        "config.toml:21:9: [watch] every: \"0\": 0 is not in 1..=3600",
     ];
     for args in [&["list"][..], &["config", "check"], &["config", "show"]] {
         let error = failure(&mut with(&store, text, args), 2);
@@ -221,7 +221,12 @@ fn settings_of_a_manager_and_of_strategies_are_tables() {
     let flags = ["--manager", "sliding-window", "--manager-settings", "{\"window_size\": 6}", "Where?"];
     assert_eq!(context, success(&mut run("", &flags)));
     let error = failure(&mut run("manager = \"sliding-window\"\n[manager-settings]\nwindow = 6\n", &["Where?"]), 2);
-    assert!(error.contains("window"), "{error}");
+    assert!(
+        error.contains("config.toml:2:2: manager-settings: the settings of the manager `sliding-window`"),
+        "{error}"
+    );
+    let error = failure(&mut with(&store, "manager = \"sliding\"\n", &["config", "check"]), 2);
+    assert!(error.contains("config.toml:1:1: manager: no manager is called `sliding`"), "{error}");
     // They are not those of a manager that is chosen elsewhere.
     success(&mut run(text, &["--manager", "none", "Where?"]));
     // Those of a strategy wait until it is chosen.
@@ -229,6 +234,22 @@ fn settings_of_a_manager_and_of_strategies_are_tables() {
     success(&mut run(text, &["Where?"]));
     failure(&mut run(text, &["--summarizer", "extractive", "Where?"]), 2);
     success(&mut run(text, &["--summarizer", "extractive", "--configure", "extractive={}", "Where?"]));
+}
+
+#[test]
+fn directories_of_plugins_are_relative_to_the_file() {
+    let store = Store::new();
+    fs::create_dir(store.path("plugins")).unwrap();
+    let library = support::plugin("memory-plugin-first-words");
+    fs::copy(&library, store.path(&format!("plugins/{}", library.file_name().unwrap().display()))).unwrap();
+    let text = "plugins = [\"plugins\"]\nsummarizer = \"official-first-words\"\nwords-only = true\nstore = \"store\"\n";
+    let listed = success(&mut with(&store, text, &["plugins", "list"]));
+    assert!(listed.contains("official-first-words"), "{listed}");
+    let messages = store.file("trip.jsonl", &support::messages(60));
+    success(&mut with(&store, text, &["import", "--format", "jsonl", &messages]));
+    assert!(
+        success(&mut with(&store, text, &["browse", "--level", "summary", "--json"])).contains("official-first-words")
+    );
 }
 
 #[test]
