@@ -294,7 +294,8 @@ const CASES: &[Case] = &[
             if json {
                 command.arg("--json");
             }
-            check(&command, &command.output().unwrap(), false);
+            let output = command.output().unwrap();
+            check(&command, &output, false);
         }
         refused(store, &["sessions", "create", H, "x"]);
     }),

@@ -30,6 +30,8 @@ impl<'a> Replay<'a> {
     /// The empty beginning of the replay of `known`.
     pub(crate) fn of(parts: &'a Parts, known: &Tree, options: &PromptOptions) -> Self {
         let summaries = (0..known.next_summary()).filter_map(|index| known.summary(SummaryId::from_index(index)));
+        // One that dissolves says nothing of what its place costs where it is not dissolved.
+        let summaries = summaries.filter(|summary| summary.tokens > 0 || summary.level == Level::Summary);
         Self {
             parts,
             tree: Tree::new(*known.policy()),

@@ -70,9 +70,11 @@ fn first_shown(world: &World) -> (u32, Prompt, Summary) {
 fn a_persons_words_are_shown_and_an_old_view_shows_the_old_ones() {
     let world = compacted();
     let (budget, before, old) = first_shown(&world);
-    let repaired = rewrite(&world, old.id, "  What a person says\u{202e}.\r\n").unwrap();
-    assert_eq!((repaired.text.as_str(), repaired.replaced), ("What a person says.", old.id));
-    assert!(repaired.tokens <= old.body.tokens.max(10) && !repaired.is_redacted, "{repaired:?}");
+    // As long as before, so that the same pieces are shown.
+    let text = vec!["mine"; old.body.tokens as usize].join(" ");
+    let repaired = rewrite(&world, old.id, &format!("  {text}\u{202e}\r\n")).unwrap();
+    assert_eq!((repaired.text.as_str(), repaired.replaced), (text.as_str(), old.id));
+    assert_eq!((repaired.tokens, repaired.is_redacted), (old.body.tokens, false));
     let new = world.summaries().pop().unwrap();
     assert_eq!((new.id, new.body.written_by.to_string().as_str()), (repaired.summary, "person Ana"));
     assert_eq!(
@@ -81,12 +83,12 @@ fn a_persons_words_are_shown_and_an_old_view_shows_the_old_ones() {
     );
     for world in [&world, &reopened(&world)] {
         let after = show(world, budget);
-        assert!(after.text().contains("What a person says."), "{}", after.text());
+        assert!(after.text().contains(&text), "{}", after.text());
         assert_eq!(covered(&after), (1..=300).collect::<Vec<_>>());
         assert_eq!(shown_again(world, &before), before.text());
     }
     // The same once more records nothing, by any number of the place.
-    let again = rewrite(&world, old.id, "What a person says.").unwrap();
+    let again = rewrite(&world, old.id, &text).unwrap();
     assert_eq!((again.summary, again.replaced), (new.id, new.id));
     assert_eq!(world.summaries().len() as u64, new.id.get());
 }
@@ -116,8 +118,10 @@ fn of_a_dissolved_summary_the_parts_are_shown_within_the_budget() {
     }
     // Its words come back where they were.
     rewrite(&world, old.id, &old.body.text).unwrap();
-    let back = show(&world, budget);
-    assert!(back.text().contains(&old.body.text), "{}", back.text());
+    let level = LevelsRequest::default().level(old.body.level).limit(1_000);
+    let entries = block_on(world.talk.levels(level)).unwrap().entries;
+    let back = entries.iter().find(|entry| entry.nodes == old.body.span).unwrap();
+    assert_eq!((back.text.as_str(), back.is_dissolved), (old.body.text.as_str(), false));
 }
 
 #[test]
@@ -144,13 +148,15 @@ fn what_is_written_over_a_dissolved_summary_is_made_from_its_parts() {
     block_on(world.talk.compact(&())).unwrap();
     let archive = of_level(&world, Level::Archive);
     let child = archive.body.children[0];
+    let part = world.summaries().into_iter().find(|summary| summary.id == child).unwrap().body.children[0];
+    rewrite(&world, part, "Zebra.").unwrap();
     dissolve(&world, child).unwrap();
     let what = Resummarize::default().level(Level::Archive);
     let report = block_on(world.talk.resummarize(what, &())).unwrap();
     assert!(report.rewritten > 0, "{report:?}");
     let new = world.summaries().pop().unwrap();
     assert_eq!(new.body.span, archive.body.span);
-    assert!(!new.body.text.trim().is_empty());
+    assert!(new.body.text.contains("Zebra."), "{new:?}");
 }
 
 #[test]
@@ -171,7 +177,7 @@ fn what_a_person_wrote_is_not_written_anew_unless_asked() {
     assert_eq!(entry(Level::Summary, leaf.body.span).text, "Mine.");
     assert!(entry(Level::Meta, meta.body.span).is_dissolved);
     let report = block_on(echo.talk.resummarize(all.also_by_person(true), &())).unwrap();
-    assert_eq!((report.rewritten, report.by_person), (2, 0), "{report:?}");
+    assert!(report.rewritten >= 2 && report.by_person == 0, "{report:?}");
     assert!(!entry(Level::Meta, meta.body.span).is_dissolved);
     assert_ne!(entry(Level::Summary, leaf.body.span).text, "Mine.");
 }

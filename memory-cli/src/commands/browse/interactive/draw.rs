@@ -8,7 +8,7 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
     style::{Color, Modifier, Style},
     text::{Line, Span},
-    widgets::{Block, Borders, Paragraph},
+    widgets::{Block, BorderType, Borders, Paragraph},
 };
 use textwrap::{WordSeparator, WordSplitter};
 
@@ -163,7 +163,8 @@ fn row(item: &Item, is_colored: bool) -> Line<'_> {
 fn text(frame: &mut Frame<'_>, areas: &Areas, item: &Item, browser: &Browser) {
     let mut block = areas.border();
     if browser.focus == Focus::Text {
-        block = block.border_style(Modifier::BOLD).title(Span::styled("text", Modifier::BOLD));
+        // No title, which would take a row.
+        block = block.border_type(BorderType::Thick);
     }
     let inner = block.inner(areas.text);
     frame.render_widget(block, areas.text);

@@ -69,7 +69,7 @@ fn a_long_text_is_wrapped_and_scrolled_to_its_end() {
 #[test]
 fn every_mode_says_what_its_keys_do() {
     let mut browser = browser();
-    let mut last = |browser: &mut Browser, keys: &[KeyCode]| {
+    let last = |browser: &mut Browser, keys: &[KeyCode]| {
         keys.iter().for_each(|key| drop(press(browser, *key)));
         rows(browser, 80, 24).pop().unwrap()
     };
