@@ -205,7 +205,7 @@ impl Shape for Pi {
                 let name = text("name").filter(|_| note == "session_info");
                 let branch = self.branches.first().map(|branch| branch.conversation.clone());
                 if let (Some(name), Some(conversation)) = (name, branch) {
-                    out.title(&conversation, name);
+                    out.title(&conversation, name, Vec::new());
                 }
                 Why::Note
             }

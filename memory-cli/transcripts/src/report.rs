@@ -56,6 +56,8 @@ pub enum Why {
     Repeated,
     /// It holds no words.
     Empty,
+    /// It is a part of a message for which messages have no place, such as sound.
+    NoPlace,
     /// It is the end of what is still being written. It is read once it is complete.
     Unfinished,
 }
@@ -71,6 +73,7 @@ impl Why {
             Self::Note => "note",
             Self::Repeated => "repeated",
             Self::Empty => "empty",
+            Self::NoPlace => "no-place",
             Self::Unfinished => "unfinished",
         }
     }
@@ -85,6 +88,7 @@ impl fmt::Display for Why {
             Self::Note => "a note of the program",
             Self::Repeated => "a repetition",
             Self::Empty => "without words",
+            Self::NoPlace => "of a kind that messages have no place for",
             Self::Unfinished => "not complete yet",
         })
     }
