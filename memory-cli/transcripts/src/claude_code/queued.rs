@@ -70,7 +70,15 @@ fn queued(line: &Line<'_>) -> Option<Queued> {
 /// Prompts that were typed while the model worked, to tell the message that repeats one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Prompts(Vec<String>);
+pub(super) struct Prompts(Vec<Prompt>);
+
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
+struct Prompt {
+    /// Of its id and its words.
+    print: String,
+    /// Its line, which is read again where an answer before it was held back.
+    uuid: Option<String>,
+}
 
 impl Prompts {
     pub(super) fn push(&mut self, line: &Line<'_>, blocks: &[ContentBlock]) {
@@ -78,12 +86,15 @@ impl Prompts {
         if self.0.len() >= MOST {
             self.0.remove(0);
         }
-        self.0.push(print);
+        self.0.push(Prompt { print, uuid: line.uuid.as_deref().map(str::to_owned) });
     }
 
     /// Whether a line says what a queued prompt of the same id has said.
     pub(super) fn repeats(&self, line: &Line<'_>, blocks: &[ContentBlock]) -> bool {
-        !self.0.is_empty() && print(line, blocks).is_some_and(|print| self.0.contains(&print))
+        let is_another = |prompt: &Prompt| prompt.uuid.as_deref() != line.uuid.as_deref();
+        !self.0.is_empty()
+            && print(line, blocks)
+                .is_some_and(|print| self.0.iter().any(|said| is_another(said) && said.print == print))
     }
 }
 
@@ -112,7 +123,7 @@ impl ClaudeCode {
         let is_there = |uuid: &str| self.spots.contains_key(&hashed(uuid));
         let repeats = |branch: &Branch| branch.prompts.repeats(line, &queued.blocks.blocks);
         if is_there(&uuid) || queued.source.as_deref().is_some_and(is_there) || self.branches.iter().any(repeats) {
-            out.skip(Why::Repeated, "attachment (a prompt)", place);
+            self.skip(line, Why::Repeated, "attachment (a prompt)", place, out);
             return Ok(());
         }
         if says_nothing(&queued.blocks.blocks) {
