@@ -79,17 +79,19 @@ pub(crate) fn wrapped(mut value: Value) -> Value {
     value
 }
 
+/// Wraps the bytes of pictures and files in blocks, also in results of tools. What a tool is given is not looked at.
 fn wrap(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(wrap),
         Value::Object(members) => {
-            for (name, value) in members {
-                let is_bytes = |text: &&str| BASE64_STANDARD.decode(text).is_ok();
-                match value.as_str().filter(|_| name == "bytes").filter(is_bytes) {
-                    Some(text) => *value = json!({"__bytes_encoded__": true, "data": text}),
-                    None => wrap(value),
+            if let Some(bytes) = members.get_mut("source").and_then(|source| source.get_mut("bytes")) {
+                let data = bytes.as_str().filter(|text| BASE64_STANDARD.decode(text).is_ok()).map(str::to_owned);
+                if let Some(data) = data {
+                    *bytes = json!({"__bytes_encoded__": true, "data": data});
                 }
             }
+            let is_said = |name: &str| !matches!(name, "toolUse" | "json");
+            members.iter_mut().filter(|(name, _)| is_said(name)).for_each(|(_, value)| wrap(value));
         }
         _ => {}
     }
