@@ -172,7 +172,8 @@ fn run_command(args: &[OsString]) -> u8 {
     };
     let output = Output { json: parsed.get_flag("json") };
     memory_plugins::end_by_exit_alone(if output.json { ended_with_json } else { ended });
-    start_log(output);
+    // What fails in a call by an agent is told in one line.
+    start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,memory_embed::proxy=info" });
     let names = names(&parsed);
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
     let file = ConfigFile::read(choice, &command());
@@ -328,9 +329,9 @@ async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
 
 /// Writes warnings to standard error; `MEMORY_LOG` selects more. With `--json`, each warning and each error is a line
 /// of JSON.
-fn start_log(output: Output) {
+fn start_log(output: Output, otherwise: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("MEMORY_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,ort=error,memory_embed::proxy=info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(otherwise));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Log { json: output.json });
     let log = log.with_ansi(false).without_time();
     // A second start in one process (a test) keeps the first log.

@@ -48,6 +48,11 @@ pub(crate) struct Damage(pub(crate) String);
 )]
 pub(crate) struct EndedByPlugin;
 
+/// Whether an error is that of a transcript, which other transcripts need not have.
+pub(crate) fn is_of_transcript(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<TranscriptError>())
+}
+
 /// Exit codes; clap exits with 2 by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {

@@ -15,7 +15,7 @@ use memory_core::{Notice, OwnerId};
 use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
 
-pub(crate) use self::command_line::{first_word, quoted};
+pub(crate) use self::command_line::quoted;
 use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,

@@ -8,8 +8,20 @@ pub struct Timestamp(i64);
 
 /// A text that is not a point in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time: expected RFC 3339, as in 2026-03-02T09:14:00Z, or a date")]
+#[error("`{0}` is not a time: {why}", why = why(.0))]
 pub struct InvalidTimestamp(pub String);
+
+/// Why a text is not a point in time.
+fn why(text: &str) -> String {
+    // The day is in the calendar, but not in every place at that time.
+    let civil = text.get(..19).unwrap_or(text).parse::<jiff::civil::DateTime>();
+    let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+    match civil {
+        Ok(civil) if civil.year() >= 9999 => format!("the last one that can be kept is {last:.0}"),
+        Ok(civil) if civil.year() <= -9999 => format!("the first one that can be kept is {first:.0}"),
+        _ => "expected RFC 3339, as in 2026-03-02T09:14:00Z, or a date".to_owned(),
+    }
+}
 
 impl Timestamp {
     /// The time at these milliseconds since the Unix epoch.
@@ -131,7 +143,10 @@ mod tests {
         check("1970-01-01T01:00:00.5+01:00", 500);
         check("1970-01-02", 86_400_000);
         check("1970-01-01T00:01:00", 60_000);
-        assert!("yesterday".parse::<Timestamp>().is_err());
+        let why = |text: &str| text.parse::<Timestamp>().unwrap_err().to_string();
+        assert!(why("yesterday").contains("expected RFC 3339"));
+        let late = why("9999-12-31T23:59:59Z");
+        assert_eq!(late, "`9999-12-31T23:59:59Z` is not a time: the last one that can be kept is 9999-12-30T22:00:00Z");
     }
 
     #[test]

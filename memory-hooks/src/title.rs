@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use memory_core::{ConversationId, ConversationState, Node, NodeId, NodeRange, Role, Store};
+use memory_core::{ContentBlock, ConversationId, ConversationState, Message, Node, NodeId, NodeRange, Role, Store};
 
-use crate::MemoryError;
+use crate::{Conversation, MemoryError};
 
 /// Messages at the beginning of a conversation that its title is derived from.
 const BEGINNING: u64 = 8;
@@ -48,7 +48,43 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
 fn of_beginning(nodes: &[Node]) -> Option<String> {
     let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none();
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
-    by(Role::User).chain(by(Role::Assistant)).find_map(|node| memory_strategies::title(&node.message.text()))
+    by(Role::User).chain(by(Role::Assistant)).find_map(|node| memory_strategies::title(&words(&node.message)))
+}
+
+/// How texts begin that a program puts among the words of a person.
+const WRAPPED: [&str; 6] =
+    ["<command-", "<local-command-", "<system-reminder>", "<task-notification>", "<bash-", "<ide_"];
+
+/// What somebody says in a message: no calls, no pictures, and nothing that a program wrapped.
+pub(crate) fn words(message: &Message) -> String {
+    let texts = message.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) if !WRAPPED.iter().any(|begin| text.trim_start().starts_with(begin)) => {
+            Some(text.as_str())
+        }
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+impl Conversation {
+    /// Whether somebody asks for something or tells something in its beginning, or a tool is called there. A conversation
+    /// of greetings, and of what a program writes by itself, has no matter.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn has_matter(&self) -> Result<bool, MemoryError> {
+        let nodes = self.parts.store.conversation(&self.id).await?.nodes;
+        let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
+            return Ok(false);
+        };
+        let matters = |node: &Node| {
+            let is_users = node.message.role == Role::User;
+            node.message.tool_calls().next().is_some()
+                || is_users && memory_strategies::has_matter(&words(&node.message))
+        };
+        // One that goes on is about something.
+        Ok(nodes > 2 * BEGINNING || self.parts.store.readable_nodes(&self.id, run).await?.nodes.iter().any(matters))
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +107,19 @@ mod tests {
             Message::user("Hi! Which train goes to Oslo?"),
         ];
         assert_eq!(of_beginning(&nodes(messages)).as_deref(), Some("Which train goes to Oslo?"));
+    }
+
+    #[test]
+    fn what_a_program_wrote_pictures_and_calls_are_no_titles() {
+        let picture = ContentBlock::Image(memory_core::Media::Url("https://x/y.png".to_owned()));
+        let input = memory_core::Json::from_value(&serde_json::json!({"a": 1}));
+        let call = ContentBlock::ToolUse { id: "t".to_owned(), name: "f".to_owned(), input };
+        let wrapped = Message::user("<command-name>/clear</command-name>\n<command-args></command-args>");
+        let of = |messages: Vec<Message>| of_beginning(&nodes(messages));
+        assert_eq!(of(vec![wrapped.clone(), Message::new(Role::User, vec![picture.clone()])]), None);
+        assert_eq!(of(vec![Message::new(Role::Assistant, vec![call])]), None);
+        let asked = Message::new(Role::User, vec![picture, ContentBlock::Text("What is this lake?".to_owned())]);
+        assert_eq!(of(vec![wrapped, asked]).as_deref(), Some("What is this lake?"));
     }
 
     #[test]

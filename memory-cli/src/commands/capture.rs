@@ -8,7 +8,6 @@ mod place;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -26,12 +25,9 @@ use place::{Mark, Place};
 pub(super) enum Part {
     /// All but an answer at the end that may go on.
     Settled,
-    /// All whole lines.
+    /// Everything, as if the file ended here.
     All,
 }
-
-/// How long nothing is written to a transcript whose session has ended without saying so.
-const QUIET: Duration = Duration::from_secs(60);
 
 /// What a transcript brought.
 #[derive(Debug, Default)]
@@ -58,7 +54,16 @@ pub(super) struct Capture {
 impl Capture {
     /// Opens the store without a model, and without strategies of the user: nothing is summarized here.
     pub(super) fn open(globals: &Globals) -> anyhow::Result<Self> {
-        let mut config = globals.config(Access::Write)?.without_model();
+        Self::with(globals, Access::Write)
+    }
+
+    /// Opens a store to which nothing can be written.
+    pub(super) fn open_to_read(globals: &Globals) -> anyhow::Result<Self> {
+        Self::with(globals, Access::Read)
+    }
+
+    fn with(globals: &Globals, access: Access) -> anyhow::Result<Self> {
+        let mut config = globals.config(access)?.without_model();
         let plain = Config::new(config.store.clone(), config.access);
         (config.summarizer, config.scorer) = (plain.summarizer, plain.scorer);
         (config.manager, config.manager_settings) = (plain.manager, plain.manager_settings);
@@ -70,12 +75,19 @@ impl Capture {
         &self.parts
     }
 
-    /// Whether something was taken of a transcript before, but not all, and it has been quiet since.
+    /// Whether something was taken of a transcript before, but not all.
     pub(super) fn is_left(&self, path: &Path) -> bool {
         let Some(mark) = self.place(path).read() else { return false };
-        let Ok(file) = fs::metadata(path) else { return false };
-        let is_quiet = file.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since > QUIET));
-        is_quiet && !mark.is_whole(file.len())
+        fs::metadata(path).is_ok_and(|file| !mark.is_whole(file.len()))
+    }
+
+    /// Takes nothing is left in a transcript that cannot be read, until it has changed.
+    pub(super) fn pass_over(&self, path: &Path) {
+        let place = self.place(path);
+        if let (Some(mark), Ok(file)) = (place.read(), fs::metadata(path)) {
+            // It is a cache: without it the fault is told again.
+            drop(place.write(Some(mark.whole(Some(file.len())))));
+        }
     }
 
     fn place(&self, path: &Path) -> Place {

@@ -1,26 +1,27 @@
 //! `memory hook`: takes sessions of coding agents into the store as they go, and reminds of where things stood.
 
+mod beside;
 mod diff;
 mod event;
 mod install;
 mod installed;
+mod program;
 mod remind;
 mod settings;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use clap::{Args as ClapArgs, Subcommand};
+use memory_core::ConversationId;
 use memory_transcripts::Format;
 use serde_json::json;
 
 use super::capture::{Capture, Captured, Part, expanded, is_named_as_transcript};
 use crate::{failure, globals::Globals, terminal::To};
+use beside::beside;
 use event::{Event, Kind};
 
 pub(super) use installed::{Installed, InstalledState, installed};
-
-/// Transcripts beside the one of a session that are looked at for what a session before left.
-const MOST_BESIDE: usize = 1000;
 
 /// Takes sessions of coding agents into the store as they go, without code and without a daemon.
 #[derive(Debug, ClapArgs)]
@@ -97,25 +98,50 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
+/// Takes what is new, and reminds. What fails is told at the end, the first of it, and keeps nothing else from being done.
 async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<()> {
     let event = Event::read()?;
-    let capture = Capture::open(globals)?;
     let is_start = event.kind == Kind::SessionStart;
-    let mut captured = Ok(Captured::default());
-    for path in event.transcripts() {
-        captured = take(&capture, agent, &path, event.part()).await;
+    let reminds = is_start && call.budget > 0;
+    let mut failed = Vec::new();
+    let capture = match Capture::open(globals) {
+        Ok(capture) => capture,
+        Err(error) if reminds => {
+            // A store that takes nothing may still be read.
+            let Ok(capture) = Capture::open_to_read(globals) else { return Err(error) };
+            return remind(&capture, &event, None, call.budget, globals).await.and(Err(error));
+        }
+        Err(error) => return Err(error),
+    };
+    let mut session = None;
+    for (number, (path, part)) in event.transcripts().into_iter().enumerate() {
+        match take(&capture, agent, &path, part).await {
+            Ok(captured) if number == 0 => session = captured.last,
+            Ok(_) => {}
+            Err(error) => failed.push(error),
+        }
         if is_start {
-            catch_up(&capture, agent, &path).await?;
+            failed.extend(catch_up(&capture, agent, &path).await);
         }
     }
-    if is_start && call.budget > 0 {
-        let last = captured.as_ref().ok().and_then(|captured| captured.last.clone());
-        if let Some(text) = remind::text(&capture, &event, last, call.budget, globals).await? {
-            let output = json!({"hookEventName": "SessionStart", "additionalContext": text});
-            To::Output.json_line(&json!({"hookSpecificOutput": output}))?;
-        }
+    if reminds {
+        failed.extend(remind(&capture, &event, session, call.budget, globals).await.err());
     }
-    captured.map(drop)
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+async fn remind(
+    capture: &Capture,
+    event: &Event,
+    session: Option<ConversationId>,
+    budget: u32,
+    globals: &Globals,
+) -> anyhow::Result<()> {
+    if let Some(text) = remind::text(capture, event, session, budget, globals).await? {
+        let output = json!({"hookEventName": "SessionStart", "additionalContext": text});
+        To::Output.json_line(&json!({"hookSpecificOutput": output}))?;
+    }
+    Ok(())
 }
 
 async fn take(capture: &Capture, agent: Agent, path: &Path, part: Part) -> anyhow::Result<Captured> {
@@ -127,16 +153,17 @@ async fn take(capture: &Capture, agent: Agent, path: &Path, part: Part) -> anyho
     capture.take(&path, agent.format(), part).await
 }
 
-/// Takes what sessions in the same directory said after their last event, as an agent that was killed leaves it.
-async fn catch_up(capture: &Capture, agent: Agent, path: &Path) -> anyhow::Result<()> {
-    let path = expanded(path);
-    let Some(entries) = path.parent().and_then(|parent| fs::read_dir(parent).ok()) else { return Ok(()) };
-    for entry in entries.take(MOST_BESIDE).flatten() {
-        let other = entry.path();
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_file && other != path && is_named_as_transcript(&other) && capture.is_left(&other) {
-            capture.take(&other, agent.format(), Part::All).await?;
+/// Takes what sessions in the same directory said after their last event, as an agent that was killed leaves it. A
+/// transcript that cannot be read is told once, until it has changed.
+async fn catch_up(capture: &Capture, agent: Agent, path: &Path) -> Vec<anyhow::Error> {
+    let mut failed = Vec::new();
+    for other in beside(agent, &expanded(path)).into_iter().filter(|other| capture.is_left(other)) {
+        if let Err(error) = capture.take(&other, agent.format(), Part::All).await {
+            if failure::is_of_transcript(&error) {
+                capture.pass_over(&other);
+            }
+            failed.push(error);
         }
     }
-    Ok(())
+    failed
 }

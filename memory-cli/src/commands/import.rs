@@ -3,6 +3,7 @@
 mod exported;
 mod format;
 pub(super) mod into;
+mod refused;
 mod taken_over;
 mod transcripts;
 
@@ -35,6 +36,7 @@ use crate::{
 };
 use exported::Restored;
 use format::Format;
+use refused::{refuse_namesakes, refuse_utf16};
 use transcripts::TranscriptFiles;
 
 /// Messages that are appended as one batch.
@@ -97,6 +99,7 @@ enum Checked {
 impl Checked {
     /// Checks all of a file.
     fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
+        refuse_utf16(file)?;
         let bar = output.bar("reading");
         let read = |lines: usize| bar.report(lines as u64, 0);
         let checked = match Format::of(file, args.format)? {
@@ -149,6 +152,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // All files are checked first: a fault in the last one must not leave the first one half-imported.
     let checked = args.files.iter().map(|file| Checked::of(file, args, globals.output));
     let mut checked = checked.collect::<anyhow::Result<Vec<_>>>()?;
+    if args.conversation.is_none() {
+        let files: Vec<_> = args.files.iter().map(PathBuf::as_path).zip(&checked).collect();
+        refuse_namesakes(&files)?;
+    }
     let exports = checked.iter().filter(|file| matches!(file, Checked::Memory(_))).count();
     if exports > 1 && args.conversation.is_some() {
         return Err(Usage("one name does for one export: import them one by one".to_owned()).into());

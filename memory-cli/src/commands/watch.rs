@@ -37,7 +37,12 @@ const QUIET: u32 = 5;
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for path in &args.paths {
         // A directory that does not exist yet would be a name that is written wrongly, more often than not.
-        fs::metadata(path).map_err(|source| TranscriptError::Io { path: path.clone(), source })?;
+        let file = fs::metadata(path).map_err(|source| TranscriptError::Io { path: path.clone(), source })?;
+        // One that is still empty may become one.
+        if file.is_file() && file.len() > 0 && files::followed(path).is_none() {
+            let why = "is no transcript that can be followed, of claude-code or codex: `memory import` reads others";
+            return Err(failure::Usage(format!("{} {why}", path.display())).into());
+        }
     }
     let stop = Stop::listen()?;
     let capture = Capture::open(globals)?;
@@ -72,8 +77,7 @@ async fn take(capture: &Capture, files: &mut Files, seen: &Seen, once: bool, glo
                 globals.output.note(&format!("{}: {text}", seen.path.display()));
             }
             // A file may be no transcript; a store that takes nothing is a failure, which a later look may not meet again.
-            let is_of_file = error.chain().any(|cause| cause.is::<TranscriptError>());
-            if once && !is_of_file { Err(error) } else { Ok(()) }
+            if once && !failure::is_of_transcript(&error) { Err(error) } else { Ok(()) }
         }
     }
 }

@@ -45,31 +45,9 @@ pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// The first word of a command line, as [`quoted`] writes words.
-pub(crate) fn first_word(line: &str) -> String {
-    let (mut word, mut is_quoted, mut is_escaped) = (String::new(), false, false);
-    for c in line.trim_start().chars() {
-        match c {
-            _ if std::mem::take(&mut is_escaped) => word.push(c),
-            '\'' => is_quoted = !is_quoted,
-            '\\' if !is_quoted => is_escaped = true,
-            _ if c.is_whitespace() && !is_quoted => break,
-            _ => word.push(c),
-        }
-    }
-    word
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{first_word, quoted};
-
-    #[test]
-    fn the_first_word_is_read_as_it_was_quoted() {
-        for text in ["/usr/bin/memory", "/opt/Ana B/it's; rm -rf $X", "memory"] {
-            assert_eq!(first_word(&format!("{} --store /x hook codex", quoted(text))), text);
-        }
-    }
+    use super::quoted;
 
     #[test]
     fn a_shell_reads_a_quoted_word_as_the_text() {

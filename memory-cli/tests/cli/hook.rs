@@ -5,7 +5,6 @@ use std::{
     fs,
     io::Write,
     process::{Child, Command, Output, Stdio},
-    time::{Duration, SystemTime},
 };
 
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ pub(crate) fn event(kind: &str, path: &str) -> Value {
            "hook_event_name": kind, "tool_input": {"command": "ls"}, "prompt": "Which platform?"})
 }
 
-fn started(path: &str, source: &str) -> Value {
+pub(crate) fn started(path: &str, source: &str) -> Value {
     let mut event = event("SessionStart", path);
     event["source"] = source.into();
     event
@@ -38,14 +37,14 @@ fn begin(store: &Store, args: &[&str], input: &[u8]) -> Child {
     child
 }
 
-fn call(store: &Store, args: &[&str], input: &[u8]) -> (Output, String) {
+pub(crate) fn call(store: &Store, args: &[&str], input: &[u8]) -> (Output, String) {
     let output = begin(store, args, input).wait_with_output().unwrap();
     let error = String::from_utf8(output.stderr.clone()).unwrap();
     (output, error)
 }
 
 /// A call that says nothing.
-fn silent(store: &Store, agent: &str, event: &Value) {
+pub(crate) fn silent(store: &Store, agent: &str, event: &Value) {
     let (output, error) = call(store, &[agent], event.to_string().as_bytes());
     assert_eq!(
         (output.status.code(), output.stdout.as_slice(), error.as_str()),
@@ -63,7 +62,7 @@ fn refused(store: &Store, input: &[u8], expected: &str) {
     assert_ne!(output.status.code(), Some(0), "{error}");
 }
 
-fn reminder(store: &Store, agent: &str, event: &Value) -> String {
+pub(crate) fn reminder(store: &Store, agent: &str, event: &Value) -> String {
     let (output, error) = call(store, &[agent], event.to_string().as_bytes());
     assert_eq!((output.status.code(), error.as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -199,7 +198,6 @@ fn a_session_begins_with_where_the_last_one_in_its_directory_stood() {
     assert_eq!(reminder(&store, "claude-code", &started(&next, "clear")), text);
     // The model sees a session that it resumes; after a compaction it sees a summary of it.
     silent(&store, "claude-code", &started(&path, "resume"));
-    assert_eq!(reminder(&store, "claude-code", &started(&path, "compact")), text);
     silent(&store, "claude-code", &started(&path, "startup"));
     let mut other = started(&next, "startup");
     other["cwd"] = "/garden".into();
@@ -217,8 +215,6 @@ fn what_a_killed_session_left_is_captured_when_the_next_one_begins() {
     let path = file(&store, &format!("p/{SESSION}.jsonl"), lines(&all[..1]));
     silent(&store, "claude-code", &event("Stop", &path));
     file(&store, &format!("p/{SESSION}.jsonl"), lines(&all[..7]));
-    let hour = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::options().write(true).open(&path).unwrap().set_modified(hour).unwrap();
     file(&store, "p/never-captured.jsonl", lines(&[said("x1", None, "Not asked for.")]).replace(SESSION, "never"));
     let text = reminder(&store, "claude-code", &started(&store.path("p/next.jsonl"), "startup"));
     assert!(text.contains("Book the window seat."), "{text}");
@@ -528,5 +524,43 @@ fn settings_that_cannot_be_read_stay_as_they_are() {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::read_to_string(&real).unwrap().contains("hook claude-code"));
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+}
+
+#[test]
+fn hooks_of_others_stay_and_a_link_to_the_program_is_called_by_its_name() {
+    let store = Store::new();
+    let theirs = json!({"hooks": {"Stop": [
+        {"hooks": [{"type": "command", "command": "cd /x && /opt/memory hook claude-code"}]},
+        {"hooks": [{"type": "command", "command": "echo memory hook claude-code"}]},
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": "memory hook claude-code"}]},
+    ]}})
+    .to_string();
+    let path = file(&store, "home/.claude/settings.json", &theirs);
+    assert_eq!(hook_command(&store, &["install", "claude-code", "--yes"]).0, Some(0));
+    let settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(settings["hooks"]["Stop"].as_array().unwrap().len(), 4, "{settings:#}");
+    assert_eq!(hook_command(&store, &["uninstall", "claude-code", "--yes"]).0, Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(hook_command(&store, &["install", "claude-code", "--yes"]).0, Some(0));
+    assert_eq!(hook_command(&store, &["uninstall", "claude-code", "--yes"]).0, Some(0));
+    assert!(!fs::exists(store.path("home/.claude")).unwrap(), "the directory was made for it");
+    #[cfg(unix)]
+    {
+        let link = store.path("bin/memory-0.1");
+        fs::create_dir_all(store.path("bin")).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_memory"), &link).unwrap();
+        let called = |action: &str| {
+            let mut command = Command::new(&link);
+            command.args(["hook", action, "claude-code", "--yes"]).env("HOME", store.path("home"));
+            let output = command.env_remove("CLAUDE_CONFIG_DIR").output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        called("install");
+        assert!(fs::read_to_string(&path).unwrap().contains(&format!("\"{link} hook claude-code\"")));
+        assert!(called("install").contains("nothing to do"));
+        called("uninstall");
+        assert!(!fs::exists(&path).unwrap());
     }
 }

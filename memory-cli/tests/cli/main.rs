@@ -21,6 +21,7 @@ mod first_hour;
 mod forks;
 mod going_on;
 mod hook;
+mod hook_reminding;
 mod hostile;
 mod hostile_plugins;
 mod json_shapes;

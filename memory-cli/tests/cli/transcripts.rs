@@ -312,3 +312,49 @@ fn a_conversation_is_exported_for_other_programs_and_to_read() {
     let text = fs::read_to_string(store.path(&format!("texts/{SESSION}.md"))).unwrap();
     assert!(text.starts_with("# Train to Rome\n\n## User\n\n*2026-03-02T09:14:00.25Z*\n\nWhen does"), "{text}");
 }
+
+#[test]
+fn files_that_are_only_called_alike_are_not_one_conversation() {
+    let store = Store::new();
+    let message = |text: &str| format!("{}\n", json!({"role": "user", "content": text}));
+    let (a, b) = (file(&store, "a/chat.jsonl", message("One.")), file(&store, "b/chat.jsonl", message("Two.")));
+    let error = store.fail(&["import", "--format", "jsonl", &a, &b], 2);
+    assert!(
+        error.contains("a/chat.jsonl") && error.contains("b/chat.jsonl") && error.contains("--conversation"),
+        "{error}"
+    );
+    let list =
+        |text: &str| json!([{"role": "user", "content": text}, {"role": "assistant", "content": "ok"}]).to_string();
+    let (c, d) = (file(&store, "a/messages.json", list("One.")), file(&store, "b/messages.json", list("Two.")));
+    let error = store.fail(&["import", &c, &d], 2);
+    assert!(error.contains("would both be the conversation `messages`"), "{error}");
+    store.fail(&["list"], 3);
+    // One conversation in two files is one where it is asked for, and a file may be given twice.
+    store.succeed(&["import", "--format", "jsonl", "--as", "both", &a, &b]);
+    assert_eq!(texts(&store, "both"), ["user: One.", "user: Two."]);
+    store.succeed(&["import", &c, &c]);
+    assert_eq!(texts(&store, "messages").len(), 2);
+}
+
+#[test]
+fn a_file_in_utf16_is_refused_by_that_name() {
+    let store = Store::new();
+    let text = json!([{"role": "user", "content": "Hello."}]).to_string();
+    let bytes: Vec<u8> = [0xFF, 0xFE].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let path = file(&store, "talk.json", bytes);
+    for args in [&["import", &path] as &[&str], &["import", "--format", "jsonl", &path]] {
+        let error = store.fail(args, 2);
+        assert!(error.contains("is UTF-16") && error.contains("iconv"), "{error}");
+    }
+}
+
+#[test]
+fn an_export_says_what_it_leaves_out() {
+    let store = Store::new();
+    store.succeed(&["append", "-c", "trip", "--speaker", "Ana Lucia", "Where to?"]);
+    for (format, expected) in [("openai", "without 1 times, 1 names of speakers"), ("markdown", "1 messages\n")] {
+        let output = store.command(&["export", "-c", "trip", "--format", format]).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(expected), "{error}");
+    }
+}

@@ -135,3 +135,13 @@ fn a_file_that_cannot_be_read_stops_no_other() {
     assert_eq!(texts(&store, "b"), ["user: Second."]);
     store.fail(&["watch", "--once", &store.path("missing")], 3);
 }
+
+#[test]
+fn a_file_that_cannot_be_followed_is_refused() {
+    let store = Store::new();
+    let error = store.fail(&["watch", "--once", &file(&store, "notes.txt", "root:x:0:0\n")], 2);
+    assert!(error.contains("no transcript that can be followed") && error.contains("memory import"), "{error}");
+    let path = file(&store, &format!("p/{SESSION}.jsonl"), lines(&session()[..7]).trim_end());
+    store.succeed(&["watch", "--once", &path]);
+    assert_eq!(texts(&store, SESSION).len(), 5, "also the last line, which has no end");
+}

@@ -152,6 +152,9 @@ fn part(part: &Value) -> ContentBlock {
     if let Some(text) = part.as_str() {
         return ContentBlock::Text(text.to_owned());
     }
+    if let Some(media) = crate::media::langchain(part) {
+        return media;
+    }
     match text("type") {
         Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
             text("text").map_or_else(kept, |text| ContentBlock::Text(text.to_owned()))

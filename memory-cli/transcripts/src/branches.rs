@@ -1,5 +1,7 @@
 //! Conversations out of a tree whose nodes are messages, as chat applications keep edits and regenerations.
 
+use std::collections::HashMap;
+
 use memory_core::{Message, MessageKey, Timestamp};
 
 use crate::{
@@ -18,6 +20,26 @@ pub(crate) struct BranchNode<'a> {
     /// What is said at it, in order; nothing for a node that only holds others together.
     pub(crate) said: Vec<Message>,
     pub(crate) at: Option<Timestamp>,
+}
+
+/// The chats of a file, by id.
+#[derive(Debug, Default)]
+pub(crate) struct Chats {
+    /// The first nodes of the chats of an id.
+    begun: HashMap<String, Vec<String>>,
+}
+
+impl Chats {
+    /// The id of a chat: another one that has the same id in a file, and begins otherwise, gets a number.
+    pub(crate) fn name(&mut self, id: &str, nodes: &[BranchNode<'_>]) -> String {
+        let Some(first) = nodes.iter().find(|node| !node.said.is_empty()) else { return id.to_owned() };
+        let begun = self.begun.entry(id.to_owned()).or_default();
+        let number = begun.iter().position(|begun| begun == first.id).unwrap_or_else(|| {
+            begun.push(first.id.to_owned());
+            begun.len() - 1
+        });
+        if number == 0 { id.to_owned() } else { format!("{id}-{}", number + 1) }
+    }
 }
 
 /// Gives a conversation for the path to `main`, and a fork for each other leaf. Returns how many nodes are on no path.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     TranscriptError, Why,
-    branches::{BranchNode, give},
+    branches::{BranchNode, Chats, give},
     exact,
     out::{Out, says_nothing},
     records::Place,
@@ -20,7 +20,9 @@ use content::content;
 
 /// Reads conversations.
 #[derive(Debug, Default)]
-pub(crate) struct ChatGpt;
+pub(crate) struct ChatGpt {
+    chats: Chats,
+}
 
 #[derive(Deserialize)]
 struct Chat {
@@ -102,8 +104,13 @@ impl Shape for ChatGpt {
             at,
         });
         let nodes: Vec<_> = nodes.collect();
+        let id = self.chats.name(&id, &nodes);
+        let before = out.report.messages;
         for _ in 0..give(&id, chat.title.as_deref(), nodes, chat.current_node.as_deref(), out) {
             out.skip(Why::Broken, "node of a cycle", place);
+        }
+        if out.report.messages == before {
+            out.skip(Why::Empty, "conversation without messages", place);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     TranscriptError, Why,
     blocks::{Blocks, anthropic_value, unknown},
-    branches::{BranchNode, give},
+    branches::{BranchNode, Chats, give},
     exact,
     out::{Out, says_nothing},
     records::Place,
@@ -21,7 +21,9 @@ const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Reads conversations.
 #[derive(Debug, Default)]
-pub(crate) struct ClaudeAi;
+pub(crate) struct ClaudeAi {
+    chats: Chats,
+}
 
 #[derive(Deserialize)]
 struct Chat {
@@ -79,8 +81,13 @@ impl Shape for ClaudeAi {
         };
         let nodes: Vec<_> = said.into_iter().enumerate().filter_map(node).collect();
         let main = read.last().map(|(id, _)| id.as_str());
+        let id = self.chats.name(&id, &nodes);
+        let before = out.report.messages;
         for _ in 0..give(&id, chat.name.as_deref(), nodes, main, out) {
             out.skip(Why::Broken, "message of a cycle", place);
+        }
+        if out.report.messages == before {
+            out.skip(Why::Empty, "conversation without messages", place);
         }
         Ok(())
     }

@@ -5,7 +5,10 @@
 //! appended to it later.
 
 mod branch;
+mod command;
 mod line;
+mod queued;
+mod titles;
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Conversation, TranscriptError, Why,
+    blocks::Blocks,
     item::ForkPoint,
     names::{conversation_id, key, short},
     out::{Out, says_nothing},
@@ -21,17 +25,19 @@ use crate::{
     shape::Shape,
 };
 use branch::{Branch, Pending};
+use command::{Command, command};
 use line::{Inner, Line};
+use queued::Prompts;
+use titles::{Titles, Waiting, skip_title};
 
 /// The model of lines that no model wrote.
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Types of records that are notes of the program.
-const NOTES: [&str; 14] = [
+const NOTES: [&str; 13] = [
     "file-history-snapshot",
     "queue-operation",
     "progress",
-    "attachment",
     "last-prompt",
     "agent-name",
     "agent-color",
@@ -63,8 +69,8 @@ pub(crate) struct ClaudeCode {
     by_name: HashMap<(String, Option<String>), usize>,
     /// The branch of the last line.
     current: Option<usize>,
-    /// Titles that were given, by the branch.
-    titled: HashSet<usize>,
+    /// Titles that stand before what they name.
+    waiting: Waiting,
     /// Whether reading began after the beginning, so that records before it are not known.
     is_resumed: bool,
 }
@@ -79,6 +85,12 @@ struct Tip {
     /// The last record of it.
     record: Option<String>,
     key: Option<MessageKey>,
+    #[serde(default)]
+    is_linked: bool,
+    #[serde(default)]
+    titles: Titles,
+    #[serde(default)]
+    prompts: Prompts,
 }
 
 fn hashed(uuid: &str) -> u128 {
@@ -106,7 +118,9 @@ impl ClaudeCode {
             if tip.is_main {
                 reader.by_name.insert((tip.session.clone(), tip.agent.clone()), branch);
             }
-            reader.branches.push(Branch::resumed(tip.conversation, tip.session, tip.agent, tip.record, tip.key));
+            let mut resumed = Branch::resumed(tip.conversation, tip.session, tip.agent, tip.record, tip.key);
+            (resumed.is_linked, resumed.titles, resumed.prompts) = (tip.is_linked, tip.titles, tip.prompts);
+            reader.branches.push(resumed);
             reader.current = Some(branch);
         }
         Some(reader)
@@ -168,7 +182,20 @@ impl ClaudeCode {
             let last = self.current.filter(|current| {
                 self.branches.get(*current).is_some_and(|last| last.session == session && last.agent == agent)
             });
-            return Ok(last.unwrap_or(*branch));
+            let last = last.unwrap_or(*branch);
+            let of_tree = self.branches.get(*branch).filter(|_| {
+                // Records that all continue nothing are a list, and no tree with a rewind in it.
+                let is_linked = self.branches.get(last).is_some_and(|last| last.is_linked);
+                parent.is_none() && !continues && agent.is_none() && is_linked
+            });
+            let Some(base) = of_tree.map(|branch| branch.base.clone()) else { return Ok(last) };
+            // A person went back to before the first message: nothing is shared.
+            let id = conversation_id(&[base.as_str(), &short(line.uuid.as_deref().unwrap_or_default())]);
+            let number = self.begin(id, session, agent, false, None, out);
+            if let Some(branch) = self.branches.get_mut(number) {
+                branch.base = base;
+            }
+            return Ok(number);
         }
         let id = Self::name(&session, agent.as_deref());
         Ok(self.begin(id, session, agent, true, None, out))
@@ -195,7 +222,9 @@ impl ClaudeCode {
             self.by_name.insert((session.clone(), agent.clone()), number);
         }
         out.begin(Conversation::new(id.clone()).fork(fork.clone()));
+        let waiting = if is_main && agent.is_none() { self.waiting.of_session(&session) } else { Vec::new() };
         self.branches.push(Branch::new(id, session, agent, fork));
+        waiting.into_iter().for_each(|named| self.entitle(number, &named, out));
         number
     }
 
@@ -239,7 +268,23 @@ impl ClaudeCode {
             self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", place, out);
             return Ok(());
         }
-        let blocks = inner.content.map(crate::blocks::anthropic).unwrap_or_default();
+        let mut blocks = inner.content.map(crate::blocks::anthropic).unwrap_or_default();
+        if !is_assistant {
+            match command(&blocks.blocks) {
+                Command::None => {}
+                Command::Note => {
+                    self.skip(line, Why::Note, "user (a command of the program, or what it printed)", place, out);
+                    return Ok(());
+                }
+                Command::Typed(text) => {
+                    blocks = Blocks { blocks: vec![ContentBlock::Text(text)], ..Blocks::default() };
+                }
+            }
+            if self.branches.iter().any(|branch| branch.prompts.repeats(line, &blocks.blocks)) {
+                self.skip(line, Why::Repeated, &line.kind, place, out);
+                return Ok(());
+            }
+        }
         if says_nothing(&blocks.blocks) {
             self.skip(line, Why::Empty, &line.kind, place, out);
             return Ok(());
@@ -247,9 +292,10 @@ impl ClaudeCode {
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         let answers = !is_assistant && blocks.blocks.iter().any(is_result);
         let number = self.branch(line, answers || is_assistant, place, out)?;
-        let uuid = line.uuid.as_deref().map_or_else(|| format!("line-{:032x}", hashed(raw)), str::to_owned);
+        let uuid = uuid_of(line, raw);
         self.current = Some(number);
         let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };
+        branch.is_linked |= line.parent().is_some();
         let message = if is_assistant && branch.goes_on(inner.id.as_deref()) {
             branch.record = Some(uuid.clone());
             branch.add(blocks, inner.usage)
@@ -260,46 +306,30 @@ impl ClaudeCode {
                 message = message.spoken_by(model);
             }
             branch.set_out(&mut message, line);
-            let pending = Pending {
-                key: key(&uuid),
-                id: inner.id.map(|id| id.into_owned()).filter(|_| is_assistant),
-                message,
-                blocks: crate::blocks::Blocks::default(),
-                usage: None,
-                at: line.time(),
-                start: place.start,
-                answers,
-            };
+            let id = inner.id.map(|id| id.into_owned()).filter(|_| is_assistant);
+            let pending = Pending { id, ..pending(&uuid, message, line, place, answers) };
             branch.push(&uuid, pending, blocks, inner.usage, out)
         };
         self.spots.insert(hashed(&uuid), Spot { branch: number, message });
         Ok(())
     }
+}
 
-    fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, place: Place, out: &mut Out) {
-        let Some(title) = title else {
-            out.skip(Why::Broken, &line.kind, place);
-            return;
-        };
-        let by_leaf = line.leaf_uuid.as_deref().and_then(|leaf| self.spots.get(&hashed(leaf))).map(|spot| spot.branch);
-        let by_session = || {
-            let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
-            self.by_name.get(&(session, None)).copied()
-        };
-        let branch = if line.leaf_uuid.is_some() { by_leaf } else { by_session() };
-        match branch.and_then(|number| Some((number, self.branches.get(number)?))) {
-            // A title that a person chose stays.
-            Some((number, _)) if !is_chosen && self.titled.contains(&number) => {
-                out.skip(Why::Note, &line.kind, place);
-            }
-            Some((number, branch)) => {
-                out.title(&branch.conversation, title);
-                if is_chosen {
-                    self.titled.insert(number);
-                }
-            }
-            None => out.skip(Why::Note, &format!("{} of what is not in the file", line.kind), place),
-        }
+fn uuid_of(line: &Line<'_>, raw: &str) -> String {
+    line.uuid.as_deref().map_or_else(|| format!("line-{:032x}", hashed(raw)), str::to_owned)
+}
+
+/// A message that begins with a line.
+fn pending(uuid: &str, message: Message, line: &Line<'_>, place: Place, answers: bool) -> Pending {
+    Pending {
+        key: key(uuid),
+        id: None,
+        message,
+        blocks: Blocks::default(),
+        usage: None,
+        at: line.time(),
+        start: place.start,
+        answers,
     }
 }
 
@@ -332,6 +362,7 @@ impl Shape for ClaudeCode {
                 let why = if subtype.ends_with("compact_boundary") { Why::View } else { Why::Note };
                 self.skip(&line, why, &format!("system/{subtype}"), place, out);
             }
+            "attachment" => self.attached(&line, record, place, out)?,
             note if NOTES.contains(&note) => self.skip(&line, Why::Note, note, place, out),
             other => self.skip(&line, Why::Unknown, other, place, out),
         }
@@ -340,10 +371,18 @@ impl Shape for ClaudeCode {
 
     fn finish(&mut self, out: &mut Out) {
         self.branches.iter_mut().for_each(|branch| branch.flush(out));
+        for named in self.waiting.all() {
+            match self.named(&named) {
+                Some(number) => self.entitle(number, &named, out),
+                None => skip_title(&named, out),
+            }
+        }
     }
 
     fn held_from(&self) -> Option<u64> {
-        self.branches.iter().filter_map(Branch::held_from).min()
+        // A title before the first message is read again with it.
+        let waits = self.waiting.start().filter(|_| self.branches.is_empty());
+        self.branches.iter().filter_map(Branch::held_from).chain(waits).min()
     }
 
     fn state(&self, _: &Out) -> String {
@@ -353,8 +392,11 @@ impl Shape for ClaudeCode {
             session: branch.session.clone(),
             agent: branch.agent.clone(),
             is_main: mains.contains(&number),
-            record: branch.given_record.clone(),
+            record: branch.settled_record().map(str::to_owned),
             key: branch.given_key(),
+            is_linked: branch.is_linked,
+            titles: branch.titles.clone(),
+            prompts: branch.prompts.clone(),
         };
         let mut tips: Vec<_> = self.branches.iter().enumerate().map(tip).collect();
         // The one that was spoken in last is the last.

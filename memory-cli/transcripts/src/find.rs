@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use memory_core::ConversationId;
 use memory_files::{Links, open};
 
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     format::SQLITE,
     lists::{Dialect, Lists},
     markdown::Markdown,
+    names::conversation_id,
     out::Out,
     pi::Pi,
     reader::Source,
@@ -152,6 +154,12 @@ impl Transcript {
         &self.path
     }
 
+    /// Whether a conversation of it has its name from the file alone.
+    #[must_use]
+    pub fn is_named_by_file(&self, conversation: &ConversationId) -> bool {
+        !self.format.names_conversations() && conversation_id(&[&stem(&self.path)]) == *conversation
+    }
+
     /// The same, where a conversation without a name gets this one.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
@@ -196,8 +204,8 @@ impl Transcript {
             Format::Markdown => {
                 (Records::Lines(Lines::new(bounded, 0, false).with_blanks()), Box::new(Markdown::new(&name)))
             }
-            Format::ChatGpt => (Records::Values(Values::new(bounded)), Box::new(ChatGpt)),
-            Format::ClaudeAi => (Records::Values(Values::new(bounded)), Box::new(ClaudeAi)),
+            Format::ChatGpt => (Records::Values(Values::new(bounded)), Box::new(ChatGpt::default())),
+            Format::ClaudeAi => (Records::Values(Values::new(bounded)), Box::new(ClaudeAi::default())),
             Format::OpenAi => (Records::Values(Values::new(bounded)), lists(Dialect::Chat)),
             Format::Responses => (Records::Values(Values::new(bounded)), lists(Dialect::Responses)),
             Format::Anthropic => (Records::Values(Values::new(bounded)), lists(Dialect::Anthropic)),

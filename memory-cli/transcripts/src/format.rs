@@ -139,8 +139,15 @@ const CLAUDE_CODE: [&str; 4] = ["summary", "file-history-snapshot", "queue-opera
 /// Types of LangChain's messages.
 const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 /// Types of items of the Responses API that nothing else has.
-const RESPONSES: [&str; 5] =
-    ["function_call", "function_call_output", "reasoning", "custom_tool_call", "web_search_call"];
+const RESPONSES: [&str; 7] = [
+    "function_call",
+    "function_call_output",
+    "reasoning",
+    "custom_tool_call",
+    "web_search_call",
+    "image_generation_call",
+    "code_interpreter_call",
+];
 
 fn of_value(seen: &Seen) -> Option<Format> {
     let has = |key: &str| seen.has(key);
@@ -191,7 +198,7 @@ fn of_messages(seen: &Seen) -> Option<Format> {
     if BEDROCK.iter().any(|key| seen.inner(key)) || seen.has_bare_text {
         return Some(Format::Bedrock);
     }
-    if seen.is_kind(&["input_text", "output_text", "input_image"]) || seen.is_kind(&RESPONSES) {
+    if seen.is_kind(&["input_text", "output_text", "input_image", "input_file"]) || seen.is_kind(&RESPONSES) {
         return Some(Format::Responses);
     }
     if seen.is_kind(&["tool_use", "tool_result", "thinking", "redacted_thinking"]) || seen.inner("stop_reason") {
@@ -250,6 +257,7 @@ mod tests {
             Some(Format::Anthropic),
         );
         check(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#, Some(Format::Responses));
+        check(r#"[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]"#, Some(Format::Responses));
         check(r#"[{"type":"function_call","call_id":"c","name":"n"}]"#, Some(Format::Responses));
         check(r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c"}]}"#, Some(Format::OpenAi));
         check(r#"{"role":"user","content":"hi"}"#, None);

@@ -11,9 +11,21 @@ pub enum Item {
     /// A message, the next of its conversation.
     Said(Said),
     /// The title of a conversation that was given before.
-    Title(ConversationId, String),
+    Title(Titled),
     /// A summary of messages that were given before.
     Summarized(Summarized),
+}
+
+/// A title of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Titled {
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// The title.
+    pub title: String,
+    /// Titles that the source gave before, in the place of which this one stands.
+    pub replaces: Vec<String>,
 }
 
 /// A conversation of a transcript.

@@ -4,7 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp};
 
-use crate::{Conversation, Item, Report, TranscriptError, Why, item::Said, records::Place};
+use crate::{
+    Conversation, Format, Item, Report, TranscriptError, Why,
+    item::{Said, Titled},
+    media::without_bytes,
+    records::Place,
+};
 
 /// Collects items and counts.
 #[derive(Debug)]
@@ -17,6 +22,8 @@ pub(crate) struct Out {
     format: &'static str,
     /// The last message of each conversation.
     tips: HashMap<ConversationId, MessageKey>,
+    /// The record that is being read.
+    pub(crate) place: Place,
 }
 
 /// The key of a message's metadata that names the format which it was read from.
@@ -24,7 +31,14 @@ const SOURCE: &str = "source";
 
 impl Out {
     pub(crate) fn new(file: String, format: &'static str) -> Self {
-        Self { items: VecDeque::new(), report: Report::default(), file, format, tips: HashMap::new() }
+        Self {
+            items: VecDeque::new(),
+            report: Report::default(),
+            file,
+            format,
+            tips: HashMap::new(),
+            place: Place::default(),
+        }
     }
 
     /// Begins a conversation, or goes on with one.
@@ -47,7 +61,7 @@ impl Out {
         self.tips.get(id)
     }
 
-    /// The next message of a conversation.
+    /// The next message of a conversation. What it has no place for is counted.
     pub(crate) fn say(
         &mut self,
         conversation: &ConversationId,
@@ -56,6 +70,15 @@ impl Out {
         at: Option<Timestamp>,
     ) {
         crate::exact::restore(&mut message);
+        // A session of Strands is written back as it came.
+        if self.format != Format::Strands.as_str() {
+            let left = without_bytes(&mut message);
+            left.iter().for_each(|what| self.skip(Why::NoPlace, what, self.place));
+            if !left.is_empty() && says_nothing(&message.content) {
+                self.skip(Why::Empty, message.role.as_str(), self.place);
+                return;
+            }
+        }
         message.metadata.insert("imported".to_owned(), Json::from_value(&true.into()));
         message.metadata.entry(SOURCE.to_owned()).or_insert_with(|| Json::string(self.format));
         message.key = Some(key.clone());
@@ -64,9 +87,9 @@ impl Out {
         self.items.push_back(Item::Said(Said { conversation: conversation.clone(), message, at, after }));
     }
 
-    pub(crate) fn title(&mut self, conversation: &ConversationId, title: &str) {
+    pub(crate) fn title(&mut self, conversation: &ConversationId, title: &str, replaces: Vec<String>) {
         if let Some(title) = usable_title(title) {
-            self.items.push_back(Item::Title(conversation.clone(), title));
+            self.items.push_back(Item::Title(Titled { conversation: conversation.clone(), title, replaces }));
         }
     }
 

@@ -252,7 +252,7 @@ impl Shape for Pi {
             note if NOTES.contains(&note) => {
                 let name = text("name").filter(|_| note == "session_info");
                 if let (Some(name), Some(conversation)) = (name, self.main()) {
-                    out.title(conversation, name);
+                    out.title(conversation, name, Vec::new());
                 }
                 Why::Note
             }

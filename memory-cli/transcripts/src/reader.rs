@@ -95,6 +95,7 @@ impl Reader {
                     };
                     let record = if place.start == 0 { record.trim_start_matches('\u{feff}') } else { record };
                     let record = if self.format == Format::Markdown { record } else { record.trim() };
+                    self.out.place = place;
                     self.shape.record(record, place, &mut self.out)?;
                 }
                 None if self.grows => return Ok(None),
@@ -128,10 +129,14 @@ impl Reader {
         }
     }
 
-    /// Has [`Self::read`] give what was held back because it may go on, as if the file ended here. What goes on later is
-    /// read by a later reader from the [`Self::position`] before this call.
+    /// Has [`Self::read`] give what was held back because it may go on, as if the file ended here: also a last line
+    /// without end, if it is whole. What goes on later is read by a later reader from the [`Self::position`] before this
+    /// call.
     pub const fn finish(&mut self) {
         self.grows = false;
+        if let Source::Records(Records::Lines(lines)) = &mut self.records {
+            lines.finish();
+        }
     }
 
     /// What was read so far.

@@ -60,6 +60,8 @@ pub enum Why {
     Empty,
     /// It is a summary of other than messages in a row, so that it can stand for none.
     Unfit,
+    /// It is a part of a message for which messages have no place, such as sound.
+    NoPlace,
     /// It is the end of what is still being written. It is read once it is complete.
     Unfinished,
 }
@@ -76,6 +78,7 @@ impl Why {
             Self::Repeated => "repeated",
             Self::Empty => "empty",
             Self::Unfit => "unfit",
+            Self::NoPlace => "no-place",
             Self::Unfinished => "unfinished",
         }
     }
@@ -91,6 +94,7 @@ impl fmt::Display for Why {
             Self::Repeated => "a repetition",
             Self::Empty => "without words",
             Self::Unfit => "not taken over",
+            Self::NoPlace => "of a kind that messages have no place for",
             Self::Unfinished => "not complete yet",
         })
     }

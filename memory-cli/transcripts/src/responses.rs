@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     Why,
     blocks::{self, openai},
+    media::generated,
 };
 
 /// What an item says.
@@ -20,13 +21,12 @@ pub(crate) enum Item {
 }
 
 /// Calls of tools that the provider runs, with what they found.
-const HOSTED: [&str; 8] = [
+const HOSTED: [&str; 7] = [
     "web_search_call",
     "file_search_call",
     "computer_call",
     "computer_call_output",
     "code_interpreter_call",
-    "image_generation_call",
     "mcp_call",
     "tool_search_call",
 ];
@@ -68,6 +68,10 @@ pub(crate) fn item(item: &Value) -> Item {
         }
         "compaction" | "compaction_summary" | "context_compaction" => skip(Why::View, kind),
         "item_reference" => skip(Why::Repeated, kind),
+        "image_generation_call" => match generated(item) {
+            Some(picture) => said(Role::Assistant, vec![picture]),
+            None => skip(Why::NoPlace, kind),
+        },
         hosted if HOSTED.contains(&hosted) => said(Role::Assistant, vec![blocks::unknown(&item.to_string())]),
         note if NOTES.contains(&note) => skip(Why::Note, note),
         other => skip(Why::Unknown, other),

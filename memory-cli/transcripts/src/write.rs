@@ -121,6 +121,13 @@ impl<W: Write> MessageWriter<W> {
     /// # Errors
     /// Those of the writer.
     pub fn write(&mut self, message: &Message, at: Timestamp) -> io::Result<()> {
+        let shape = match &self.shape {
+            Shape::OpenAi(_) => Written::OpenAi,
+            Shape::Anthropic(_) => Written::Anthropic,
+            Shape::Markdown => Written::Markdown,
+            Shape::Html => Written::Html,
+        };
+        self.left_out.count(shape, message, at);
         match &mut self.shape {
             Shape::OpenAi(openai) => openai.write(&mut self.out, message, &mut self.left_out),
             Shape::Anthropic(anthropic) => anthropic.write(&mut self.out, message, &mut self.left_out),

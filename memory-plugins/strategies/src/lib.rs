@@ -84,7 +84,7 @@ pub use spans::Spans;
 pub use standing::{Said, Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
 pub use subjects::{Subject, Subjects};
 pub use themes::ThemeMerger;
-pub use title::title;
+pub use title::{has_matter, title};
 
 #[cfg(test)]
 mod contract;

@@ -49,6 +49,16 @@ pub fn title(text: &str) -> Option<String> {
     of_matter.or_else(|| text.lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
 }
 
+/// Whether a text asks for something or tells something: no greeting alone. Code and data alone do.
+#[must_use]
+pub fn has_matter(text: &str) -> bool {
+    let mut said = spoken(text).take(TRIED).peekable();
+    if said.peek().is_none() {
+        return words(text).next().is_some();
+    }
+    said.any(|sentence| matter(sentence).is_some())
+}
+
 /// The matter of a sentence; `None` for a greeting alone, and for words that say nothing by themselves.
 fn matter(sentence: &str) -> Option<String> {
     let mut plain = String::new();
@@ -130,6 +140,20 @@ mod tests {
         check("```\nfn main() {}\n```", "Fn main() {}");
         assert_eq!(title(" \n "), None);
         assert_eq!(title("!?"), None);
+    }
+
+    #[test]
+    fn a_greeting_alone_has_no_matter() {
+        for (text, expected) in [
+            ("hi", false),
+            ("Hello! How are you?", false),
+            ("thanks", false),
+            ("?", false),
+            ("Hi! The build fails.", true),
+            ("```\nfn main() {}\n```", true),
+        ] {
+            assert_eq!(has_matter(text), expected, "{text}");
+        }
     }
 
     #[test]

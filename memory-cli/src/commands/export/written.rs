@@ -121,6 +121,9 @@ fn to_json(done: &Done, path: &Path) -> serde_json::Value {
         "nodes": done.messages,
         "reasoning_left_out": done.left_out.reasoning,
         "written_as_text": done.left_out.as_text,
+        "times_left_out": done.left_out.times,
+        "names_left_out": done.left_out.names,
+        "files_left_out": done.left_out.files,
         "file": path.display().to_string(),
     })
 }
@@ -176,6 +179,16 @@ fn words(done: &Done) -> String {
     }
     if left_out.as_text > 0 {
         words.push_str(&format!("; {} pieces are written as text", grouped(left_out.as_text)));
+    }
+    let lost =
+        [(left_out.times, "times"), (left_out.names, "names of speakers"), (left_out.files, "pictures or files")];
+    let lost: Vec<_> = lost
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)))
+        .collect();
+    if !lost.is_empty() {
+        words.push_str(&format!("; without {}", lost.join(", ")));
     }
     words
 }

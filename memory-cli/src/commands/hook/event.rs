@@ -60,19 +60,18 @@ impl Event {
         parsed.map_err(|error| Usage(format!("standard input is not an event of a hook: {error}")).into())
     }
 
-    /// The transcripts that may have something new; that of the session is the first.
-    pub(super) fn transcripts(&self) -> impl Iterator<Item = PathBuf> {
-        let named = [&self.transcript_path, &self.agent_transcript_path];
-        let mut paths: Vec<_> = named.into_iter().flatten().filter(|path| !path.as_os_str().is_empty()).collect();
+    /// The transcripts that may have something new, and how much of each is taken; that of the session is the first.
+    pub(super) fn transcripts(&self) -> Vec<(PathBuf, Part)> {
+        let named = [&self.transcript_path, &self.agent_transcript_path].into_iter().flatten();
+        let mut paths: Vec<_> = named.filter(|path| !path.as_os_str().is_empty()).collect();
         paths.dedup();
-        paths.into_iter().cloned().collect::<Vec<_>>().into_iter()
-    }
-
-    /// What may go on is taken where nothing comes for a while.
-    pub(super) const fn part(&self) -> Part {
-        match self.kind {
-            Kind::PreCompact | Kind::SubagentStop | Kind::Stop | Kind::SessionEnd => Part::All,
+        let part = |path: &PathBuf| match self.kind {
+            Kind::PreCompact | Kind::Stop | Kind::SessionEnd => Part::All,
+            // The session goes on where its subagent ends.
+            Kind::SubagentStop if self.agent_transcript_path.as_ref() == Some(path) => Part::All,
+            // What may go on is taken where nothing comes for a while.
             _ => Part::Settled,
-        }
+        };
+        paths.into_iter().map(|path| (path.clone(), part(path))).collect()
     }
 }

@@ -11,7 +11,12 @@ use clap::Args as ClapArgs;
 use memory_files::{Links, create_dir_all, read_to_string};
 use serde_json::json;
 
-use super::{Agent, diff::diff, settings};
+use super::{
+    Agent,
+    diff::diff,
+    program::{is_call, own_path},
+    settings,
+};
 use crate::{failure::Usage, globals::Globals, terminal::To};
 
 /// Bytes of settings, at most.
@@ -42,20 +47,20 @@ pub(super) struct Args {
 }
 
 pub(super) fn install(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let program = env::current_exe().context("cannot find this program's own path")?;
-    let program = program.to_str().context("this program's path is not UTF-8: the agent could not call it")?;
+    let own = own_path()?;
+    let program = own.to_str().context("this program's path is not UTF-8: the agent could not call it")?;
     let agent = args.agent;
     let command = format!("{} hook {}", globals.command_line(program), agent.as_str());
     let group = json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]});
     let change = |text: Option<&str>| {
         // Of an earlier path or store.
         let without = match text {
-            Some(text) => settings::remove(text, &|command| is_ours(command, agent))?,
+            Some(text) => settings::remove(text, &|command| is_call(command, agent, &own))?,
             None => None,
         };
         let added = settings::add(without.as_deref(), args.events(), &group)?;
         let is_there = text.map(settings::commands).transpose()?.is_some_and(|commands| {
-            let ours: Vec<_> = commands.iter().filter(|(_, command)| is_ours(command, agent)).collect();
+            let ours: Vec<_> = commands.iter().filter(|(_, command)| is_call(command, agent, &own)).collect();
             ours.len() == args.events().len() && ours.iter().all(|(_, there)| *there == command)
         });
         Ok(if is_there { text.map(str::to_owned) } else { Some(added) })
@@ -67,8 +72,9 @@ pub(super) fn install(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 pub(super) fn uninstall(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let own = own_path()?;
     let change = |text: Option<&str>| match text {
-        Some(text) => settings::remove(text, &|command| is_ours(command, args.agent)),
+        Some(text) => settings::remove(text, &|command| is_call(command, args.agent, &own)),
         None => Ok(None),
     };
     apply(args, globals, "uninstalled", "is not installed", &change).map(drop)
@@ -109,14 +115,6 @@ pub(super) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<Pa
     };
     let file = directory.join(name);
     Ok(fs::canonicalize(&file).unwrap_or(file))
-}
-
-/// Whether a command is a call that was installed, of whatever path and store.
-pub(super) fn is_ours(command: &str, agent: Agent) -> bool {
-    let Some(before) = command.trim_end().strip_suffix(&format!(" hook {}", agent.as_str())) else { return false };
-    let program = before.split(" --").next().unwrap_or_default().trim_end_matches(['\'', '"']);
-    let name = program.rsplit(['/', '\\', ' ']).next().unwrap_or_default();
-    matches!(name, "memory" | "memory.exe")
 }
 
 type Change<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, settings::SettingsError> + 'a;
@@ -198,8 +196,13 @@ fn is_wanted() -> anyhow::Result<bool> {
 
 /// Replaces a file at once, with the permissions that it had; `None` removes it.
 fn write(file: &Path, text: Option<&str>) -> io::Result<()> {
-    let Some(text) = text else { return fs::remove_file(file) };
     let directory = file.parent().unwrap_or(Path::new("."));
+    let Some(text) = text else {
+        fs::remove_file(file)?;
+        // The directory that was made for it goes with it; one that holds something else stays.
+        drop(fs::remove_dir(directory));
+        return Ok(());
+    };
     create_dir_all(directory).or_else(|error| if directory.is_dir() { Ok(()) } else { Err(error) })?;
     let mut new = tempfile::NamedTempFile::new_in(directory)?;
     new.write_all(text.as_bytes())?;

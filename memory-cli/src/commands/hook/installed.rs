@@ -7,10 +7,10 @@ use std::{
 
 use super::{
     Agent,
-    install::{is_ours, settings_file, text_of},
+    install::{settings_file, text_of},
+    program::{is_call, own_path, words},
     settings,
 };
-use crate::globals::first_word;
 
 /// The hooks of one agent in one of its settings files.
 #[derive(Debug)]
@@ -61,10 +61,11 @@ fn state(agent: Agent, file: &Path, is_of_project: bool) -> Option<InstalledStat
         Ok(commands) => commands,
         Err(error) => return Some(InstalledState::Unreadable(error.to_string())),
     };
+    let own = own_path().unwrap_or_default();
     let programs: Vec<_> = commands
         .iter()
-        .filter(|(_, command)| is_ours(command, agent))
-        .map(|(_, command)| first_word(command))
+        .filter(|(_, command)| is_call(command, agent, &own))
+        .filter_map(|(_, command)| words(command)?.into_iter().next())
         .collect();
     let Some(first) = programs.first() else { return absent() };
     Some(match programs.iter().find(|program| !is_there(program)) {

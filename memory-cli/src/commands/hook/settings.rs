@@ -89,6 +89,9 @@ fn each(text: &str, take: &mut dyn FnMut(&str, &str, &Chain<'_>)) -> Result<(), 
         let Ok(groups) = Container::array(text, event.value.clone(), &name) else { continue };
         for (of_event, group) in groups.elements.iter().enumerate() {
             let Ok(group) = Container::object(text, group.value.clone(), &name) else { continue };
+            if !group.is_of_every_use(text) {
+                continue;
+            }
             let Some(handlers) = group.get("hooks")? else { continue };
             let of_group = group.position("hooks");
             let Ok(handlers) = Container::array(text, handlers, &name) else { continue };
@@ -207,6 +210,12 @@ impl Container {
             (_, Some(_)) => Err(SettingsError::Twice(format!("\"{key}\" in {}", self.name))),
             (found, None) => Ok(found.map(|element| element.value.clone())),
         }
+    }
+
+    /// Whether a group of hooks is called whatever the event is about. One that a person has bound to some tools is theirs.
+    fn is_of_every_use(&self, text: &str) -> bool {
+        let matcher = self.elements.iter().find(|element| element.key.as_deref() == Some("matcher"));
+        matcher.is_none_or(|matcher| matches!(text.get(matcher.value.clone()), Some("\"\"" | "\"*\"" | "null")))
     }
 
     fn position(&self, key: &str) -> usize {
@@ -388,6 +397,8 @@ mod tests {
             serde_json::json!({"a": 1, "hooks": {
             "Stop": [{"hooks": [{"command": "theirs"}]}], "Other": [{"hooks": [{"command": "theirs"}]}]}})
         );
+        let bound = r#"{"hooks":{"Stop":[{"matcher":"Bash","hooks":[{"command":"memory hook codex"}]}]}}"#;
+        assert_eq!(remove(bound, &is_ours).unwrap().as_deref(), Some(bound), "a person has bound it to a tool");
         // In one group with another hook, and written anew by a program.
         let shared = serde_json::json!({"hooks": {"Stop": [{"matcher": "", "hooks": [
             {"command": "theirs"}, {"command": "memory hook codex"}]}]}});

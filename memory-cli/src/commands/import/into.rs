@@ -39,6 +39,8 @@ struct Target {
     batch: Vec<(Message, Timestamp)>,
     times: Times,
     title: Option<String>,
+    /// Titles that the source gave before.
+    replaced: Vec<String>,
     /// Whether it had messages before, so that each message is looked for.
     was_there: bool,
     /// How many messages it had.
@@ -61,11 +63,18 @@ pub(in crate::commands) struct Closed {
     pub(in crate::commands) diverged: bool,
 }
 
-/// Sets a title. One that is there stays: a person may have set it.
-async fn entitle(store: &dyn Store, conversation: &Conversation, title: Option<&str>) -> anyhow::Result<()> {
+/// Sets a title. One that is there stays, since a person may have set it, unless the source gave it and has another now.
+async fn entitle(
+    store: &dyn Store,
+    conversation: &Conversation,
+    title: Option<&str>,
+    replaced: &[String],
+) -> anyhow::Result<()> {
     let Some(title) = title else { return Ok(()) };
     match store.conversation(conversation.id()).await {
-        Ok(state) if state.title.is_none() => Ok(conversation.set_title(title).await?),
+        Ok(state) if state.title.as_ref().is_none_or(|there| there != title && replaced.contains(there)) => {
+            Ok(conversation.set_title(title).await?)
+        }
         Ok(_) | Err(StoreError::UnknownConversation { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -125,9 +134,15 @@ impl<'a> Into<'a> {
                     target.title = conversation.title.or(target.title.take());
                 }
             }
-            Item::Title(id, title) => {
-                if let Some(target) = self.targets.get_mut(&id) {
-                    target.title = Some(title);
+            Item::Title(titled) => {
+                let id = &titled.conversation;
+                if !self.targets.contains_key(id) {
+                    // What is followed may give a title alone, or before the answer that it comes with.
+                    self.begin(id, None).await?;
+                }
+                if let Some(target) = self.targets.get_mut(id) {
+                    target.title = Some(titled.title);
+                    target.replaced.extend(titled.replaces);
                 }
             }
             Item::Said(said) => self.say(said).await?,
@@ -181,6 +196,7 @@ impl<'a> Into<'a> {
             batch: Vec::new(),
             times: Times::default(),
             title: None,
+            replaced: Vec::new(),
             was_there: nodes > 0,
             stored: nodes,
             met: 0,
@@ -376,7 +392,7 @@ impl<'a> Into<'a> {
             if target.read == 0 && target.title.is_none() {
                 continue;
             }
-            entitle(self.store(), &target.conversation, target.title.as_deref()).await?;
+            entitle(self.store(), &target.conversation, target.title.as_deref(), &target.replaced).await?;
             closed.diverged |= target.news.iter().any(|news| matches!(news, News::Diverged { .. }));
             if target.new > 0 {
                 closed.grown.push((target.conversation.id().clone(), target.new));
@@ -394,7 +410,7 @@ impl<'a> Into<'a> {
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
-            let Target { conversation, title, read, new, differing, summaries, mut news, .. } = target;
+            let Target { conversation, title, replaced, read, new, differing, summaries, mut news, .. } = target;
             if read == 0 {
                 continue;
             }
@@ -405,7 +421,7 @@ impl<'a> Into<'a> {
             if differing > 0 {
                 news.push(News::Differs { conversation: conversation.id().clone(), messages: differing });
             }
-            entitle(self.store(), &conversation, title.as_deref()).await?;
+            entitle(self.store(), &conversation, title.as_deref(), &replaced).await?;
             // Compaction goes on above what was taken over.
             let summaries = summaries.finish(&conversation).await?;
             news.extend(summaries.news(conversation.id()));

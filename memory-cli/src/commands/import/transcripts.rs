@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::Context as _;
@@ -26,6 +26,8 @@ pub(super) struct TranscriptFiles {
     /// Each with the number of its messages.
     transcripts: Vec<(Transcript, u64)>,
     conversations: BTreeSet<ConversationId>,
+    /// Conversations that are named by their file alone.
+    by_file: Vec<(ConversationId, PathBuf)>,
     rows: Vec<Row>,
 }
 
@@ -62,7 +64,8 @@ impl TranscriptFiles {
             }
             found => found.context(NOTHING)?,
         };
-        let mut files = Self { transcripts: Vec::new(), conversations: BTreeSet::new(), rows: Vec::new() };
+        let mut files =
+            Self { transcripts: Vec::new(), conversations: BTreeSet::new(), by_file: Vec::new(), rows: Vec::new() };
         let mut reports: BTreeMap<&str, (Format, usize, Report)> = BTreeMap::new();
         let count = transcripts.len();
         let mut messages = 0;
@@ -71,7 +74,12 @@ impl TranscriptFiles {
             let mut reader = transcript.open().context(NOTHING)?;
             while let Some(item) = reader.read().context(NOTHING)? {
                 match item {
-                    Item::Conversation(conversation) => drop(files.conversations.insert(conversation.id)),
+                    Item::Conversation(conversation) => {
+                        if transcript.is_named_by_file(&conversation.id) {
+                            files.by_file.push((conversation.id.clone(), transcript.path().to_owned()));
+                        }
+                        files.conversations.insert(conversation.id);
+                    }
                     Item::Said(_) => {
                         messages += 1;
                         read(messages);
@@ -101,6 +109,11 @@ impl TranscriptFiles {
 
     pub(super) fn conversations(&self) -> impl Iterator<Item = &ConversationId> {
         self.conversations.iter()
+    }
+
+    /// The conversations that are named by their file alone, and the file.
+    pub(super) fn named_by_files(&self) -> impl Iterator<Item = (&ConversationId, &Path)> {
+        self.by_file.iter().map(|(id, path)| (id, path.as_path()))
     }
 
     /// What was read, for the end.

@@ -75,7 +75,7 @@ impl Files {
         let known = self.known.entry(path.clone()).or_default();
         known.quiet = if known.look == look { known.quiet.saturating_add(1) } else { 0 };
         if known.format.is_none() && (known.quiet == 0 || known.taken.is_none()) {
-            known.format = format(&path).filter(|format| format.can_be_followed());
+            known.format = followed(&path);
             known.taken = Some(look).filter(|_| known.format.is_none());
         }
         known.look = look;
@@ -95,10 +95,11 @@ impl Files {
     }
 }
 
-fn format(path: &Path) -> Option<Format> {
+/// The format of a file that can be followed.
+pub(super) fn followed(path: &Path) -> Option<Format> {
     let mut begin = Vec::new();
     open(path, Links::Follow).ok()?.take(BEGINNING).read_to_end(&mut begin).ok()?;
-    Format::of_beginning(&begin)
+    Format::of_beginning(&begin).filter(|format| format.can_be_followed())
 }
 
 /// The transcripts of a directory, or the file itself.

@@ -3,7 +3,7 @@
 use memory_core::{ConversationId, Json, Message, MessageKey, Timestamp};
 use serde_json::value::RawValue;
 
-use super::line::Line;
+use super::{line::Line, queued::Prompts, titles::Titles};
 use crate::{blocks::Blocks, item::ForkPoint, out::Out};
 
 /// One conversation.
@@ -18,7 +18,7 @@ pub(super) struct Branch {
     /// The last record, of any type.
     pub(super) record: Option<String>,
     /// The last record of which everything was given.
-    pub(super) given_record: Option<String>,
+    given_record: Option<String>,
     /// Where it leaves another branch.
     fork: Option<ForkPoint>,
     /// The keys of its messages. Message 0 is what it began with: the fork point, or nothing.
@@ -29,6 +29,11 @@ pub(super) struct Branch {
     open: Vec<Pending>,
     /// The working directory that was stated last.
     cwd: Option<String>,
+    /// Whether a record of it names the one that it continues.
+    pub(super) is_linked: bool,
+    pub(super) titles: Titles,
+    /// What was typed while the model worked.
+    pub(super) prompts: Prompts,
 }
 
 /// A message that is being put together.
@@ -61,6 +66,9 @@ impl Branch {
             turn: 0,
             open: Vec::new(),
             cwd: None,
+            is_linked: false,
+            titles: Titles::default(),
+            prompts: Prompts::default(),
         }
     }
 
@@ -106,6 +114,11 @@ impl Branch {
     /// The last message that was given.
     pub(super) fn given_key(&self) -> Option<MessageKey> {
         self.key(self.keys.len() - self.open.len().min(self.keys.len()))
+    }
+
+    /// The last record up to which nothing is held back; a note of the program after the last message is one, too.
+    pub(super) fn settled_record(&self) -> Option<&str> {
+        if self.open.is_empty() { self.record.as_deref() } else { self.given_record.as_deref() }
     }
 
     /// Whether an answer of the model with this id goes on.

@@ -42,7 +42,11 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) ai_title: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    pub(super) prompt_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) attachment: Option<&'a RawValue>,
 }
 
 /// The message of Anthropic's API in it.

@@ -7,6 +7,7 @@ use super::{chat, langchain, text_of};
 use crate::{
     Why,
     blocks::anthropic_value,
+    media::wrapped,
     responses::{self, Item},
 };
 
@@ -55,7 +56,7 @@ impl Dialect {
                 Item::Skip(why, what) => Read::Skip(why, what),
             }],
             Self::Anthropic => vec![anthropic(value)],
-            Self::Bedrock => vec![match message_from_strands(value) {
+            Self::Bedrock => vec![match message_from_strands(&wrapped(value.clone())) {
                 Ok(message) => Read::said(message),
                 Err(error) => Read::Skip(Why::Broken, format!("message ({})", error.at)),
             }],

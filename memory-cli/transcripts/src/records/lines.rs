@@ -53,6 +53,11 @@ impl Lines {
         self
     }
 
+    /// Gives a last line without end as well from here on.
+    pub(crate) const fn finish(&mut self) {
+        self.grows = false;
+    }
+
     pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Place>, TranscriptError> {
         loop {
             let have = self.begun.len() as u64;

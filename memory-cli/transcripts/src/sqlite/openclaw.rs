@@ -145,7 +145,7 @@ impl Rows for OpenClaw {
         if self.read(&mut session, out)? {
             self.session = Some(session);
         } else if let (Some(title), Some(conversation)) = (&session.title, session.entries.main()) {
-            out.title(conversation, title);
+            out.title(conversation, title, Vec::new());
         }
         Ok(true)
     }

@@ -90,7 +90,7 @@ fn text_of(part: &Value) -> Option<&str> {
 }
 
 /// What the API takes as a name.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

@@ -186,3 +186,25 @@ fn an_export_with_more_conversations_gives_the_same_of_the_ones_before() {
     let both = read(&files.write("conversations.json", json!([other, chatgpt()]).to_string())).all();
     assert_eq!(both[1..], first);
 }
+
+#[test]
+fn a_chat_without_messages_is_counted_and_two_of_one_id_are_two() {
+    let files = Files::new();
+    let chat = |id: &str, node_id: &str, said: &str| {
+        let mapping: serde_json::Map<_, _> = [node(node_id, None, "user", text(said))].into_iter().collect();
+        json!({"title": said, "conversation_id": id, "current_node": node_id, "mapping": mapping})
+    };
+    let empty = json!({"title": "New chat", "conversation_id": "e", "mapping": {}});
+    // The third repeats the first.
+    let all = json!([chat("x", "n1", "One."), chat("x", "n2", "Two."), chat("x", "n1", "One."), empty]);
+    let whole = read(&files.write("conversations.json", all.to_string()));
+    assert_eq!(whole.ids(), ["x", "x-2"]);
+    assert_eq!((whole.texts("x"), whole.texts("x-2")), (vec!["user: One.".to_owned()], vec!["user: Two.".to_owned()]));
+    assert_eq!(whole.skipped(), [(Why::Empty, "conversation without messages".to_owned(), 1)]);
+    let chat = |id: &str, said: &str| json!({"uuid": id, "name": said, "chat_messages": [{"uuid": said, "sender": "human", "text": said}]});
+    let empty = json!({"uuid": "e", "name": "", "chat_messages": []});
+    let all = json!([chat("y", "One."), chat("y", "Two."), empty]);
+    let whole = read(&files.write("conversations.json", all.to_string()));
+    assert_eq!(whole.ids(), ["y", "y-2"]);
+    assert_eq!(whole.skipped(), [(Why::Empty, "conversation without messages".to_owned(), 1)]);
+}

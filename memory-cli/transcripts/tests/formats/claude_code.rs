@@ -262,3 +262,151 @@ proptest! {
         }
     }
 }
+
+fn attachment(uuid: &str, parent: &str, attachment: Value) -> Value {
+    line(uuid, Some(parent), "attachment", json!({"attachment": attachment, "promptId": "p-1"}))
+}
+
+#[test]
+fn what_a_person_types_while_the_model_works_is_said() {
+    let queued = |prompt: Value| json!({"type": "queued_command", "commandMode": "prompt", "origin": {"kind": "human"}, "prompt": prompt});
+    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AQID"}});
+    let mut repeated = user("u2", Some("a3"), "Stop: leave the table alone!");
+    repeated["promptId"] = "p-1".into();
+    let mut later = user("u3", Some("u2"), "Stop: leave the table alone!");
+    later["promptId"] = "p-2".into();
+    let all = vec![
+        user("u1", None, "Start the long job."),
+        answer("a1", "u1", "msg_1", text("I start.")),
+        answer("a2", "a1", "msg_1", call("t1")),
+        result("r1", "a2", "t1", "ok"),
+        attachment("q1", "r1", queued("Stop: leave the table alone!".into())),
+        attachment("q2", "q1", queued(json!([{"type": "text", "text": "Like here:"}, picture]))),
+        attachment("n1", "q2", json!({"type": "queued_command", "commandMode": "task-notification", "prompt": "done"})),
+        attachment("n2", "n1", json!({"type": "queued_command", "origin": {"kind": "coordinator"}, "prompt": "go"})),
+        attachment("n3", "n2", json!({"type": "todo_reminder", "content": []})),
+        answer("a3", "n3", "msg_2", text("I leave it alone.")),
+        repeated,
+        later,
+        answer("a4", "u3", "msg_3", text("Again: I leave it.")),
+    ];
+    let files = Files::new();
+    let path = files.write("s.jsonl", lines(&all));
+    let whole = read(&path);
+    let expected = [
+        "user: Start the long job.",
+        "assistant: I start.\nBash({\"command\":\"ls\"})",
+        "user: ok",
+        "user: Stop: leave the table alone!",
+        "user: Like here:\n[image: image/png, 3 bytes]",
+        "assistant: I leave it alone.",
+        "user: Stop: leave the table alone!",
+        "assistant: Again: I leave it.",
+    ];
+    assert_eq!(whole.texts(SESSION), expected);
+    assert!(whole.forks().is_empty());
+    assert!(whole.skipped().contains(&(Why::Repeated, "user".to_owned(), 1)), "{:?}", whole.skipped());
+    // Read as it grows, the same.
+    let mut grown = Read::default();
+    let mut position = None;
+    for count in 1..=all.len() {
+        files.write("s.jsonl", lines(&all[..count]));
+        position = Some(follow_from(&mut grown, &path, Format::ClaudeCode, position.as_ref()));
+    }
+    assert_eq!(grown.texts(SESSION), expected[..7]);
+}
+
+#[test]
+fn commands_of_the_program_are_notes_and_what_is_typed_after_one_is_said() {
+    let command = |uuid: &str, parent: Option<&str>, name: &str, args: &str| {
+        let text = format!(
+            "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n<command-args>{args}</command-args>"
+        );
+        user(uuid, parent, &text)
+    };
+    let files = Files::new();
+    let printed = user("u2", Some("u1"), "<local-command-stdout>Bye!</local-command-stdout>");
+    let empty = read(&files.write("s.jsonl", lines(&[command("u1", None, "exit", ""), printed.clone()])));
+    assert!(empty.conversations.is_empty(), "{empty:?}");
+    let all = [
+        command("u1", None, "model", "opus"),
+        printed,
+        command("u3", Some("u2"), "review", "the parser"),
+        answer("a1", "u3", "msg_1", text("It is sound.")),
+    ];
+    let read = read(&files.write("s.jsonl", lines(&all)));
+    assert_eq!(read.texts(SESSION), ["user: /review the parser", "assistant: It is sound."]);
+}
+
+#[test]
+fn a_title_may_stand_before_the_first_message_and_be_replaced() {
+    let title = |kind: &str, member: &str, title: &str| json!({"type": kind, "sessionId": SESSION, member: title});
+    let files = Files::new();
+    let all = [
+        title("ai-title", "aiTitle", "A guess"),
+        user("u1", None, "Where to?"),
+        answer("a1", "u1", "msg_1", text("To Rome.")),
+        title("custom-title", "customTitle", "Rome in May"),
+        title("ai-title", "aiTitle", "Another guess"),
+    ];
+    let path = files.write("s.jsonl", lines(&all));
+    let whole = read(&path);
+    assert_eq!(whole.titles[SESSION], "Rome in May");
+    assert_eq!(whole.replaced, ["A guess"]);
+    assert_eq!(whole.skipped(), [(Why::Note, "ai-title".to_owned(), 1)]);
+    let (mut grown, mut position) = (Read::default(), None);
+    for count in 1..=all.len() {
+        files.write("s.jsonl", lines(&all[..count]));
+        position = Some(follow_from(&mut grown, &path, Format::ClaudeCode, position.as_ref()));
+    }
+    assert_eq!((&grown.titles, &grown.replaced), (&whole.titles, &whole.replaced));
+    let elsewhere = [all[1].clone(), json!({"type": "custom-title", "sessionId": "another", "customTitle": "x"})];
+    let read = read(&files.write("t.jsonl", lines(&elsewhere)));
+    assert_eq!(read.skipped(), [(Why::Note, "custom-title of what is not in the file".to_owned(), 1)]);
+}
+
+#[test]
+fn a_rewind_to_the_first_prompt_is_a_conversation_of_its_own() {
+    let all = [
+        user("u1", None, "Plan a trip to Rome."),
+        answer("a1", "u1", "msg_1", text("By train.")),
+        user("u2", None, "Plan a trip to Oslo."),
+        answer("a2", "u2", "msg_2", text("By ship.")),
+    ];
+    let files = Files::new();
+    let path = files.write("s.jsonl", lines(&all));
+    let check = |read: &Read| {
+        assert_eq!(read.texts(SESSION), ["user: Plan a trip to Rome.", "assistant: By train."]);
+        assert_eq!(read.texts(&format!("{SESSION}-u2"))[0], "user: Plan a trip to Oslo.");
+        assert!(read.forks().is_empty());
+    };
+    check(&read(&path));
+    let (mut grown, mut position) = (Read::default(), None);
+    for count in 1..=all.len() {
+        files.write("s.jsonl", lines(&all[..count]));
+        position = Some(follow_from(&mut grown, &path, Format::ClaudeCode, position.as_ref()));
+    }
+    check(&grown);
+}
+
+#[test]
+fn a_last_line_without_end_is_read_when_the_file_ends_there() {
+    let files = Files::new();
+    let whole = lines(&[user("u1", None, "Where to?"), user("u2", Some("u1"), "To Rome?")]);
+    for (cut, expected) in [(1, 2), (30, 1)] {
+        let path = files.write("s.jsonl", &whole[..whole.len() - cut]);
+        let mut reader = follow(&path, Format::ClaudeCode, None, Limits::default()).unwrap();
+        let mut read = Read::default();
+        let mut take = |reader: &mut memory_transcripts::Reader| {
+            while let Some(item) = reader.read().unwrap() {
+                read.take(item);
+            }
+        };
+        take(&mut reader);
+        let position = reader.position().unwrap();
+        reader.finish();
+        take(&mut reader);
+        assert_eq!(read.texts(SESSION).len(), expected);
+        assert!(position.offset < whole.len() as u64 - 50, "a later reader reads the line again");
+    }
+}

@@ -36,7 +36,9 @@ fn openai_messages_are_read_as_a_document_a_list_or_lines() {
     assert_eq!(texts[3..], ["tool: a lake", "assistant: I cannot say."]);
     assert_eq!(whole.messages["talk"][1].message.speaker.as_deref(), Some("Ana"));
     assert_eq!(whole.messages["talk"][2].message.model().as_deref(), Some("gpt-5"));
-    assert_eq!(whole.skipped(), [(Why::Unknown, "message of the role wizard".to_owned(), 1)]);
+    let skipped =
+        [(Why::Unknown, "message of the role wizard".to_owned(), 1), (Why::NoPlace, "input_audio".to_owned(), 1)];
+    assert_eq!(whole.skipped(), skipped);
     let pretty = serde_json::to_string_pretty(&chat()).unwrap();
     let list = read(&files.write("talk.json", pretty));
     let lines: String = chat().iter().map(|message| format!("{message}\n")).collect();
@@ -184,4 +186,76 @@ fn markdown_is_read_by_the_style_of_its_first_speaker() {
     assert_eq!(labels.texts("l"), ["user: Hi.\nHow late?", "assistant: Late."]);
     let bold = read_as(&files.write("b.md", "**You:** Hi.\n\n**ChatGPT:**\n\nHello.\n"), Some(Format::Markdown));
     assert_eq!(bold.texts("b"), ["user: Hi.", "assistant: Hello."]);
+}
+
+/// Pictures and files of every interface are kept, and bytes of other kinds are named and never a text.
+#[test]
+fn no_bytes_become_text() {
+    let data = "QUJD".repeat(300);
+    let files = Files::new();
+    let source = json!({"bytes": data});
+    let bedrock = json!([{"role": "user", "content": [
+        {"text": "Look."},
+        {"image": {"format": "png", "source": source}},
+        {"document": {"format": "pdf", "name": "plan", "source": source}},
+        {"video": {"format": "mp4", "source": source}},
+        {"cachePoint": {"type": "default"}},
+        {"toolResult": {"toolUseId": "t", "content": [{"image": {"format": "png", "source": source}}]}},
+    ]}]);
+    let langchain = json!([{"type": "human", "data": {"content": [
+        {"type": "text", "text": "Look."},
+        {"type": "image", "source_type": "base64", "data": data, "mime_type": "image/png"},
+        {"type": "image", "base64": data, "mime_type": "image/png"},
+        {"type": "image", "image_url": format!("data:image/png;base64,{data}")},
+        {"type": "image", "url": "https://x.example/y.png"},
+        {"type": "file", "base64": data, "mime_type": "application/pdf", "filename": "plan.pdf"},
+        {"type": "audio", "base64": data, "mime_type": "audio/wav"},
+    ]}}]);
+    let responses = json!([
+        {"role": "user", "content": [{"type": "input_file", "filename": "p.pdf", "file_data": format!("data:application/pdf;base64,{data}")}]},
+        {"type": "image_generation_call", "id": "ig", "status": "completed", "result": data},
+        {"type": "computer_call_output", "call_id": "c", "output": {"type": "computer_screenshot", "image_url": format!("data:image/png;base64,{data}")}},
+    ]);
+    let anthropic = json!([
+        {"role": "user", "content": [{"type": "text", "text": "Think."}]},
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": data}, {"type": "text", "text": "Done."}]},
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": data}]},
+    ]);
+    let check = |name: &str, value: &Value, texts: &[&str], skipped: &[(Why, &str, u64)]| {
+        let read = read(&files.write(&format!("{name}.json"), value.to_string()));
+        assert_eq!(read.texts(name), texts, "{name}");
+        let of: Vec<_> = read.report.skipped().map(|one| (one.why, one.what.as_str(), one.count)).collect();
+        assert_eq!(of, skipped, "{name}");
+        read
+    };
+    let picture = "[image: image/png, 900 bytes]";
+    let whole = check(
+        "bedrock",
+        &bedrock,
+        &[&format!("user: Look.\n{picture}\n[document: plan, application/pdf, 900 bytes]\n{picture}")],
+        &[(Why::NoPlace, "cachePoint", 1), (Why::NoPlace, "video", 1)],
+    );
+    assert!(matches!(whole.messages["bedrock"][0].message.content[1], ContentBlock::Image(Media::Bytes { .. })));
+    assert!(!whole.messages["bedrock"][0].message.metadata.contains_key("strands"));
+    check(
+        "langchain",
+        &langchain,
+        &[&format!(
+            "user: Look.\n{picture}\n{picture}\n{picture}\n[image: https://x.example/y.png]\n[document: plan.pdf, application/pdf, 900 bytes]"
+        )],
+        &[(Why::NoPlace, "audio", 1)],
+    );
+    let screenshot = "assistant: {\"call_id\":\"c\",\"output\":{\"image_url\":\"[1200 characters of base64]\",\"type\":\"computer_screenshot\"},\"type\":\"computer_call_output\"}";
+    check(
+        "responses",
+        &responses,
+        &["user: [document: p.pdf, application/pdf, 900 bytes]", &format!("assistant: {picture}"), screenshot],
+        &[(Why::NoPlace, "bytes in computer_call_output", 1)],
+    );
+    check(
+        "anthropic",
+        &anthropic,
+        &["user: Think.", "assistant: Done."],
+        &[(Why::Empty, "assistant", 1), (Why::NoPlace, "redacted_thinking", 2)],
+    );
 }

@@ -39,6 +39,8 @@ pub(crate) struct Read {
     pub(crate) conversations: Vec<Conversation>,
     pub(crate) messages: BTreeMap<String, Vec<Said>>,
     pub(crate) titles: BTreeMap<String, String>,
+    /// Titles in the place of which others were given.
+    pub(crate) replaced: Vec<String>,
     pub(crate) report: Report,
 }
 
@@ -60,8 +62,9 @@ impl Read {
                     messages.push(said);
                 }
             }
-            Item::Title(id, title) => {
-                self.titles.insert(id.to_string(), title);
+            Item::Title(titled) => {
+                self.titles.insert(titled.conversation.to_string(), titled.title);
+                self.replaced.extend(titled.replaces);
             }
             Item::Summarized(_) => {}
             _ => panic!("another item"),

@@ -1,0 +1,40 @@
+//! Files that are refused before anything is read of them.
+
+use std::{collections::HashMap, io::Read, path::Path};
+
+use memory_core::ConversationId;
+use memory_files::{Links, open};
+
+use super::Checked;
+use crate::{failure::Usage, import::is_pipe};
+
+/// Names the encoding that Windows calls Unicode, which no format has.
+pub(super) fn refuse_utf16(file: &Path) -> Result<(), Usage> {
+    let mut begins = [0; 2];
+    let is_file = file.is_file() && !is_pipe(file);
+    let read = is_file.then(|| open(file, Links::Follow).and_then(|mut file| file.read_exact(&mut begins)));
+    if !matches!(read, Some(Ok(()))) || !matches!(begins, [0xFF, 0xFE] | [0xFE, 0xFF]) {
+        return Ok(());
+    }
+    let why = "is UTF-16: write it as UTF-8, as `iconv -f UTF-16 -t UTF-8` does; nothing was imported";
+    Err(Usage(format!("{} {why}", file.display())))
+}
+
+/// Refuses files that would be one conversation only because they are called alike.
+pub(super) fn refuse_namesakes(files: &[(&Path, &Checked)]) -> Result<(), Usage> {
+    let mut named: HashMap<&ConversationId, &Path> = HashMap::new();
+    for (path, checked) in files {
+        let of_names: Vec<_> = match checked {
+            Checked::Jsonl(id, _) => vec![(id, *path)],
+            Checked::Transcripts(files) => files.named_by_files().collect(),
+            Checked::Eval(_) | Checked::Memory(_) => Vec::new(),
+        };
+        for (id, path) in of_names {
+            let Some(other) = named.insert(id, path).filter(|other| *other != path) else { continue };
+            let (one, two) = (other.display(), path.display());
+            let why = "import them one by one, and name each by --conversation; nothing was imported";
+            return Err(Usage(format!("{one} and {two} would both be the conversation `{id}`: {why}")));
+        }
+    }
+    Ok(())
+}

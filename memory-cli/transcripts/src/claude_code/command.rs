@@ -1,0 +1,97 @@
+//! What the program writes among a person's messages: its commands and what they printed.
+
+use memory_core::ContentBlock;
+
+/// Tags with which the program wraps a command of its own, what it printed, and news for the model.
+const TAGS: [&str; 8] = [
+    "<command-name>",
+    "<command-message>",
+    "<command-args>",
+    "<command-contents>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+    "<task-notification>",
+];
+
+/// Commands that set the program up, whose arguments are no words to the model.
+const SETTINGS: [&str; 22] = [
+    "add-dir",
+    "agents",
+    "clear",
+    "color",
+    "config",
+    "context",
+    "copy",
+    "effort",
+    "exit",
+    "export",
+    "fast",
+    "login",
+    "mcp",
+    "memory",
+    "model",
+    "output-style",
+    "permissions",
+    "plugin",
+    "quit",
+    "rename",
+    "resume",
+    "theme",
+];
+
+/// What stands in a message of the user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// A person's words.
+    None,
+    /// The program's own: nobody said it.
+    Note,
+    /// A command with words of the person after it, as they were typed: `/review the parser`.
+    Typed(String),
+}
+
+/// Tells a command from a person's words.
+pub(super) fn command(blocks: &[ContentBlock]) -> Command {
+    let mut texts = blocks.iter().map(|block| match block {
+        ContentBlock::Text(text) => Some(text.trim()),
+        _ => None,
+    });
+    let is_command = |text: &str| TAGS.iter().any(|tag| text.starts_with(tag));
+    if blocks.is_empty() || !texts.clone().all(|text| text.is_some_and(is_command)) {
+        return Command::None;
+    }
+    let typed = texts.find_map(|text| {
+        let name = inner(text?, "command-name")?.trim_start_matches('/');
+        let args = inner(text?, "command-args").filter(|args| !args.is_empty())?;
+        (!SETTINGS.contains(&name)).then(|| format!("/{name} {args}"))
+    });
+    typed.map_or(Command::Note, Command::Typed)
+}
+
+/// What stands in a tag.
+fn inner<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+    Some(rest.split_once(&format!("</{tag}>"))?.0.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_a_note_and_the_words_after_it_are_the_persons() {
+        let check = |text: &str, expected: Command| {
+            assert_eq!(command(&[ContentBlock::Text(text.to_owned())]), expected, "{text}");
+        };
+        check("<command-name>/exit</command-name>\n<command-args></command-args>", Command::Note);
+        check("<local-command-stdout>Bye!</local-command-stdout>", Command::Note);
+        check("<command-name>/model</command-name><command-args>opus</command-args>", Command::Note);
+        check(
+            "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the parser</command-args>",
+            Command::Typed("/review the parser".to_owned()),
+        );
+        check("What does <command-name> mean?", Command::None);
+        assert_eq!(command(&[]), Command::None);
+    }
+}

@@ -1,0 +1,147 @@
+//! What a person types while the model works: the program writes it as an attachment, not as a message.
+
+use std::borrow::Cow;
+
+use memory_core::{ContentBlock, Hash, Message, Role};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    ClaudeCode, Spot,
+    branch::Branch,
+    command::{Command, command},
+    hashed,
+    line::Line,
+    pending, uuid_of,
+};
+use crate::{
+    TranscriptError, Why,
+    blocks::{Blocks, anthropic},
+    out::{Out, says_nothing},
+    records::Place,
+};
+
+/// Prompts that are remembered to tell their repetitions.
+const MOST: usize = 16;
+
+#[derive(Debug, Deserialize)]
+struct Attachment<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+    #[serde(rename = "commandMode", borrow)]
+    mode: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    origin: Option<Origin<'a>>,
+    #[serde(rename = "isMeta")]
+    is_meta: Option<bool>,
+    #[serde(borrow)]
+    source_uuid: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Origin<'a> {
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+}
+
+/// A prompt that was typed while the model worked.
+#[derive(Debug)]
+struct Queued {
+    blocks: Blocks,
+    /// The id of the prompt itself, where it has another than its line.
+    source: Option<String>,
+}
+
+/// The prompt of an attachment; `None` for all other attachments, and for what the program put in the queue.
+fn queued(line: &Line<'_>) -> Option<Queued> {
+    let attachment: Attachment<'_> = serde_json::from_str(line.attachment?.get()).ok()?;
+    let by_person = attachment.mode.is_none_or(|mode| mode == "prompt")
+        && attachment.origin.and_then(|origin| origin.kind).is_none_or(|kind| kind == "human")
+        && attachment.is_meta != Some(true);
+    if attachment.kind != "queued_command" || !by_person {
+        return None;
+    }
+    let source = attachment.source_uuid.map(Cow::into_owned);
+    Some(Queued { blocks: anthropic(attachment.prompt?), source })
+}
+
+/// Prompts that were typed while the model worked, to tell the message that repeats one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Prompts(Vec<Prompt>);
+
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
+struct Prompt {
+    /// Of its id and its words.
+    print: String,
+    /// Its line, which is read again where an answer before it was held back.
+    uuid: Option<String>,
+}
+
+impl Prompts {
+    pub(super) fn push(&mut self, line: &Line<'_>, blocks: &[ContentBlock]) {
+        let Some(print) = print(line, blocks) else { return };
+        if self.0.len() >= MOST {
+            self.0.remove(0);
+        }
+        self.0.push(Prompt { print, uuid: line.uuid.as_deref().map(str::to_owned) });
+    }
+
+    /// Whether a line says what a queued prompt of the same id has said.
+    pub(super) fn repeats(&self, line: &Line<'_>, blocks: &[ContentBlock]) -> bool {
+        let is_another = |prompt: &Prompt| prompt.uuid.as_deref() != line.uuid.as_deref();
+        !self.0.is_empty()
+            && print(line, blocks)
+                .is_some_and(|print| self.0.iter().any(|said| is_another(said) && said.print == print))
+    }
+}
+
+/// What tells a prompt: its id and its words.
+fn print(line: &Line<'_>, blocks: &[ContentBlock]) -> Option<String> {
+    let id = line.prompt_id.as_deref()?;
+    let texts: Vec<_> = blocks.iter().map(|block| block.text().trim().to_owned()).collect();
+    let hash = Hash::of_parts([id.as_bytes(), texts.join("\n").as_bytes()]);
+    Some(hash.to_string().chars().take(32).collect())
+}
+
+impl ClaudeCode {
+    /// What a person typed while the model worked, if an attachment is that.
+    pub(super) fn attached(
+        &mut self,
+        line: &Line<'_>,
+        raw: &str,
+        place: Place,
+        out: &mut Out,
+    ) -> Result<(), TranscriptError> {
+        let Some(queued) = queued(line).filter(|queued| command(&queued.blocks.blocks) == Command::None) else {
+            self.skip(line, Why::Note, &line.kind, place, out);
+            return Ok(());
+        };
+        let uuid = uuid_of(line, raw);
+        let is_there = |uuid: &str| self.spots.contains_key(&hashed(uuid));
+        let repeats = |branch: &Branch| branch.prompts.repeats(line, &queued.blocks.blocks);
+        if is_there(&uuid) || queued.source.as_deref().is_some_and(is_there) || self.branches.iter().any(repeats) {
+            self.skip(line, Why::Repeated, "attachment (a prompt)", place, out);
+            return Ok(());
+        }
+        if says_nothing(&queued.blocks.blocks) {
+            self.skip(line, Why::Empty, "attachment (a prompt)", place, out);
+            return Ok(());
+        }
+        // It stands in the turn of the model, beside the results of tools, and ends no answer.
+        let number = self.branch(line, true, place, out)?;
+        self.current = Some(number);
+        let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };
+        branch.is_linked |= line.parent().is_some();
+        branch.prompts.push(line, &queued.blocks.blocks);
+        let mut message = Message::new(Role::User, Vec::new());
+        branch.set_out(&mut message, line);
+        let message = branch.push(&uuid, pending(&uuid, message, line, place, true), queued.blocks, None, out);
+        let spot = Spot { branch: number, message };
+        self.spots.extend(queued.source.iter().map(|source| (hashed(source), spot)));
+        self.spots.insert(hashed(&uuid), spot);
+        Ok(())
+    }
+}

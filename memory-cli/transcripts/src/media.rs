@@ -1,0 +1,225 @@
+//! Pictures and other bytes in blocks: those that a message has a place for become pictures and documents, and no others
+//! stay as text.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use memory_core::{ContentBlock, Json, Media, Message};
+use serde_json::{Map, Value, json};
+
+use crate::blocks::{EXTRA, file, image};
+
+/// Characters of base64 from which a text is taken for bytes.
+const BYTES: usize = 512;
+/// Members and types of blocks that hold no words, however short they are.
+const WORDLESS: [&str; 9] = [
+    "redacted_thinking",
+    "redactedContent",
+    "input_audio",
+    "audio",
+    "video",
+    "input_video",
+    "cachePoint",
+    "cache_point",
+    "image_generation_call",
+];
+
+/// The picture or file of a block of LangChain, which names its bytes or its address in one of several ways.
+pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
+    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    let kind = text("type")?;
+    let media_type = text("mime_type").or(text("media_type"));
+    let data = text("base64").or(text("data"));
+    let address = text("url").or(text("file_id")).or(text("id").filter(|_| text("source_type") == Some("id")));
+    match kind {
+        "image" => {
+            let shown = part.get("image_url").and_then(|url| url.as_str().or_else(|| url.get("url")?.as_str()));
+            let url = match (data, shown.or(address)) {
+                (Some(data), _) if data.starts_with("data:") => data.to_owned(),
+                (Some(data), _) => format!("data:{};base64,{data}", media_type.unwrap_or("image/png")),
+                (None, Some(address)) => address.to_owned(),
+                (None, None) => return None,
+            };
+            picture(&url)
+        }
+        // Sound and films have no place here, but where they are has.
+        "audio" | "video" if data.is_none() => address.map(|address| file(text("name"), None, Some(address))),
+        "file" if part.get("file").is_none() && (data.is_some() || text("text").is_some() || address.is_some()) => {
+            let name = text("filename").or(text("name")).or_else(|| part.get("metadata")?.get("name")?.as_str());
+            let url = data.map(|data| match data.starts_with("data:") {
+                true => data.to_owned(),
+                false => format!("data:{};base64,{data}", media_type.unwrap_or("application/octet-stream")),
+            });
+            Some(match (url, text("text")) {
+                (None, Some(text)) => {
+                    let media_type = media_type.unwrap_or("text/plain").to_owned();
+                    let media = Media::Text { media_type, text: text.to_owned() };
+                    ContentBlock::Document { title: name.map(str::to_owned), media }
+                }
+                (url, _) => file(name, url.as_deref(), address),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// A picture; `None` where what is in the address cannot be read.
+fn picture(url: &str) -> Option<ContentBlock> {
+    Some(image(url)).filter(|block| matches!(block, ContentBlock::Image(_)))
+}
+
+/// The picture that a hosted tool made, in base64.
+pub(crate) fn generated(item: &Value) -> Option<ContentBlock> {
+    let text = |name: &str| item.get(name).and_then(Value::as_str);
+    let format = text("output_format").unwrap_or("png");
+    picture(&format!("data:image/{format};base64,{}", text("result")?))
+}
+
+/// A message of Bedrock whose bytes are texts of base64, as JSON holds them, with these wrapped as Strands does it.
+pub(crate) fn wrapped(mut value: Value) -> Value {
+    wrap(&mut value);
+    value
+}
+
+/// Wraps the bytes of pictures and files in blocks, also in results of tools. What a tool is given is not looked at.
+fn wrap(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(wrap),
+        Value::Object(members) => {
+            if let Some(bytes) = members.get_mut("source").and_then(|source| source.get_mut("bytes")) {
+                let data = bytes.as_str().filter(|text| BASE64_STANDARD.decode(text).is_ok()).map(str::to_owned);
+                if let Some(data) = data {
+                    *bytes = json!({"__bytes_encoded__": true, "data": data});
+                }
+            }
+            let is_said = |name: &str| !matches!(name, "toolUse" | "json");
+            members.iter_mut().filter(|(name, _)| is_said(name)).for_each(|(_, value)| wrap(value));
+        }
+        _ => {}
+    }
+}
+
+/// Takes what no message has a place for out of it: bytes of other kinds, and marks that hold no words. Gives the names
+/// of what was taken.
+pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
+    let mut taken = Vec::new();
+    let extra = message.metadata.get(EXTRA).map(Json::to_value);
+    let kept = keep(&mut message.content, &mut taken);
+    if let (Some(Value::Object(extra)), false) = (extra, taken.is_empty()) {
+        // The members are named by the number of their block.
+        let moved = |(old, members): (String, Value)| {
+            let old: usize = old.parse().ok()?;
+            Some((kept.iter().position(|kept| *kept == old)?.to_string(), members))
+        };
+        let moved: Map<_, _> = extra.into_iter().filter_map(moved).collect();
+        message.metadata.remove(EXTRA);
+        if !moved.is_empty() {
+            message.metadata.insert(EXTRA.to_owned(), Json::from_value(&moved.into()));
+        }
+    }
+    taken
+}
+
+/// Keeps the blocks that have words, without their bytes; gives their numbers.
+fn keep(blocks: &mut Vec<ContentBlock>, taken: &mut Vec<String>) -> Vec<usize> {
+    let mut kept = Vec::new();
+    let mut number = 0;
+    blocks.retain_mut(|block| {
+        let has_words = match block {
+            ContentBlock::Unknown(json) => words(json, taken),
+            ContentBlock::ToolResult { content, .. } => {
+                keep(content, taken);
+                true
+            }
+            _ => true,
+        };
+        if has_words {
+            kept.push(number);
+        }
+        number += 1;
+        has_words
+    });
+    kept
+}
+
+/// Takes the bytes out of a block of an unknown kind; whether there is something else in it.
+fn words(json: &mut Json, taken: &mut Vec<String>) -> bool {
+    let mut value = json.to_value();
+    let Some(members) = value.as_object() else { return true };
+    let kind = members.get("type").and_then(Value::as_str);
+    let own = members.keys().map(String::as_str);
+    let deeper = members.values().filter_map(Value::as_object).flat_map(Map::keys).map(String::as_str);
+    // A block without a type is named by its member.
+    let known = match kind {
+        Some(kind) => WORDLESS.contains(&kind).then_some(kind),
+        None => own.chain(deeper).find(|name| WORDLESS.contains(name)),
+    };
+    if let Some(known) = known {
+        taken.push(known.to_owned());
+        return false;
+    }
+    let name = kind.or_else(|| members.keys().next().map(String::as_str)).unwrap_or("block");
+    let name = format!("bytes in {name}");
+    if elide(&mut value) {
+        *json = Json::from_value(&value);
+        taken.push(name);
+    }
+    true
+}
+
+/// Puts a note in the place of each long text of base64; whether there was one.
+fn elide(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let data = text.split_once(";base64,").map_or(text.as_str(), |(_, data)| data);
+            let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+            let is_bytes = data.len() >= BYTES && data.bytes().all(is_digit);
+            if is_bytes {
+                *text = format!("[{} characters of base64]", data.len());
+            }
+            is_bytes
+        }
+        Value::Array(values) => values.iter_mut().fold(false, |any, value| elide(value) | any),
+        Value::Object(members) => members.values_mut().fold(false, |any, value| elide(value) | any),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_core::Role;
+
+    use super::*;
+
+    fn unknown(value: &Value) -> ContentBlock {
+        ContentBlock::Unknown(Json::from_value(value))
+    }
+
+    #[test]
+    fn bytes_that_no_message_has_a_place_for_are_taken_out_and_named() {
+        let long = "QUJD".repeat(200);
+        let kept =
+            [unknown(&json!({"type": "server_tool_use", "name": "web_search"})), ContentBlock::Text(long.clone())];
+        let mut message = Message::new(
+            Role::User,
+            vec![
+                unknown(&json!({"type": "redacted_thinking", "data": "QUJD"})),
+                kept[0].clone(),
+                unknown(&json!({"type": "hologram", "frames": [{"data": long}]})),
+                ContentBlock::ToolResult {
+                    tool_use_id: "t".to_owned(),
+                    content: vec![unknown(&json!({"video": {"format": "mp4", "source": {"bytes": "QUJD"}}}))],
+                    is_error: false,
+                },
+                kept[1].clone(),
+                unknown(&json!({"reasoningContent": {"redactedContent": "QUJD"}})),
+                unknown(&json!({"cachePoint": {"type": "default"}})),
+            ],
+        );
+        message.metadata.insert(EXTRA.to_owned(), Json::from_value(&json!({"0": {"a": 1}, "4": {"b": 2}})));
+        let taken = without_bytes(&mut message);
+        assert_eq!(taken, ["redacted_thinking", "bytes in hologram", "video", "redactedContent", "cachePoint"]);
+        assert_eq!(message.content.len(), 4);
+        assert_eq!([&message.content[0], &message.content[3]], [&kept[0], &kept[1]]);
+        assert!(message.content[1].text().contains("[800 characters of base64]"), "{:?}", message.content[1]);
+        assert_eq!(message.metadata[EXTRA].to_value(), json!({"3": {"b": 2}}));
+    }
+}
