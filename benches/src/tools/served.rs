@@ -47,10 +47,10 @@ pub(super) fn question(number: usize) -> Result<String> {
     Ok(Talk::of(talk).question(number % KINDS).text)
 }
 
-/// Checks that a search was answered, and by meaning where there is a model.
+/// Checks that a search was answered, and by meaning where there is a model. A question may have no likely answer.
 pub(super) fn check(found: &Value) -> Result<()> {
-    let hits = found["messages"].as_array().map_or(0, Vec::len);
-    ensure!(hits > 0 && found["notices"].is_null(), "a search was answered by {found}");
+    let is_whole = !found["notices"].to_string().contains("recall is by words only");
+    ensure!(found["messages"].is_array() && is_whole, "a search was answered by {found}");
     Ok(())
 }
 
