@@ -112,7 +112,7 @@ fn a_small_budget_gives_a_small_reminder() {
         let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("nothing in {budget}"));
         let text = value["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
         assert!(text.contains("earlier session"), "{budget}: {text}");
-        lengths.push((budget, text.len(), text.contains("Which tests of the parser")));
+        lengths.push((budget, text.len(), text.contains("[Message 1, user]: We decided")));
     }
     assert!(lengths.iter().filter(|(budget, ..)| *budget >= 200).all(|(.., says)| *says), "{lengths:?}");
     assert!(lengths.iter().all(|(budget, length, _)| *length <= budget * 6), "{lengths:?}");

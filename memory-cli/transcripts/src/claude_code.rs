@@ -189,7 +189,8 @@ impl ClaudeCode {
                 parent.is_none() && !continues && agent.is_none() && is_linked
             });
             let Some(base) = of_tree.map(|branch| branch.base.clone()) else { return Ok(last) };
-            // A person went back to before the first message: nothing is shared.
+            // A person went back to before the first message: nothing is shared, and what was said there is whole.
+            self.flush(last, out);
             let id = conversation_id(&[base.as_str(), &short(line.uuid.as_deref().unwrap_or_default())]);
             let number = self.begin(id, session, agent, false, None, out);
             if let Some(branch) = self.branches.get_mut(number) {

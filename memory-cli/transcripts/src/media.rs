@@ -22,6 +22,9 @@ const WORDLESS: [&str; 9] = [
     "image_generation_call",
 ];
 
+/// The member of a message's metadata in which core keeps what only Strands knows.
+const STRANDS: &str = "strands";
+
 /// The picture or file of a block of LangChain, which names its bytes or its address in one of several ways.
 pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
     let text = |name: &str| part.get(name).and_then(Value::as_str);
@@ -113,6 +116,15 @@ pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
         message.metadata.remove(EXTRA);
         if !moved.is_empty() {
             message.metadata.insert(EXTRA.to_owned(), Json::from_value(&moved.into()));
+        }
+    }
+    if let (Some(mut strands), false) = (message.metadata.get(STRANDS).map(Json::to_value), taken.is_empty()) {
+        // Blocks as they came are kept by their number as well.
+        let members = strands.as_object_mut();
+        let is_empty = members.is_none_or(|members| members.remove("blocks").is_some() && members.is_empty());
+        message.metadata.remove(STRANDS);
+        if !is_empty {
+            message.metadata.insert(STRANDS.to_owned(), Json::from_value(&strands));
         }
     }
     taken

@@ -97,6 +97,7 @@ fn a_chatgpt_export_follows_the_current_node_and_forks_the_other_leaves() {
         (Why::Broken, "node of a cycle", 2),
         (Why::Note, "chat.html", 1),
         (Why::Note, "hidden message", 1),
+        (Why::Empty, "conversation without messages", 1),
     ];
     assert_eq!(zip.skipped(), expected.map(|(why, what, count)| (why, what.to_owned(), count)));
 }

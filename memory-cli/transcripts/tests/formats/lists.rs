@@ -122,8 +122,10 @@ fn anthropic_requests_keep_system_thinking_and_blocks_of_unknown_types() {
     assert_eq!(said.model().as_deref(), Some("claude-opus-4-7"));
     assert!(
         matches!(said.content[0], ContentBlock::Reasoning { .. })
-            && matches!(said.content[1], ContentBlock::Unknown(_))
+            && matches!(said.content[1], ContentBlock::ToolUse { .. })
     );
+    assert!(read.skipped().contains(&(Why::NoPlace, "redacted_thinking".to_owned(), 1)), "{:?}", read.skipped());
+    assert!(said.metadata["block_members"].as_str().starts_with("{\"1\":"), "{:?}", said.metadata);
     assert_eq!(said.tool_calls().collect::<Vec<_>>(), ["t"]);
     assert!(matches!(
         &read.messages["a"][3].message.content[1],
@@ -245,7 +247,7 @@ fn no_bytes_become_text() {
         )],
         &[(Why::NoPlace, "audio", 1)],
     );
-    let screenshot = "assistant: {\"call_id\":\"c\",\"output\":{\"image_url\":\"[1200 characters of base64]\",\"type\":\"computer_screenshot\"},\"type\":\"computer_call_output\"}";
+    let screenshot = "assistant: {\"type\":\"computer_call_output\",\"call_id\":\"c\",\"output\":{\"type\":\"computer_screenshot\",\"image_url\":\"[1200 characters of base64]\"}}";
     check(
         "responses",
         &responses,
