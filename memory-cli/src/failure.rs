@@ -105,7 +105,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
     if store.is_some_and(StoreError::is_not_found) {
         return Some(Code::NotFound);
     }
-    if matches!(store, Some(StoreError::NameTaken { .. } | StoreError::UnfitName(_))) {
+    if matches!(store, Some(StoreError::NameTaken { .. } | StoreError::UnfitName(_) | StoreError::Reserved { .. })) {
         return Some(Code::Usage);
     }
     let memory = cause.downcast_ref::<MemoryError>();

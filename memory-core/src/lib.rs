@@ -67,6 +67,7 @@ mod message_json;
 mod nearest;
 mod node;
 mod node_set;
+mod notes;
 mod owner;
 mod period;
 pub mod plan;
@@ -109,6 +110,7 @@ pub use message_json::{
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
+pub use notes::DOCUMENT;
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use period::{Period, UnknownPeriod};
 pub use port::{

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Timestamp;
+use crate::{InvalidTimestamp, Timestamp};
 
 /// A half-open range of time: the start is included, the end is excluded. Either end may be open.
 ///
@@ -31,6 +31,17 @@ pub struct EmptyTimeRange {
 }
 
 impl TimeRange {
+    /// The first instant after a time that is given as a text, or after a day.
+    ///
+    /// # Errors
+    /// When the text is no time.
+    pub fn end(text: &str) -> Result<Timestamp, InvalidTimestamp> {
+        const DAY: i64 = 24 * 60 * 60 * 1_000;
+        let at: Timestamp = text.parse()?;
+        let is_day = !text.contains(['T', 't', ' ', ':']);
+        Ok(Timestamp::from_millis(at.as_millis().saturating_add(if is_day { DAY } else { 1 })))
+    }
+
     /// All times.
     pub const ALL: Self = Self { since: None, before: None };
 

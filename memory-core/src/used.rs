@@ -46,7 +46,12 @@ impl MemoryUsed {
     /// `memory used: 3 recalled, 12 summaries (message 7, message 9 and 13 more)`; `None` where nothing was.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
-        let counts = [(self.recalled, "recalled"), (self.standing, "standing lines"), (self.summaries, "summaries")];
+        let of = |count: u64, one: &'static str, several: &'static str| (count, if count == 1 { one } else { several });
+        let counts = [
+            (self.recalled, "recalled"),
+            of(self.standing, "standing line", "standing lines"),
+            of(self.summaries, "summary", "summaries"),
+        ];
         let counts: Vec<_> = counts
             .iter()
             .filter(|(count, _)| *count > 0)

@@ -5,13 +5,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use memory_core::{Json, Message, MessageKey, Node, NodeId, NodeRange, Role, StoreError, Timestamp};
+use memory_core::{DOCUMENT, Json, Message, MessageKey, Node, NodeId, NodeRange, Role, StoreError, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{Conversation, Memory, MemoryError};
 
-/// The member of a message's metadata that says what it changes.
-const MEMBER: &str = "document";
 /// What stands in the log for an empty text.
 const EMPTY: &str = "(empty)";
 /// Most messages that are read at once.
@@ -164,7 +162,10 @@ impl Documents {
         let mut known = Arc::clone(&self.known());
         let (store, id) = (&self.conversation.parts.store, &self.conversation.id);
         let nodes = match store.conversation(id).await {
-            Ok(state) => state.nodes,
+            Ok(state) => {
+                id.check_notes_of(state.owner.as_ref())?;
+                state.nodes
+            }
             Err(error) if error.is_not_found() => 0,
             Err(error) => return Err(error.into()),
         };
@@ -191,7 +192,7 @@ impl Documents {
 impl Known {
     /// Applies a message; one that changes no document is ignored.
     fn apply(&mut self, node: Node) {
-        let Some(change) = node.message.metadata.get(MEMBER).map(Json::to_value) else { return };
+        let Some(change) = node.message.metadata.get(DOCUMENT).map(Json::to_value) else { return };
         let member = |name: &str| change.get(name).and_then(Value::as_str).map(str::to_owned);
         match (member("write"), member("remove"), member("from").zip(member("to"))) {
             (Some(name), _, _) => {
@@ -229,7 +230,7 @@ fn message(change: &DocumentChange) -> Message {
         DocumentChange::Rename { from, to } => (format!("Renamed {from} to {to}"), json!({"from": from, "to": to})),
     };
     Message::text_of(Role::Assistant, text)
-        .metadata(BTreeMap::from([(MEMBER.to_owned(), Json::from_value(&value))]))
+        .metadata(BTreeMap::from([(DOCUMENT.to_owned(), Json::from_value(&value))]))
         .keep_out_of_summaries(true)
 }
 

@@ -6,6 +6,10 @@ use std::{
     collections::BTreeMap,
     future::poll_fn,
     ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Poll,
     time::{Duration, Instant},
 };
@@ -40,19 +44,22 @@ pub struct FindRequest {
     pub limit: usize,
     /// The approximate time limit for all conversations together; `None`, the default, for no limit.
     pub max_time: Option<Duration>,
+    /// Ends the search as the time limit does, once it is set; `None`, the default, for a search that nothing else ends.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl FindRequest {
     /// All matches of a pattern in a scope.
     #[must_use]
     pub fn new(pattern: &str, scope: Scope) -> Self {
-        Self { pattern: pattern.to_owned(), scope, range: None, limit: usize::MAX, max_time: None }
+        Self { pattern: pattern.to_owned(), scope, range: None, limit: usize::MAX, max_time: None, stop: None }
     }
 
     memory_core::setters! {
         into range: Option<NodeRange>,
         const limit: usize,
         into max_time: Option<Duration>,
+        into stop: Option<Arc<AtomicBool>>,
     }
 }
 
@@ -171,7 +178,7 @@ pub enum FindError {
 pub async fn find(source: &dyn Source, request: &FindRequest) -> Result<Found, FindError> {
     let pattern = Pattern::compile(&request.pattern)?;
     let mut runs = runs(source, request).await?.into_iter();
-    let deadline = Deadline { begun: Instant::now(), max: request.max_time };
+    let deadline = Deadline { begun: Instant::now(), max: request.max_time, stop: request.stop.clone() };
     let found = Found::default();
     let mut search = Search { source, pattern, limit: request.limit, deadline, is_first: true, found };
     while let Some((conversation, run)) = runs.next() {
@@ -293,11 +300,13 @@ impl Search<'_> {
 struct Deadline {
     begun: Instant,
     max: Option<Duration>,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Deadline {
     fn is_over(&self) -> bool {
-        self.max.is_some_and(|max| self.begun.elapsed() >= max)
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+            || self.max.is_some_and(|max| self.begun.elapsed() >= max)
     }
 }
 

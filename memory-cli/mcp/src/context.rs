@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use memory::{Documents, InvalidConversationId, Memory, NodeId};
+use memory::{ConversationId, Documents, InvalidConversationId, Memory, NodeId};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Options,
@@ -10,24 +11,30 @@ use crate::{
     page::{self, FRAME, PARTS, Part},
 };
 
-/// The conversation with the documents of models, of a store without owners and of each owner.
-const NOTES: &str = "memory-notes";
-
 /// A memory with what a server offers of it. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     memory: Memory,
     options: Options,
     notes: Documents,
+    /// Is cancelled when the client waits for an answer no more.
+    cancelled: CancellationToken,
 }
 
 impl Context {
     pub(crate) fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
-        let notes = match &memory.config().owner {
-            Some(owner) => memory.documents(&format!("{NOTES}.{owner}"))?,
-            None => memory.documents(NOTES)?,
-        };
-        Ok(Self { memory, options, notes })
+        let notes = memory.documents(ConversationId::of_notes(memory.config().owner.as_ref())?.as_str())?;
+        Ok(Self { memory, options, notes, cancelled: CancellationToken::new() })
+    }
+
+    /// The same for a call that its client may cancel.
+    pub(crate) fn until(&self, cancelled: CancellationToken) -> Self {
+        Self { cancelled, ..self.clone() }
+    }
+
+    /// Ends when the client waits for an answer no more.
+    pub(crate) async fn cancelled(&self) {
+        self.cancelled.cancelled().await;
     }
 
     pub(crate) fn memory(&self) -> &Memory {
@@ -66,7 +73,7 @@ impl Context {
     }
 
     /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.
-    fn beginning(&self, text: &str, most: u32) -> String {
+    pub(crate) fn beginning(&self, text: &str, most: u32) -> String {
         let mut text = text.to_owned();
         loop {
             // JSON escapes what text shows as it is.

@@ -1,6 +1,6 @@
 //! Why a tool cannot do what it was asked, in words for the model.
 
-use memory::{Conversation, Error, Memory, NodeId, one_line};
+use memory::{Conversation, ConversationId, Error, Memory, NodeId, one_line};
 
 /// Why a tool cannot do what it was asked. The model is shown the words.
 #[derive(Debug)]
@@ -38,6 +38,11 @@ pub(crate) async fn conversation(memory: &Memory, name: &str) -> Result<Conversa
         true => Failure(format!("Conversation {} not found: list_conversations shows those there are", named(name))),
         false => error.into(),
     })
+}
+
+/// The conversation of a whole id.
+pub(crate) fn whole(memory: &Memory, id: &ConversationId) -> Result<Conversation, Failure> {
+    memory.conversation(id.as_str()).map_err(|error| Failure(error.to_string()))
 }
 
 /// The number of a message.

@@ -1,13 +1,15 @@
 //! Many clients by streamable HTTP.
 
+mod crowd;
 mod guard;
+mod options;
+mod origin;
 
 use std::{
     convert::Infallible,
     future::Future,
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    num::NonZeroU32,
+    net::{IpAddr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
@@ -15,7 +17,7 @@ use std::{
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
 };
 use rmcp::{
     ServerHandler,
@@ -23,116 +25,30 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, streamable_http_server::session::local::LocalSessionManager,
     },
 };
-use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
-use self::guard::Guard;
-use crate::Token;
+use self::{
+    crowd::{Crowd, Visit},
+    guard::Guard,
+};
+pub use self::{
+    options::HttpOptions,
+    origin::{InvalidOrigin, Origin},
+};
 
 /// The path of the protocol.
 const PATH: &str = "/mcp";
 /// How long a shutdown waits for answers that are under way.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long a new connection may be silent. It is shorter than the patience with a request, since it costs a client nothing
+/// to be silent.
+const SILENCE: Duration = Duration::from_secs(3);
 /// How long accepting pauses after an error, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// How a server listens, and to whom.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct HttpOptions {
-    /// Where it listens; by default on loopback, port 8000. Port 0 takes any that is free.
-    pub listen: SocketAddr,
-    /// The bearer token that a request must carry; `None`, which only loopback allows, for none.
-    pub token: Option<Token>,
-    /// Origins of web pages that may send requests, as in `https://app.example:443`, beside those of this server itself.
-    pub origins: Vec<String>,
-    /// Names under which it is asked for, beside those of this machine itself.
-    pub hosts: Vec<String>,
-    /// Most bytes of a request.
-    pub max_body: usize,
-    /// Most requests a second of all clients together; twice as many at once.
-    pub per_second: NonZeroU32,
-    /// Most connections at once.
-    pub connections: usize,
-    /// How long a client may take for the head of a request, and for its body.
-    pub patience: Duration,
-    /// Whether clients of revisions before 2026-07-28 have sessions, which a service needs that asks its clients
-    /// something. [`Server`](crate::Server) asks nothing, and without sessions nothing of a client is kept.
-    pub sessions: bool,
-}
-
-/// Two hundred requests a second.
-const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199);
-
-impl HttpOptions {
-    /// The usual port.
-    pub const PORT: u16 = 8_000;
-
-    /// On loopback at the usual port, with that token.
-    #[must_use]
-    pub fn new(token: Option<Token>) -> Self {
-        Self {
-            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), Self::PORT),
-            token,
-            origins: Vec::new(),
-            hosts: Vec::new(),
-            max_body: 4 << 20,
-            per_second: PER_SECOND,
-            connections: 256,
-            patience: Duration::from_secs(10),
-            sessions: false,
-        }
-    }
-
-    /// Sets [`Self::listen`].
-    #[must_use]
-    pub const fn listen(mut self, listen: SocketAddr) -> Self {
-        self.listen = listen;
-        self
-    }
-
-    /// Sets [`Self::origins`].
-    #[must_use]
-    pub fn origins(mut self, origins: Vec<String>) -> Self {
-        self.origins = origins;
-        self
-    }
-
-    /// Sets [`Self::hosts`].
-    #[must_use]
-    pub fn hosts(mut self, hosts: Vec<String>) -> Self {
-        self.hosts = hosts;
-        self
-    }
-
-    /// Sets [`Self::max_body`].
-    #[must_use]
-    pub const fn max_body(mut self, max_body: usize) -> Self {
-        self.max_body = max_body;
-        self
-    }
-
-    /// Sets [`Self::per_second`].
-    #[must_use]
-    pub const fn per_second(mut self, per_second: NonZeroU32) -> Self {
-        self.per_second = per_second;
-        self
-    }
-
-    /// Sets [`Self::sessions`].
-    #[must_use]
-    pub const fn sessions(mut self, sessions: bool) -> Self {
-        self.sessions = sessions;
-        self
-    }
-
-    /// Sets [`Self::patience`].
-    #[must_use]
-    pub const fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-}
 
 /// Why a server cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -195,16 +111,12 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
 
     /// Serves clients until `stop` is ready. What is being answered then is answered, for up to five seconds.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send) {
-        let is_over = CancellationToken::new();
-        let guard = Arc::new(Guard::new(self.protocol(&is_over), &self.options));
-        let places = Arc::new(Semaphore::new(self.options.connections));
+        let (is_stopping, is_over) = (CancellationToken::new(), CancellationToken::new());
+        let guard = Arc::new(Guard::new(self.protocol(&is_over), &self.options, self.origins()));
+        let crowd = Crowd::new(self.options.connections);
         let graceful = GracefulShutdown::new();
         let mut stop = std::pin::pin!(stop);
         loop {
-            let place = tokio::select! {
-                place = Arc::clone(&places).acquire_owned() => place,
-                () = &mut stop => break,
-            };
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
                 () = &mut stop => break,
@@ -217,35 +129,58 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
                     continue;
                 }
             };
-            let guard = Arc::clone(&guard);
-            let answer = service_fn(move |request| {
-                let guard = Arc::clone(&guard);
-                async move { Ok::<_, Infallible>(guard.answer(request).await) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(self.options.patience)
-                .serve_connection(TokioIo::new(stream), answer);
-            let connection = graceful.watch(connection);
+            let visit = tokio::select! {
+                visit = crowd.enter() => visit,
+                () = &mut stop => break,
+            };
+            let Some(visit) = visit else { break };
+            let (guard, watcher) = (Arc::clone(&guard), graceful.watcher());
+            let (patience, is_stopping) = (self.options.patience, is_stopping.clone());
             tokio::spawn(async move {
-                // A client that goes away or breaks the protocol is no news.
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a connection ended");
+                let begins = async {
+                    // The first byte is awaited here, since a head that has begun is given more time.
+                    let begun = timeout(patience.min(SILENCE), stream.peek(&mut [0])).await;
+                    matches!(begun, Ok(Ok(1..)))
+                };
+                let has_begun = tokio::select! {
+                    has_begun = begins => has_begun,
+                    () = visit.left() => false,
+                    () = is_stopping.cancelled() => false,
+                };
+                if has_begun {
+                    tokio::select! {
+                        () = connection(stream, guard, &visit, watcher, patience) => {}
+                        () = visit.left() => {}
+                    }
                 }
-                drop(place);
             });
         }
         drop(self.listener);
-        is_over.cancel();
+        is_stopping.cancel();
+        // What is being answered is stopped by the token, so the token waits for it.
         if timeout(GRACE, graceful.shutdown()).await.is_err() {
             tracing::warn!("clients were being answered after {} s: they are cut off", GRACE.as_secs());
+        }
+        is_over.cancel();
+    }
+
+    /// The origins of the pages that may send requests.
+    fn origins(&self) -> Vec<Origin> {
+        let port = self.address.port();
+        let here = [Origin::of("localhost", port), Origin::of(&self.host(), port)];
+        here.into_iter().chain(self.options.origins.iter().cloned()).collect()
+    }
+
+    /// Its address as a URL has it.
+    fn host(&self) -> String {
+        match self.address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
         }
     }
 
     /// The protocol behind the guard.
     fn protocol(&self, is_over: &CancellationToken) -> StreamableHttpService<S, LocalSessionManager> {
-        let port = self.address.port();
-        let here = [format!("http://localhost:{port}"), format!("http://{}", self.address)];
         let ip = self.address.ip();
         // The name of any address names no machine.
         let own = (!ip.is_unspecified()).then(|| ip.to_string());
@@ -254,12 +189,34 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
             .with_legacy_session_mode(self.options.sessions)
             .with_json_response(true)
             .with_allowed_hosts(hosts.chain(self.options.hosts.iter().cloned()))
-            .with_allowed_origins(here.into_iter().chain(self.options.origins.iter().cloned()))
+            .with_allowed_origins(self.origins().iter().map(Origin::to_string))
             .enforce_origin_validation()
             .with_max_request_body_bytes(self.options.max_body)
             .with_cancellation_token(is_over.child_token());
         let service = self.service.clone();
         StreamableHttpService::new(move || Ok(service.clone()), Arc::default(), config)
+    }
+}
+
+/// Serves a connection until it ends.
+async fn connection<S: ServerHandler>(
+    stream: TcpStream,
+    guard: Arc<Guard<S>>,
+    visit: &Arc<Visit>,
+    watcher: Watcher,
+    patience: Duration,
+) {
+    let answer = service_fn(move |request| {
+        let (guard, visit) = (Arc::clone(&guard), Arc::clone(visit));
+        async move { Ok::<_, Infallible>(guard.answer(request, &visit).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .serve_connection(TokioIo::new(stream), answer);
+    // A client that goes away or breaks the protocol is no news.
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended");
     }
 }
 

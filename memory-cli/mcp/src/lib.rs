@@ -13,12 +13,14 @@
 //! It has no logic that the memory could have. It asks nothing of a client: no sampling, no elicitation, no roots.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod arguments;
 mod context;
 mod failure;
 mod http;
 mod options;
 mod page;
 mod prompts;
+mod request;
 mod resources;
 mod schema;
 mod server;
@@ -29,7 +31,7 @@ mod tool;
 mod tools;
 mod uri;
 
-pub use http::{HttpError, HttpOptions, HttpServer, until_signal};
+pub use http::{HttpError, HttpOptions, HttpServer, InvalidOrigin, Origin, until_signal};
 pub use options::{Options, Profile};
 pub use server::Server;
 pub use stdio::{StdioError, serve_stdio};

@@ -7,6 +7,8 @@ use crate::failure::Failure;
 
 /// Tokens of the lines around entries.
 pub(crate) const FRAME: u32 = 120;
+/// How many pieces the sign that memory was used names.
+const NAMED: usize = 6;
 /// The least bound that a tool takes.
 pub(crate) const LEAST_TOKENS: u32 = 200;
 /// The highest bound that a tool takes.
@@ -82,6 +84,8 @@ pub(crate) struct Part {
 pub(crate) struct Page<'a, T> {
     memory: &'a Memory,
     left: u32,
+    /// How many entries the sign that memory was used may name yet.
+    named: usize,
     pub(crate) entries: Vec<T>,
 }
 
@@ -95,12 +99,23 @@ pub(crate) trait Entry: Serialize {
 
     /// Reports that its words were shortened.
     fn shortened(&mut self);
+
+    /// What the sign that memory was used says of it, if it is named there.
+    fn piece(&self) -> Option<String> {
+        None
+    }
 }
 
 impl<'a, T: Entry> Page<'a, T> {
     /// A page of at most `max_tokens`, as text and as JSON.
     pub(crate) fn new(memory: &'a Memory, max_tokens: u32) -> Self {
-        Self { memory, left: max_tokens.saturating_sub(FRAME), entries: Vec::new() }
+        Self { memory, left: max_tokens.saturating_sub(FRAME), named: NAMED, entries: Vec::new() }
+    }
+
+    /// Keeps room for a name that stands beside the entries.
+    pub(crate) fn beside(mut self, name: &str) -> Self {
+        self.left = self.left.saturating_sub(self.memory.count_tokens(name));
+        self
     }
 
     /// Adds an entry if it fits; the first one always, by its beginning if it is too long. Whether it was added.
@@ -113,6 +128,7 @@ impl<'a, T: Entry> Page<'a, T> {
         let fits = tokens <= self.left;
         if fits {
             self.left -= tokens;
+            self.named = self.named.saturating_sub(1);
             self.entries.push(entry);
         }
         fits
@@ -125,13 +141,15 @@ impl<'a, T: Entry> Page<'a, T> {
             entry.shortened();
         }
         self.left = self.left.saturating_sub(self.tokens(&entry));
+        self.named = self.named.saturating_sub(1);
         self.entries.push(entry);
     }
 
     /// Tokens of an entry as text or as JSON, whichever is longer: a client shows one of them to its model.
     fn tokens(&self, entry: &T) -> u32 {
         let json = serde_json::to_string(entry).unwrap_or_default();
-        self.memory.count_tokens(&entry.line()).max(self.memory.count_tokens(&json)) + 1
+        let piece = entry.piece().filter(|_| self.named > 0).map_or(0, |piece| self.memory.count_tokens(&piece) + 1);
+        self.memory.count_tokens(&entry.line()).max(self.memory.count_tokens(&json)) + piece + 1
     }
 
     fn shorten(&self, entry: &mut T, mut tokens: u32) {

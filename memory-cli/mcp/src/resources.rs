@@ -120,6 +120,7 @@ async fn part(context: &Context, conversation: &Conversation, from: NodeId) -> R
             node: entry.nodes.first().get(),
             speaker: entry.speaker.clone().unwrap_or_default(),
             at: known(entry.at),
+            relevance: None,
             text: entry.text.clone(),
             shortened: false,
         };

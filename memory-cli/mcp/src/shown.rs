@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use memory::{ConversationId, Node, Timestamp, fenced, one_line, quoted};
+use memory::{Conversation, ConversationId, Node, NodeId, NodeRange, Timestamp, fenced, one_line, quoted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,6 +23,9 @@ pub(crate) struct ShownMessage {
     /// When, in RFC 3339
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
+    /// How likely it bears on the question, 0 to 1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) relevance: Option<f64>,
     /// What was said
     pub(crate) text: String,
     /// Whether this is a part: expand_node gives all
@@ -42,6 +45,7 @@ impl ShownMessage {
             node: node.id.get(),
             speaker: node.message.voice().to_owned(),
             at: known(node.at),
+            relevance: None,
             text: node.message.text(),
             shortened: false,
         }
@@ -50,11 +54,14 @@ impl ShownMessage {
 
 impl Entry for ShownMessage {
     fn line(&self) -> String {
-        let Self { conversation, node, speaker, at, text, shortened } = self;
+        let Self { conversation, node, speaker, at, relevance, text, shortened } = self;
         let mut line = format!("[Message {node} of {}, {}", one_line(conversation), label(speaker));
         if let Some(at) = at {
             // Writing to a string cannot fail.
             let _ = write!(line, ", {at}");
+        }
+        if let Some(relevance) = relevance {
+            let _ = write!(line, ", relevance {:.0} %", relevance * 100.0);
         }
         let _ = write!(line, "]: {}{}", quoted(text), if *shortened { " …" } else { "" });
         line
@@ -66,6 +73,10 @@ impl Entry for ShownMessage {
 
     fn shortened(&mut self) {
         self.shortened = true;
+    }
+
+    fn piece(&self) -> Option<String> {
+        Some(format!("message {} of {}", self.node, self.conversation))
     }
 }
 
@@ -80,11 +91,19 @@ pub(crate) fn known(at: Timestamp) -> Option<String> {
     at.is_known().then(|| at.to_string())
 }
 
+/// A message as it was said, if it can be read. It does not count as used, since its words are not asked for.
+pub(crate) async fn said(conversation: &Conversation, node: NodeId) -> Option<Node> {
+    let read = conversation.details(NodeRange::single(node)).await.ok()?;
+    read.nodes.into_iter().next().map(|details| details.node)
+}
+
 /// Entries between fences, after `lead` and before what follows.
 pub(crate) fn list<T: Entry>(lead: &str, entries: &[T], after: &[Option<String>]) -> String {
     let mut text = lead.to_owned();
     if !entries.is_empty() {
-        let lines: Vec<_> = entries.iter().map(Entry::line).collect();
+        let mut lines: Vec<_> = entries.iter().map(Entry::line).collect();
+        // A line with several matches is one.
+        lines.dedup();
         let _ = write!(text, "\n{AS_DATA}\n{}", fenced(&lines.join("\n")));
     }
     for line in after.iter().flatten() {

@@ -3,7 +3,6 @@
 mod lines;
 
 use rmcp::{ServiceExt as _, service::ServerInitializeError};
-use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, stdin, stdout},
     sync::mpsc,
@@ -28,7 +27,7 @@ pub enum StdioError {
 
 /// Serves one client on standard input and output until its input ends, or the process is told to end by a signal.
 /// Hidden characters in answers are escapes of JSON there, since standard output may be a terminal. A request of more than
-/// `max_request` bytes is answered by an error (code -32600, without an id) and otherwise passed over.
+/// `max_request` bytes is answered by an error (code -32600, without an id) and otherwise passed over, and so is one that is no JSON (code -32700).
 ///
 /// # Errors
 /// [`StdioError`]. It is no error that a client ends its input before it begins.
@@ -38,14 +37,13 @@ pub async fn serve_stdio(server: Server, max_request: usize) -> Result<(), Stdio
     let (refuse, mut refused) = mpsc::channel(1);
     // It ends with standard input, or when the server has gone.
     tokio::spawn(lines::pass(stdin(), passed, max_request, refuse));
-    let refusal = refusal(max_request);
     let printing = tokio::spawn(async move {
         let mut lines = BufReader::new(printed).lines();
         loop {
             let line = tokio::select! {
                 // Before the end of the answers, which it precedes.
                 biased;
-                Some(()) = refused.recv() => refusal.clone(),
+                Some(refusal) = refused.recv() => memory::visible_json(&refusal).into_owned(),
                 line = lines.next_line() => match line {
                     Ok(Some(line)) => memory::visible_json(&line).into_owned(),
                     _ => break,
@@ -73,10 +71,4 @@ pub async fn serve_stdio(server: Server, max_request: usize) -> Result<(), Stdio
     // The last answers are still on their way.
     drop(printing.await);
     served
-}
-
-/// The answer to a request that was not read, nor its id.
-fn refusal(max_request: usize) -> String {
-    let message = format!("a request has at most {max_request} bytes: send less at once");
-    json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": message}}).to_string()
 }

@@ -18,7 +18,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Described};
 use serde_json::Value;
 
 use crate::{
-    Options, Profile,
+    Options, Profile, arguments,
     context::Context,
     failure::Failure,
     schema,
@@ -116,6 +116,8 @@ fn call<T: Tool>(context: &Context, arguments: JsonObject) -> Called<'_> {
 }
 
 async fn run<T: Tool>(context: &Context, arguments: JsonObject) -> Result<(String, Value), Failure> {
+    let arguments = arguments::fitted(arguments, &schema::input::<T::Input>());
+    let arguments = arguments.map_err(|Failure(why)| Failure(format!("{}: {why}", T::NAME)))?;
     let input = serde_json::from_value(Value::Object(arguments));
     let input = input.map_err(|error| Failure(format!("{}: {}", T::NAME, memory::one_line(&error.to_string()))))?;
     let answer = T::run(context, input).await?;

@@ -6,8 +6,6 @@ use memory_core::{Filter, InvalidTimestamp, Level, Role, TimeRange, TimeWords, T
 use super::level;
 use crate::failure::Usage;
 
-const DAY: i64 = 24 * 60 * 60 * 1_000;
-
 /// Filters of messages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which messages")]
@@ -78,9 +76,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
 
 /// The first instant after a time, or after a day.
 pub(super) fn until(text: &str) -> Result<Timestamp, String> {
-    let at: Timestamp = since(text)?;
-    let is_day = !text.contains(['T', 't', ' ', ':']);
-    Ok(Timestamp::from_millis(at.as_millis().saturating_add(if is_day { DAY } else { 1 })))
+    TimeRange::end(text).map_err(|invalid| with_hint(text, &invalid))
 }
 
 fn with_hint(text: &str, invalid: &InvalidTimestamp) -> String {

@@ -11,7 +11,9 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, ValueEnum};
 use memory_files::Links;
-use memory_mcp::{HttpError, HttpOptions, HttpServer, Options, Profile, Server, Token, serve_stdio, until_signal};
+use memory_mcp::{
+    HttpError, HttpOptions, HttpServer, Options, Origin, Profile, Server, Token, serve_stdio, until_signal,
+};
 
 use crate::{Access, failure::Usage, globals::Globals, terminal::To};
 
@@ -59,7 +61,7 @@ pub(crate) struct Args {
     no_token: bool,
     /// A web page that may send requests, as in https://app.example:443; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "http")]
-    allow_origin: Vec<String>,
+    allow_origin: Vec<Origin>,
     /// A name under which clients ask for this server; may be repeated
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
@@ -161,5 +163,24 @@ impl Args {
 
 fn from_file(file: &Path) -> anyhow::Result<String> {
     let read = memory_files::read_to_string(file, Links::Follow, MOST_TOKEN_BYTES);
-    read.with_context(|| format!("cannot read the token in {}", file.display()))
+    let read = read.with_context(|| format!("cannot read the token in {}", file.display()))?;
+    if may_be_read_by_others(file) {
+        let file = file.display();
+        To::Errors.line(&format!("warning: other users of this machine can read the token: chmod 600 {file}"))?;
+    }
+    Ok(read)
+}
+
+/// Whether a file may be read by others than its owner, where that is known.
+fn may_be_read_by_others(file: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs_err::metadata(file).is_ok_and(|known| known.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
 }

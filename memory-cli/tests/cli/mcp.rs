@@ -141,6 +141,28 @@ fn a_request_larger_than_allowed_is_refused_and_the_server_goes_on() {
     server.end();
 }
 
+/// The transport of the library answers none of these.
+#[test]
+fn what_cannot_be_read_on_standard_input_is_answered_and_the_server_goes_on() {
+    let store = trip();
+    let mut server = Server::begun(&store, &[]);
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":70,"method":"ping","x":{}{}}}"#, "[".repeat(2_000), "]".repeat(2_000));
+    for (line, code, id) in [
+        ("{bad", -32700, Value::Null),
+        (deep.as_str(), -32600, json!(70)),
+        (r#"{"jsonrpc":"2.0","id":71,"method":"ping","params":{"x":1e400}}"#, -32600, json!(71)),
+    ] {
+        writeln!(server.input.as_mut().unwrap(), "{line}").unwrap();
+        let mut answer = String::new();
+        server.output.read_line(&mut answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
+    }
+    let node = server.call("expand_node", json!({"conversation_id": "trip", "node_id": 7}));
+    assert_eq!(node["text"], "The train leaves at 7:42 from platform 9.");
+    server.end();
+}
+
 #[test]
 fn ten_servers_and_a_command_use_one_store_at_once() {
     const SERVERS: usize = 10;
@@ -224,19 +246,22 @@ struct Listening {
     said: BufReader<std::process::ChildStderr>,
     address: String,
     token: Option<String>,
+    /// Whether it warned of a token that others can read.
+    warned: bool,
 }
 
 impl Listening {
     fn new(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
-        let mut listening = Self { child, said, address: String::new(), token: None };
+        let mut listening = Self { child, said, address: String::new(), token: None, warned: false };
         while listening.address.is_empty() {
             let mut line = String::new();
             assert_ne!(listening.said.read_line(&mut line).unwrap(), 0, "it ended");
             if let Some(made) = line.strip_prefix("token ") {
                 listening.token = Some(made.trim().to_owned());
             }
+            listening.warned |= line.contains("can read the token: chmod 600 ");
             if let Some(url) = line.strip_prefix("serving http://") {
                 url.trim().strip_suffix("/mcp").unwrap().clone_into(&mut listening.address);
             }
@@ -295,6 +320,18 @@ fn a_server_on_a_port_makes_a_token_takes_one_or_asks_for_none() {
     let server = Listening::new(&mut store.command(&[&http[..], &["--token-file", &file]].concat()));
     assert_eq!((server.token.as_deref(), server.status(Some(GIVEN)), server.status(None)), (None, 200, 401));
     server.terminate();
+    #[cfg(unix)]
+    for (mode, warned) in [(0o644, true), (0o600, false)] {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let server = Listening::new(&mut store.command(&[&http[..], &["--token-file", &file]].concat()));
+        assert_eq!(server.warned, warned, "{mode:o}");
+        server.terminate();
+    }
+    for wrong in ["https://app.example/page", "app.example", "*", "null"] {
+        let refused = store.fail(&[&http[..], &["--allow-origin", wrong]].concat(), 2);
+        assert!(refused.contains("is no origin: give scheme, host and port"), "{refused}");
+    }
     let server = Listening::new(&mut store.command(&[&http[..], &["--no-token"]].concat()));
     assert_eq!((server.token.as_deref(), server.status(None)), (None, 200));
     server.terminate();

@@ -278,7 +278,8 @@ pub trait Store: Source {
     /// begins without an owner, and appending goes to any conversation.
     ///
     /// # Errors
-    /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's.
+    /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's, [`StoreError::Reserved`] when its name
+    /// is kept for notes of another owner, or when the messages are no notes.
     fn append_for<'a>(
         &'a self,
         owner: Option<&'a OwnerId>,

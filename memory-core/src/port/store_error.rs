@@ -31,6 +31,14 @@ pub enum StoreError {
         /// The name.
         id: ConversationId,
     },
+    /// The name is kept for notes of models ([`ConversationId::of_notes`]).
+    #[error("the name `{id}` is kept for notes of models: {why}")]
+    Reserved {
+        /// The name.
+        id: ConversationId,
+        /// What is not possible with it.
+        why: &'static str,
+    },
     /// A new conversation cannot have that name.
     #[error(transparent)]
     UnfitName(#[from] InvalidConversationId),

@@ -1,6 +1,12 @@
 //! Tests of `find`.
 
-use std::future::Future;
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use memory_core::{Message, NodeDraft, OwnerId, Store, Timestamp, testing::MemoryStore};
 
@@ -209,6 +215,18 @@ fn the_worst_pattern_stops_about_when_it_is_to() {
     // On 64 KiB it takes some ten seconds before the deadline is checked.
     let end = found.left_out.unwrap();
     assert!(end.from < 64 << 10, "{end:?}");
+}
+
+#[test]
+fn a_search_that_is_told_to_stop_ends() {
+    let store = store(&["a", "a", "a"]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let request = FindRequest::new("a", here()).stop(Arc::clone(&stop));
+    assert_eq!(run(&store, &request).unwrap().stopped_at, None);
+    stop.store(true, Ordering::Relaxed);
+    let found = run(&store, &request).unwrap();
+    // The first message always counts, so that going on makes progress.
+    assert_eq!((found.matches.len(), found.stopped_at.unwrap().node.get()), (1, 2));
 }
 
 #[test]

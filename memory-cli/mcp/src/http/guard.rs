@@ -5,8 +5,11 @@ use std::{convert::Infallible, num::NonZeroU32, time::Duration};
 use bytes::Bytes;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::{
-    HeaderValue, Request, Response, StatusCode,
-    header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    header::{
+        ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER,
+        WWW_AUTHENTICATE,
+    },
 };
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::Incoming;
@@ -14,10 +17,13 @@ use rmcp::{
     ServerHandler,
     transport::{StreamableHttpService, streamable_http_server::session::local::LocalSessionManager},
 };
+use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{HttpOptions, PATH};
-use crate::Token;
+use super::{HttpOptions, Origin, PATH, crowd::Visit, origin};
+use crate::{Token, request};
+
+const JSON: &str = "application/json";
 
 /// What a request is answered with.
 pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -26,23 +32,41 @@ pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
 pub(super) struct Guard<S> {
     protocol: StreamableHttpService<S, LocalSessionManager>,
     token: Option<Token>,
+    origins: Vec<Origin>,
     rate: DefaultDirectRateLimiter,
     max_body: usize,
     patience: Duration,
 }
 
 impl<S: ServerHandler> Guard<S> {
-    pub(super) fn new(protocol: StreamableHttpService<S, LocalSessionManager>, options: &HttpOptions) -> Self {
+    pub(super) fn new(
+        protocol: StreamableHttpService<S, LocalSessionManager>,
+        options: &HttpOptions,
+        origins: Vec<Origin>,
+    ) -> Self {
         let burst = options.per_second.checked_add(options.per_second.get()).unwrap_or(NonZeroU32::MAX);
         let rate = RateLimiter::direct(Quota::per_second(options.per_second).allow_burst(burst));
         let (token, max_body, patience) = (options.token.clone(), options.max_body, options.patience);
-        Self { protocol, token, rate, max_body, patience }
+        Self { protocol, token, origins, rate, max_body, patience }
     }
 
-    /// The answer to a request. Nothing of its body is read before it may ask.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if request.uri().path() != PATH {
-            return refusal(StatusCode::NOT_FOUND, "the protocol is under /mcp");
+    /// The answer to a request of a visit. Nothing of its body is read before it may ask.
+    pub(super) async fn answer(&self, request: Request<Incoming>, visit: &Visit) -> Answer {
+        let page = origin::allowed(&self.origins, request.headers());
+        let is_preflight = request.method() == Method::OPTIONS
+            && request.headers().contains_key(ORIGIN)
+            && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        let mut answer =
+            if is_preflight { preflight(&request, page.is_some()) } else { self.asked(request, visit).await };
+        if let Some(page) = page {
+            origin::admit(answer.headers_mut(), page);
+        }
+        answer
+    }
+
+    async fn asked(&self, request: Request<Incoming>, visit: &Visit) -> Answer {
+        if let Some(refused) = refused(&request) {
+            return refused;
         }
         let given = request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes);
         if self.token.as_ref().is_some_and(|token| !token.admits(given)) {
@@ -50,23 +74,83 @@ impl<S: ServerHandler> Guard<S> {
             refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"memory\""));
             return refused;
         }
+        visit.admit();
         if self.rate.check().is_err() {
             let mut refused = refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests: try again in a second");
             refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
             return refused;
         }
+        if length(request.headers()).is_some_and(|length| length > self.max_body as u64) {
+            return self.too_long();
+        }
         let (head, body) = request.into_parts();
         let body = match timeout(self.patience, Limited::new(body, self.max_body).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let why = format!("a request has at most {} bytes", self.max_body);
-                return refusal(StatusCode::PAYLOAD_TOO_LARGE, &why);
-            }
+            Ok(Err(error)) if error.is::<LengthLimitError>() => return self.too_long(),
             Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request broke off"),
             Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request took too long"),
         };
-        self.protocol.handle(Request::from_parts(head, Full::new(body))).await
+        let is_json = is_json(&head.headers);
+        let answer = self.protocol.handle(Request::from_parts(head, Full::new(body.clone()))).await;
+        // The protocol's reader says of any body that it cannot read that it is of a wrong type.
+        if is_json
+            && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+            && let Some(why) = request::no_message(&body)
+        {
+            return json(StatusCode::BAD_REQUEST, &why);
+        }
+        answer
     }
+
+    fn too_long(&self) -> Answer {
+        refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("a request has at most {} bytes", self.max_body))
+    }
+}
+
+/// The answer to a browser that asks whether a page may send a request. It carries no token.
+fn preflight(request: &Request<Incoming>, is_allowed: bool) -> Answer {
+    if let Some(refused) = refused(request) {
+        return refused;
+    }
+    if !is_allowed {
+        return refusal(StatusCode::FORBIDDEN, "pages of this origin may not send requests: see --allow-origin");
+    }
+    let mut answer = Response::new(Full::new(Bytes::new()).boxed());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    origin::preflight(answer.headers_mut(), request.headers());
+    answer
+}
+
+/// Why a request is refused whoever sends it.
+fn refused(request: &Request<Incoming>) -> Option<Answer> {
+    if request.uri().path() != PATH {
+        return Some(refusal(StatusCode::NOT_FOUND, "the protocol is under /mcp"));
+    }
+    // Whoever stands between the client and this server might have looked at the other one.
+    let twice = [HOST, ORIGIN, AUTHORIZATION].into_iter().find(|name| is_twice(request.headers(), name))?;
+    Some(refusal(StatusCode::BAD_REQUEST, &format!("the header {twice} is given twice")))
+}
+
+fn is_twice(headers: &HeaderMap, name: &HeaderName) -> bool {
+    headers.get_all(name).iter().nth(1).is_some()
+}
+
+/// How long a body says it is.
+fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether a body says that it is JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON)
+}
+
+fn json(status: StatusCode, value: &Value) -> Answer {
+    let mut response = Response::new(Full::new(Bytes::from(value.to_string())).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
 }
 
 /// A refusal, after which the client is hung up on: it may still be sending.

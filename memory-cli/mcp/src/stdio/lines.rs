@@ -1,17 +1,20 @@
 //! Lines of bounded length, since the transport keeps a line whole however long it is.
 
+use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
     sync::mpsc::Sender,
 };
 
-/// Passes the lines of `input` on until it ends or `output` has gone. Of a line of more than `most` bytes nothing is passed
-/// on, and `refused` is told when it ends.
+use crate::request;
+
+/// Passes the lines of `input` on until it ends or `output` has gone. Of a line of more than `most` bytes, and of one that
+/// cannot be read, nothing is passed on, and `refused` is given the answer when it ends.
 pub(super) async fn pass(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
     most: usize,
-    refused: Sender<()>,
+    refused: Sender<String>,
 ) {
     let mut input = BufReader::new(input);
     let (mut line, mut is_refused) = (Vec::new(), false);
@@ -32,19 +35,36 @@ pub(super) async fn pass(
         if !ends {
             continue;
         }
-        let passed = if is_refused { refused.send(()).await.is_ok() } else { output.write_all(&line).await.is_ok() };
+        let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&line) };
+        let passed = match refusal {
+            Some(refusal) => refused.send(refusal).await.is_ok(),
+            None => output.write_all(&line).await.is_ok(),
+        };
         if !passed {
             return;
         }
         line.clear();
         is_refused = false;
     }
-    // A last line without an end is a line; who reads may have gone.
-    if is_refused {
-        let _ = refused.send(()).await;
+    // A last line without an end is a line. Whoever reads may have gone.
+    let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&line) };
+    if let Some(refusal) = refusal {
+        let _ = refused.send(refusal).await;
     } else {
         let _ = output.write_all(&line).await;
     }
+}
+
+/// The answer to a request that was not read, nor its id.
+fn too_long(most: usize) -> String {
+    let message = format!("a request has at most {most} bytes: send less at once");
+    json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": message}}).to_string()
+}
+
+/// The answer to a line that cannot be read; the transport itself would answer nothing. An empty line is none.
+fn unreadable(line: &[u8]) -> Option<String> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    if line.is_empty() { None } else { request::refusal(line).map(|answer| answer.to_string()) }
 }
 
 #[cfg(test)]
@@ -67,13 +87,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_passed_on_up_to_the_bound_and_longer_ones_are_told() {
-        assert_eq!(passed("a\nbcd\n\nef", 3).await, ("a\nbcd\n\nef".to_owned(), 0));
-        assert_eq!(passed("a\nbcde\nf\n", 3).await, ("a\nf\n".to_owned(), 1));
-        assert_eq!(passed("abcd", 3).await, (String::new(), 1));
+    async fn lines_are_passed_on_up_to_the_bound_and_others_are_answered() {
+        assert_eq!(passed("1\n234\n\n56", 3).await, ("1\n234\n\n56".to_owned(), 0));
+        assert_eq!(passed("1\n2345\n6\n", 3).await, ("1\n6\n".to_owned(), 1));
+        assert_eq!(passed("1234", 3).await, (String::new(), 1));
         assert_eq!(passed("", 3).await, (String::new(), 0));
+        // What is no JSON.
+        assert_eq!(passed("1\n{b\n2\n{", 3).await, ("1\n2\n".to_owned(), 2));
         // Longer than what is read at once.
-        let long = "x".repeat(50_000);
-        assert_eq!(passed(&format!("{long}\n{long}y\nz\n"), 50_000).await, (format!("{long}\nz\n"), 1));
+        let long = "1".repeat(300);
+        let spaces = " ".repeat(50_000 - 300);
+        let line = format!("{spaces}{long}");
+        assert_eq!(passed(&format!("{line}\n{line}2\n3\n"), 50_000).await, (format!("{line}\n3\n"), 1));
     }
 }

@@ -1,6 +1,6 @@
 //! `append_messages`: messages of a conversation, kept for ever.
 
-use memory::{Clock as _, Message, MessageKey, Role, Timestamp};
+use memory::{Clock as _, Conversation, Message, MessageKey, Role, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,8 @@ use crate::{
 
 /// Most messages of one call.
 const MOST: usize = 1_000;
+/// What the other tools take for the conversation that was last spoken in.
+const LAST: &str = "last";
 
 pub(crate) struct Append;
 
@@ -70,11 +72,7 @@ impl Tool for Append {
         if input.messages.is_empty() || input.messages.len() > MOST {
             return Err(Failure(format!("messages has {} entries: give 1 to {MOST}", input.messages.len())));
         }
-        let memory = context.memory();
-        let conversation = memory.conversation(&input.conversation_id).map_err(|error| Failure(error.to_string()))?;
-        if conversation.id() == context.notes().conversation() {
-            return Err(Failure(format!("{} holds the notes: take the scratchpad", named(&input.conversation_id))));
-        }
+        let conversation = meant(context, &input.conversation_id).await?;
         let now = memory::SystemClock.now();
         let batch = input.messages.into_iter().enumerate().map(|(place, given)| message(place, given, now));
         let appended = conversation.append_batch(batch.collect::<Result<_, _>>()?).await?;
@@ -84,6 +82,28 @@ impl Tool for Append {
             new: appended.iter().filter(|one| one.is_new).count(),
         })
     }
+}
+
+/// The conversation of a whole id. What the other tools take for one is refused: messages stay where they are appended.
+async fn meant(context: &Context, name: &str) -> Result<Conversation, Failure> {
+    if name == LAST {
+        return Err(Failure(format!("messages go to a conversation of a whole id, and `{LAST}` is none")));
+    }
+    let memory = context.memory();
+    let conversation = memory.conversation(name).map_err(|error| Failure(error.to_string()))?;
+    if conversation.id().is_of_notes() {
+        return Err(Failure(format!("{} is for notes: take the scratchpad", named(name))));
+    }
+    if conversation.overview().await.is_err()
+        && let Ok(other) = memory.resume(name).await
+    {
+        let other = named(other.id().as_str());
+        return Err(Failure(format!(
+            "there is no {}, but {other}: give that whole id, or another new one",
+            named(name)
+        )));
+    }
+    Ok(conversation)
 }
 
 fn message(place: usize, given: Given, now: Timestamp) -> Result<(Message, Timestamp), Failure> {

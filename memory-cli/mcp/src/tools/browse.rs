@@ -1,6 +1,6 @@
 //! `browse_hierarchy`: the levels of a conversation.
 
-use memory::{Level, LevelEntry, LevelPage, LevelsRequest, NodeId, one_line, quoted};
+use memory::{Conversation, Level, LevelEntry, LevelPage, LevelsRequest, NodeId, one_line, quoted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +28,13 @@ pub(crate) struct Input {
     conversation_id: String,
     /// 0 messages, 1 summaries of single messages, 2 of 20-40 messages, 3 of more; the top of the tree if left out
     #[serde(default)]
+    #[schemars(range(max = 3))]
     level: Option<u8>,
+    /// next_cursor of the page before
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
 
@@ -66,6 +69,9 @@ pub(crate) struct LevelLine {
     pub(crate) speaker: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
+    /// When the last of several was said
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<String>,
     pub(crate) text: String,
     /// Whether this is the beginning alone
     #[serde(skip_serializing_if = "is_false")]
@@ -85,7 +91,8 @@ impl LevelLine {
             summary: entry.summary.map(memory::SummaryId::get),
             speaker: entry.speaker.clone(),
             at: known(entry.at),
-            text: entry.text.clone(),
+            until: None,
+            text: if entry.summary.is_some() { unescaped(&entry.text) } else { entry.text.clone() },
             shortened: false,
             conversation: conversation.to_owned(),
         };
@@ -108,13 +115,16 @@ impl Entry for LevelLine {
         };
         let mut label_of = format!("{run} of {id}");
         if let Some(summary) = self.summary {
-            label_of.push_str(&format!(", {} {summary}, {}", self.level, shown::count(self.lines, "line")));
+            label_of.push_str(&format!(", {} s{summary}, {}", self.level, shown::count(self.lines, "line")));
         }
         if let Some(speaker) = &self.speaker {
             label_of.push_str(&format!(", {}", label(speaker)));
         }
         if let Some(at) = &self.at {
             label_of.push_str(&format!(", {at}"));
+        }
+        if let Some(until) = &self.until {
+            label_of.push_str(&format!(" to {until}"));
         }
         format!("[{label_of}]: {}{dots}", quoted(&self.text))
     }
@@ -126,6 +136,20 @@ impl Entry for LevelLine {
     fn shortened(&mut self) {
         self.shortened = true;
     }
+
+    fn piece(&self) -> Option<String> {
+        Some(match self.summary {
+            Some(summary) => format!("summary s{summary} of {}", self.conversation),
+            None => format!("message {} of {}", self.first, self.conversation),
+        })
+    }
+}
+
+/// The words of a summary without what keeps the words of a message from posing as a label: that is for text alone.
+fn unescaped(text: &str) -> String {
+    let plain =
+        |line: &str| line.strip_prefix('\\').filter(|rest| rest.starts_with(char::is_alphanumeric)).map(str::to_owned);
+    text.split('\n').map(|line| plain(line).unwrap_or_else(|| line.to_owned())).collect::<Vec<_>>().join("\n")
 }
 
 impl Tool for Browse {
@@ -151,24 +175,25 @@ impl Tool for Browse {
         let request = LevelsRequest::default().level(level).from(from).limit(ENTRIES);
         let levels = conversation.levels(request).await?;
         let id = conversation.id().to_string();
-        let (entries, next) = fitting(context, &id, &levels, PAGES.most(input.max_tokens));
-        let memory_used = used(&id, &entries);
+        let (entries, next) = fitting(context, &conversation, &levels, PAGES.most(input.max_tokens)).await;
+        let memory_used = used(&entries);
         let next_cursor = next.map(|next| PAGES.cursor(next.get()));
         Ok(Output { conversation: id, messages: levels.nodes, entries, memory_used, next_cursor })
     }
 }
 
 /// The entries that fit, and where the next page begins. Entries that begin with the same message stay together.
-pub(crate) fn fitting(
+pub(crate) async fn fitting(
     context: &Context,
-    id: &str,
+    conversation: &Conversation,
     levels: &LevelPage,
     max_tokens: u32,
 ) -> (Vec<LevelLine>, Option<NodeId>) {
-    let mut page = Page::new(context.memory(), max_tokens);
+    let id = conversation.id().as_str();
+    let mut page = Page::new(context.memory(), max_tokens).beside(id);
     let mut last = None;
     for entry in &levels.entries {
-        let line = LevelLine::of(id, entry);
+        let line = dated(LevelLine::of(id, entry), conversation, entry).await;
         let first = Some(entry.nodes.first());
         if first == last {
             page.push_always(line);
@@ -180,14 +205,29 @@ pub(crate) fn fitting(
     (page.entries, levels.next)
 }
 
+/// A line of a summary with who said what it stands for, if it is one message, and when.
+async fn dated(mut line: LevelLine, conversation: &Conversation, entry: &LevelEntry) -> LevelLine {
+    if line.summary.is_none() {
+        return line;
+    }
+    let (first, last) = (entry.nodes.first(), entry.nodes.last());
+    // One that is lost has neither.
+    if let Some(node) = shown::said(conversation, first).await {
+        line.at = known(node.at);
+        line.speaker = (first == last).then(|| node.message.voice().to_owned());
+    }
+    if first != last
+        && let Some(node) = shown::said(conversation, last).await
+    {
+        line.until = known(node.at);
+    }
+    line
+}
+
 /// The sign that memory was used.
-pub(crate) fn used(id: &str, entries: &[LevelLine]) -> Option<String> {
+pub(crate) fn used(entries: &[LevelLine]) -> Option<String> {
     let summaries = entries.iter().filter(|entry| entry.summary.is_some()).count() as u64;
-    let piece = |entry: &LevelLine| match entry.summary {
-        Some(summary) => format!("summary {summary} of {id}"),
-        None => format!("message {} of {id}", entry.first),
-    };
-    let pieces: Vec<_> = entries.iter().map(piece).collect();
+    let pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();
     let recalled = pieces.len() as u64 - summaries;
     memory::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
 }

@@ -20,6 +20,8 @@ use crate::{
 
 /// Most bytes of a file.
 const MOST_BYTES: usize = 1 << 20;
+/// Most tokens of an answer.
+const MOST_TOKENS: u32 = 16_000;
 /// Most files.
 const MOST_FILES: usize = 1_000;
 
@@ -88,15 +90,27 @@ impl Tool for Files {
             let path = path("path", &input.path)?;
             let range = input.view_range.clone();
             let viewed = context.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
-            return Ok(Output { result: memory::lines(&viewed?).into_owned() });
+            return Ok(Output { result: bounded(context, viewed?) });
         }
         let (first, second) = match input.command {
             Command::Rename => (path("old_path", &input.old_path)?, Some(path("new_path", &input.new_path)?)),
             _ => (path("path", &input.path)?, None),
         };
         let changed = context.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
-        Ok(Output { result: memory::lines(&changed?).into_owned() })
+        Ok(Output { result: bounded(context, changed?) })
     }
+}
+
+/// An answer of at most [`MOST_TOKENS`], with where to go on.
+fn bounded(context: &Context, whole: String) -> String {
+    let kept = context.beginning(&whole, MOST_TOKENS);
+    if kept.len() == whole.len() {
+        return whole;
+    }
+    let kept = kept.rsplit_once('\n').map_or(kept.as_str(), |(lines, _)| lines);
+    let last = kept.rsplit('\n').next().and_then(|line| line.split('\t').next()?.trim().parse::<u64>().ok());
+    let on = last.map(|last| format!(": view_range [{}, -1] goes on", last + 1)).unwrap_or_default();
+    format!("{kept}\n[The rest is left out{on}]")
 }
 
 /// The change that a command makes, and what is said of it.
@@ -171,6 +185,9 @@ fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(DocumentChan
     if from.is_root() {
         return Err(Failure("Cannot rename the /memories directory itself".to_owned()));
     }
+    if to.name().strip_prefix(from.name()).is_some_and(|rest| rest.starts_with('/')) {
+        return Err(Failure(format!("The directory {from} cannot be moved into itself")));
+    }
     if to.is_root() || now.get(to.name()).is_some() || now.is_directory(to.name()) {
         return Err(Failure(format!("The destination {to} already exists")));
     }
@@ -186,6 +203,6 @@ fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(DocumentChan
 
 impl Answer for Output {
     fn text(&self) -> String {
-        self.result.clone()
+        memory::lines(&self.result).into_owned()
     }
 }

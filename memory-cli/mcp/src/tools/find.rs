@@ -1,8 +1,14 @@
 //! `find`: text by a regular expression.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use memory::{Error, FindError, FindRequest, Match, NodeId, NodeRange, Scope, one_line, quoted};
+use memory::{Error, FindError, FindRequest, Found, Match, Node, NodeId, NodeRange, Scope, one_line, quoted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +16,7 @@ use crate::{
     context::Context,
     failure::{self, Failure},
     page::{self, Entry, Pages},
-    shown,
+    shown::{self, is_false, known, label},
     tool::{Answer, Tool},
 };
 
@@ -37,9 +43,11 @@ pub(crate) struct Input {
     /// Last message
     #[serde(default)]
     end: Option<u64>,
+    /// next_cursor of the page before
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
 
@@ -54,6 +62,9 @@ pub(crate) struct Output {
     memory_used: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// How many matches stand before
+    #[serde(skip)]
+    skipped: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -62,28 +73,40 @@ pub(crate) struct FoundMatch {
     node: u64,
     /// Line of the message
     line: u32,
+    speaker: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
     /// That line around the match
     text: String,
     /// The match
     matched: String,
+    /// Whether this is a part of the line: expand_node gives all
+    #[serde(skip_serializing_if = "is_false")]
+    shortened: bool,
 }
 
 impl FoundMatch {
-    fn of(found: &Match) -> Self {
+    fn of(found: &Match, said: Option<&Node>) -> Self {
         Self {
             conversation: found.conversation.to_string(),
             node: found.node.get(),
             line: found.line,
+            speaker: said.map(|node| node.message.voice().to_owned()).unwrap_or_default(),
+            at: said.and_then(|node| known(node.at)),
             text: format!("{}{}{}", found.before, found.matched, found.after),
             matched: found.matched.clone(),
+            shortened: found.before.starts_with('…') || found.after.ends_with('…') || found.matched.ends_with('…'),
         }
     }
 }
 
 impl Entry for FoundMatch {
     fn line(&self) -> String {
-        let Self { conversation, node, line, text, .. } = self;
-        format!("[Message {node} of {}, line {line}]: {}", one_line(conversation), quoted(text))
+        let Self { conversation, node, line, speaker, at, text, shortened, .. } = self;
+        let at = at.as_ref().map(|at| format!(", {at}")).unwrap_or_default();
+        let dots = if *shortened { " …" } else { "" };
+        let (id, speaker) = (one_line(conversation), label(speaker));
+        format!("[Message {node} of {id}, line {line}, {speaker}{at}]: {}{dots}", quoted(text))
     }
 
     fn words(&mut self) -> &mut String {
@@ -92,6 +115,11 @@ impl Entry for FoundMatch {
 
     fn shortened(&mut self) {
         page::keep(&mut self.matched, 80);
+        self.shortened = true;
+    }
+
+    fn piece(&self) -> Option<String> {
+        Some(format!("message {} of {}", self.node, self.conversation))
     }
 }
 
@@ -118,10 +146,21 @@ impl Tool for Find {
         let skip = PAGES.skipped(input.cursor.as_deref(), 1 << 20)?;
         let scope = scope.owner(memory.config().owner.clone());
         let request = FindRequest::new(&input.pattern, scope).range(range).limit(skip + MOST).max_time(MAX_TIME);
-        let found = memory.find(request).await.map_err(explained)?;
+        let found = found(context, request).await.map_err(explained)?;
         let mut page = PAGES.page(memory, input.max_tokens);
         let rest = found.matches.get(skip..).unwrap_or_default();
-        let shown = rest.iter().take_while(|one| page.push(FoundMatch::of(one))).count();
+        let (mut shown, mut said) = (0, None);
+        for one in rest {
+            let place = (one.conversation.clone(), one.node);
+            if said.as_ref().is_none_or(|(of, _)| *of != place) {
+                let conversation = failure::whole(memory, &one.conversation)?;
+                said = Some((place, shown::said(&conversation, one.node).await));
+            }
+            if !page.push(FoundMatch::of(one, said.as_ref().and_then(|(_, node)| node.as_ref()))) {
+                break;
+            }
+            shown += 1;
+        }
         let next = found.more || shown < rest.len();
         let next_cursor = next.then(|| PAGES.cursor((skip + shown) as u64));
         let mut notices: Vec<_> =
@@ -139,8 +178,20 @@ impl Tool for Find {
             ));
         }
         let memory_used = used(&page.entries);
-        Ok(Output { matches: page.entries, notices, memory_used, next_cursor })
+        Ok(Output { matches: page.entries, notices, memory_used, next_cursor, skipped: skip })
     }
+}
+
+/// What is found until the client waits for it no more: what waits for this call is dropped, but not the search itself.
+async fn found(context: &Context, request: FindRequest) -> Result<Found, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut search = std::pin::pin!(context.memory().find(request.stop(Arc::clone(&stop))));
+    tokio::select! {
+        biased;
+        () = context.cancelled() => stop.store(true, Ordering::Relaxed),
+        found = &mut search => return found,
+    }
+    search.await
 }
 
 fn range(input: &Input) -> Result<Option<NodeRange>, Failure> {
@@ -175,12 +226,40 @@ fn used(matches: &[FoundMatch]) -> Option<String> {
 impl Answer for Output {
     fn text(&self) -> String {
         let lead = match self.matches.len() {
-            0 => "Nothing matches.".to_owned(),
+            0 if self.skipped > 0 => "There are no more matches.".to_owned(),
+            0 if self.notices.is_empty() => "Nothing matches.".to_owned(),
+            0 => "Nothing was found in what was searched.".to_owned(),
             1 => "1 match.".to_owned(),
             count => format!("{count} matches."),
         };
         let notices = self.notices.iter().cloned().map(Some);
         let after = [self.memory_used.clone(), shown::more(self.next_cursor.as_ref())].into_iter().chain(notices);
         shown::list(&lead, &self.matches, &after.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory::{Access, Builder, Config, Message};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::Options;
+
+    #[tokio::test]
+    async fn a_search_that_its_client_cancels_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = Config::new(dir.path().join("store"), Access::Write).without_model();
+        let memory = Builder::of(config).background(false).open().unwrap();
+        for text in ["a first", "a second"] {
+            memory.conversation("trip").unwrap().append(Message::user(text)).await.unwrap();
+        }
+        let context = Context::new(memory, Options::default()).unwrap();
+        let request = || FindRequest::new("a", Scope::all());
+        assert_eq!(found(&context, request()).await.unwrap().matches.len(), 2);
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let found = found(&context.until(cancelled), request()).await.unwrap();
+        assert_eq!((found.matches.len(), found.stopped_at.unwrap().node.get()), (1, 2));
     }
 }

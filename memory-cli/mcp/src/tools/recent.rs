@@ -24,10 +24,13 @@ pub(crate) struct Input {
     conversation_id: String,
     /// How many messages
     #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 500))]
     count: u64,
+    /// next_cursor of the page before
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
 
@@ -64,7 +67,7 @@ impl Tool for Recent {
         let nodes = conversation.overview().await?.nodes;
         let end = PAGES.begin(input.cursor.as_deref())?.map_or(nodes, |before| (before.max(1) - 1).min(nodes));
         let count = input.count.clamp(1, 500);
-        let mut page = PAGES.page(memory, input.max_tokens);
+        let mut page = PAGES.page(memory, input.max_tokens).beside(conversation.id().as_str());
         let mut first = end + 1;
         let mut notice = None;
         if let Some(run) = run(end.saturating_sub(count) + 1, end) {

@@ -24,9 +24,11 @@ pub(crate) struct Append;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadInput {
+    /// next_cursor of the page before
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
 

@@ -1,6 +1,11 @@
 //! `search_memory`: the messages that answer a question best.
 
-use memory::{ConversationId, Hit, Notice, Query, Recall, Retrieved, Scope, excerpt};
+use std::{collections::BTreeSet, fmt::Display};
+
+use memory::{
+    ConversationId, ConversationState, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, TimeRange,
+    Timestamp, excerpt,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +21,10 @@ use crate::{
 const PAGES: Pages = Pages::new("hit", 2_000);
 /// Most characters of a message that are shown of a hit.
 const EXCERPT: usize = 800;
+/// The tag of conversations that are kept beside others.
+const BESIDE: &str = "memory:companion";
+/// How many hits are ranked alike whatever is asked for, and nearer to the question than those after them.
+const NEAR: usize = 64;
 /// How far cursors go: later hits bear on nothing.
 const LAST: usize = 1_000;
 
@@ -28,13 +37,25 @@ pub(crate) struct Input {
     query: String,
     /// Most messages
     #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
     limit: usize,
     /// Only these conversations: ids, titles or "last"; all if left out
     #[serde(default)]
     conversations: Vec<String>,
+    /// Said at this time or later: a date or RFC 3339
+    #[serde(default)]
+    since: Option<String>,
+    /// Said by this time; of a date, by its end
+    #[serde(default)]
+    until: Option<String>,
+    /// Only in conversations with all of these tags
+    #[serde(default)]
+    tags: Vec<String>,
+    /// next_cursor of the page before
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
 
@@ -55,6 +76,9 @@ pub(crate) struct Output {
     /// Give it as cursor for the next ones
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// How many hits stand before
+    #[serde(skip)]
+    skipped: usize,
 }
 
 impl Tool for Search {
@@ -76,11 +100,12 @@ impl Tool for Search {
         for name in &input.conversations {
             ids.push(failure::conversation(memory, name).await?.id().clone());
         }
-        let scope = if ids.is_empty() { Scope::all() } else { Scope::only(ids) };
+        let scope = if ids.is_empty() { everywhere(context).await? } else { Scope::only(ids) };
         let skip = PAGES.skipped(input.cursor.as_deref(), LAST)?;
         let limit = input.limit.clamp(1, 100);
         // One more, which tells whether there are more.
-        let query = Query::new(&input.query, scope.owner(memory.config().owner.clone())).limit(skip + limit + 1);
+        let query = Query::new(&input.query, scope.owner(memory.config().owner.clone()));
+        let query = query.filter(filter(&input)?).limit(skip + limit + 1);
         let mut found = found(context, query).await?;
         let more = found.hits.len() > skip + limit;
         found.hits.drain(..skip.min(found.hits.len()));
@@ -96,33 +121,76 @@ impl Tool for Search {
         let is_news =
             |notice: &&Notice| memory.config().recall != Recall::Words || !matches!(notice, Notice::WordsOnly { .. });
         let notices = found.notices.iter().filter(is_news).map(ToString::to_string).collect();
-        Ok(Output { messages, memory_used, notices, next_cursor })
+        Ok(Output { messages, memory_used, notices, next_cursor, skipped: skip })
     }
 }
 
-/// As many hits as `query` has a limit, if there are, without earlier texts of notes.
-async fn found(context: &Context, query: Query) -> Result<Retrieved, Failure> {
-    let (wanted, notes) = (query.limit, context.notes().conversation());
-    let mut limit = wanted;
-    loop {
-        let mut found = context.memory().search(query.clone().limit(limit)).await?;
-        if !found.hits.iter().any(|hit| hit.conversation == *notes) {
-            return Ok(found);
-        }
-        let all = found.hits.len();
-        let current = context.current_notes().await?;
-        found.hits.retain(|hit| hit.conversation != *notes || current.contains(&hit.node.id));
-        if found.hits.len() >= wanted || all < limit || limit >= LAST {
-            found.hits.truncate(wanted);
-            return Ok(found);
-        }
-        limit *= 4;
+/// All conversations, and these notes, which are kept beside conversations and so have to be named.
+async fn everywhere(context: &Context) -> Result<Scope, Failure> {
+    let notes = context.notes().conversation();
+    let states = context.memory().conversations().await?;
+    if states.iter().all(|state| state.id != *notes) {
+        return Ok(Scope::all());
     }
+    let is_meant = |state: &ConversationState| state.id == *notes || !state.tags.iter().any(|tag| tag == BESIDE);
+    Ok(Scope::only(states.into_iter().filter(is_meant).map(|state| state.id).collect()))
+}
+
+/// Which messages may be hits.
+fn filter(input: &Input) -> Result<Filter, Failure> {
+    let wrong = |name: &str, why: &dyn Display| Failure(format!("{name}: {}", memory::one_line(&why.to_string())));
+    let since = input.since.as_ref().map(|text| text.parse::<Timestamp>().map_err(|why| wrong("since", &why)));
+    let until = input.until.as_ref().map(|text| TimeRange::end(text).map_err(|why| wrong("until", &why)));
+    let time = TimeRange::new(since.transpose()?, until.transpose()?).map_err(|why| wrong("since and until", &why))?;
+    Ok(Filter::default().time(time).tags(input.tags.clone()))
+}
+
+/// As many hits as `query` has a limit, if there are, without earlier texts of notes. The order is that of any limit, so
+/// that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked for, and so
+/// they are always asked for alone, and those after them always together.
+async fn found(context: &Context, query: Query) -> Result<Retrieved, Failure> {
+    let wanted = query.limit;
+    let mut asked = wanted.min(NEAR);
+    let mut found = context.memory().search(query.clone().limit(asked)).await?;
+    if asked < NEAR && found.hits.iter().any(|hit| hit.conversation.is_of_notes()) {
+        asked = NEAR;
+        // The notices are told once.
+        found.hits = context.memory().search(query.clone().limit(asked)).await?.hits;
+    }
+    let is_all = found.hits.len() < asked;
+    let near: BTreeSet<_> = found.hits.iter().map(place).collect();
+    retain_present(context, &mut found.hits).await?;
+    if !is_all && found.hits.len() < wanted {
+        let mut far = context.memory().search(query.limit(LAST)).await?;
+        far.hits.retain(|hit| !near.contains(&place(hit)));
+        retain_present(context, &mut far.hits).await?;
+        found.hits.append(&mut far.hits);
+    }
+    found.hits.truncate(wanted);
+    Ok(found)
+}
+
+fn place(hit: &Hit) -> (ConversationId, NodeId) {
+    (hit.conversation.clone(), hit.node.id)
+}
+
+/// Drops what is no present text of these notes.
+async fn retain_present(context: &Context, hits: &mut Vec<Hit>) -> Result<(), Failure> {
+    if hits.iter().any(|hit| hit.conversation.is_of_notes()) {
+        // Notes that are another owner's, of a store from before names were reserved, are nobody's.
+        let current = context.current_notes().await.unwrap_or_default();
+        let notes = context.notes().conversation();
+        let is_present = |hit: &Hit| hit.conversation == *notes && current.contains(&hit.node.id);
+        hits.retain(|hit| !hit.conversation.is_of_notes() || is_present(hit));
+    }
+    Ok(())
 }
 
 /// The part of a hit that bears on the question.
 fn message(hit: &Hit, question: &str) -> ShownMessage {
     let mut shown = ShownMessage::of(&hit.conversation, &hit.node);
+    // Two digits, as the label has them.
+    shown.relevance = hit.relevance.map(|chance| f64::from((chance * 100.0).round()) / 100.0);
     let part = excerpt(&shown.text, question, EXCERPT).range;
     if part.len() < shown.text.len() {
         let dots = if part.start > 0 { "… " } else { "" };
@@ -135,6 +203,7 @@ fn message(hit: &Hit, question: &str) -> ShownMessage {
 impl Answer for Output {
     fn text(&self) -> String {
         let lead = match self.messages.len() {
+            0 if self.skipped > 0 => "There are no more messages.".to_owned(),
             0 => "No message in memory bears on that.".to_owned(),
             count => format!("{}, the best first.", shown::count(count as u64, "message")),
         };

@@ -26,9 +26,11 @@ pub(crate) struct Input {
     start: u64,
     /// Last message
     end: u64,
+    /// next_cursor of the page before
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
 
@@ -67,10 +69,10 @@ impl Tool for Summaries {
             return Err(failure::no_node(&conversation, start).await);
         }
         let id = conversation.id().to_string();
-        let (summaries, next) = browse::fitting(context, &id, &levels, PAGES.most(input.max_tokens));
+        let (summaries, next) = browse::fitting(context, &conversation, &levels, PAGES.most(input.max_tokens)).await;
         let last = next.map_or(end.get().min(levels.nodes), |next| next.get() - 1);
         let without_summary = gaps(from.get(), last, &summaries);
-        let memory_used = browse::used(&id, &summaries);
+        let memory_used = browse::used(&summaries);
         let next_cursor = next.map(|next| PAGES.cursor(next.get()));
         Ok(Output { conversation: id, summaries, without_summary, memory_used, next_cursor })
     }

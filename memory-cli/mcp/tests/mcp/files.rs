@@ -120,5 +120,5 @@ async fn no_path_leads_out_of_the_memory_files() {
     let directory = json!({"command": "create", "path": "/memories/d", "file_text": ""});
     assert_eq!(client.refused("memory", directory).await, "File /memories/d already exists");
     let into = json!({"command": "rename", "old_path": "/memories/d", "new_path": "/memories/d/x/y"});
-    assert_eq!(client.refused("memory", into).await, "The destination /memories/d/x/y is not in a directory");
+    assert_eq!(client.refused("memory", into).await, "The directory /memories/d cannot be moved into itself");
 }

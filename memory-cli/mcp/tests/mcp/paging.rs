@@ -1,4 +1,5 @@
 //! Paging to the end of ten thousand messages.
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use rmcp::model::{PaginatedRequestParams, ReadResourceRequestParams};
 use serde_json::{Value, json};
@@ -60,4 +61,44 @@ async fn conversations_are_paged_as_resources_and_as_a_tool() {
     let wrong = PaginatedRequestParams::default().with_cursor(Some("../etc".to_owned()));
     let error = client.0.list_resources(Some(wrong)).await.unwrap_err();
     assert!(error.to_string().contains("no cursor of this tool"), "{error}");
+}
+
+/// Every hit of a search, page by page.
+async fn hits(client: &Client, arguments: &Value) -> Vec<String> {
+    let (mut all, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let mut arguments = arguments.clone();
+        arguments.as_object_mut().unwrap().insert("cursor".to_owned(), cursor);
+        let page = client.ask("search_memory", arguments).await;
+        let messages = page.get("messages").and_then(Value::as_array).unwrap();
+        all.extend(messages.iter().map(|hit| format!("{} {}", hit["conversation"], hit["node"])));
+        match page.get("next_cursor") {
+            Some(next) => cursor = next.clone(),
+            None => return all,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_search_is_paged_through_without_repeating_or_losing_a_hit() {
+    let store = Store::new();
+    let memory = store.memory();
+    let text = |number: usize| match number % 3 {
+        0 => format!("The gate code of room {number} is {}.", number * 37 % 1_000),
+        1 => "Code code code, and a gate that nobody opens before noon.".to_owned(),
+        _ => format!("Somebody asked for the code of gate {} again.", number % 7),
+    };
+    for talk in ["north", "south"] {
+        say(&memory, talk, (1..=230).map(text)).await;
+    }
+    let client = Client::new(&memory, everything()).await;
+    let mut pages = Vec::new();
+    for (limit, max_tokens) in [(10, 2_000), (37, 700), (100, 50_000)] {
+        let arguments = json!({"query": "gate code", "limit": limit, "max_tokens": max_tokens});
+        let all = hits(&client, &arguments).await;
+        let distinct: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!((all.len(), distinct.len()), (460, 460), "limit {limit}");
+        pages.push(all);
+    }
+    assert!(pages.iter().all(|one| *one == pages[0]), "the order is one, whatever the size of a page");
 }

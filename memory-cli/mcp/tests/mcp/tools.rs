@@ -94,7 +94,10 @@ async fn a_search_finds_the_message_and_says_that_memory_was_used() {
     let elsewhere = client.ask("search_memory", roses).await;
     assert!(!elsewhere.to_string().contains("water"), "{elsewhere}");
     let said = client.said("search_memory", json!({"query": "platform of the train", "limit": 1})).await;
-    assert!(said.contains("\n[Message 3 of trip, Ann, 2023-11-14T22:15:20Z]: The train leaves"), "{said}");
+    assert!(said.contains("\n[Message 3 of trip, Ann, 2023-11-14T22:15:20Z, relevance "), "{said}");
+    assert!(said.contains(" %]: The train leaves"), "{said}");
+    let relevance = found["messages"][0]["relevance"].as_f64().unwrap();
+    assert!(relevance > 0.0 && relevance <= 1.0, "{found}");
     assert!(said.contains("\nmemory used: 1 recalled (message 3 of trip)"), "{said}");
     let refused = client.refused("search_memory", json!({"query": "  "})).await;
     assert_eq!(refused, "query is empty: give a question or words");
@@ -246,7 +249,7 @@ async fn messages_are_appended_once_under_a_key_and_only_if_the_server_offers_it
                                                             "messages": [{"role": "user", "text": "x"}]}),
         )
         .await;
-    assert!(refused.contains("holds the notes"), "{refused}");
+    assert!(refused.contains("is for notes"), "{refused}");
     let usual = Client::new(&memory, memory_mcp::Options::default()).await;
     let error = usual.0.call_tool(rmcp::model::CallToolRequestParams::new("append_messages")).await.unwrap_err();
     assert!(error.to_string().contains("there is no tool `append_messages`"), "{error}");

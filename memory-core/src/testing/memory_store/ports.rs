@@ -55,12 +55,14 @@ impl Store for MemoryStore {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
+            conversation.check_noted(batch.iter().map(|draft| &draft.message))?;
             let mut all = self.lock();
             let mut trial = Conversation { owner: owner.cloned(), ..Conversation::default() };
             let there = all.get_mut(conversation);
             if there.as_ref().is_some_and(|there| owner.is_some() && there.owner.as_ref() != owner) {
                 return Err(StoreError::NameTaken { id: conversation.clone() });
             }
+            conversation.check_notes_of(there.as_ref().map_or(owner, |there| there.owner.as_ref()))?;
             let is_new = there.is_none();
             if is_new {
                 conversation.check_new()?;
@@ -96,6 +98,7 @@ impl Store for MemoryStore {
             if all.contains_key(child) {
                 return Err(StoreError::NameTaken { id: child.clone() });
             }
+            child.check_no_notes()?;
             child.check_new()?;
             let fork = there.fork(parent, node);
             let state = fork.state(child);

@@ -66,6 +66,7 @@ impl Store for LogStore {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
+            conversation.check_noted(batch.iter().map(|draft| &draft.message))?;
             let batch = prepare(conversation, batch, &self.shared.buffers)?;
             let bytes = batch.bytes();
             let (owner, conversation) = (owner.cloned(), conversation.clone());

@@ -59,6 +59,7 @@ pub(crate) fn plan_fork(
     if state.find(child).is_some() {
         return Err(StoreError::NameTaken { id: child.clone() });
     }
+    child.check_no_notes()?;
     state.check_may_open(child)?;
     let refused = |why: &str| StoreError::Invalid { conversation: parent.clone(), why: why.to_owned() };
     state.check_may_fork(there, node.get()).map_err(refused)?;
@@ -127,6 +128,7 @@ impl Pending {
         } else if owner.is_some() && owner.as_ref() != view.owner() {
             return Err(StoreError::NameTaken { id: id.clone() });
         }
+        id.check_notes_of(if view.number().is_none() { owner.as_ref() } else { view.owner() })?;
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         for PreparedMessage { record, outline, importance, keyed } in messages {
             if let Some((key, message)) = keyed.as_deref()

@@ -16,15 +16,17 @@ pub(super) fn replace(path: &Path, text: &str, old: &str, new: &str) -> Result<(
     let at = match found.as_slice() {
         [] => {
             return Err(Failure(format!(
-                "No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+                "No replacement was performed, old_str `{}` did not appear verbatim in {path}.",
+                short(old)
             )));
         }
         [only] => *only,
         several => {
-            let lines: Vec<_> = several.iter().map(|at| (line_of(*at) + 1).to_string()).collect();
+            let lines: Vec<_> = several.iter().take(20).map(|at| (line_of(*at) + 1).to_string()).collect();
             return Err(Failure(format!(
-                "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {}. Please ensure it is \
+                "No replacement was performed. Multiple occurrences of old_str `{}` in lines: {}. Please ensure it is \
                  unique",
+                short(old),
                 lines.join(", ")
             )));
         }
@@ -38,6 +40,15 @@ pub(super) fn replace(path: &Path, text: &str, old: &str, new: &str) -> Result<(
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
     );
     Ok((changed, said))
+}
+
+/// As much of a text as an error repeats.
+fn short(text: &str) -> String {
+    let mut shown: String = text.chars().take(200).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// Inserts lines after a line.

@@ -1,0 +1,116 @@
+//! How a server listens, and to whom.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
+    time::Duration,
+};
+
+use super::Origin;
+use crate::Token;
+
+/// How a server listens, and to whom.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// Where it listens; by default on loopback, port 8000. Port 0 takes any that is free.
+    pub listen: SocketAddr,
+    /// The bearer token that a request must carry; `None`, which only loopback allows, for none.
+    pub token: Option<Token>,
+    /// Origins of web pages that may send requests, beside those of this server itself.
+    pub origins: Vec<Origin>,
+    /// Names under which it is asked for, beside those of this machine itself.
+    pub hosts: Vec<String>,
+    /// Most bytes of a request.
+    pub max_body: usize,
+    /// Most requests a second of all clients together; twice as many at once.
+    pub per_second: NonZeroU32,
+    /// Most connections at once. When all are open, the oldest that has sent no request with the token gives way to a new
+    /// one.
+    pub connections: usize,
+    /// How long a client may take for the head of a request, and for its body.
+    pub patience: Duration,
+    /// Whether clients of revisions before 2026-07-28 have sessions, which a service needs that asks its clients
+    /// something. [`Server`](crate::Server) asks nothing, and without sessions nothing of a client is kept.
+    pub sessions: bool,
+}
+
+/// Two hundred requests a second.
+const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199);
+
+impl HttpOptions {
+    /// The usual port.
+    pub const PORT: u16 = 8_000;
+
+    /// On loopback at the usual port, with that token.
+    #[must_use]
+    pub fn new(token: Option<Token>) -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), Self::PORT),
+            token,
+            origins: Vec::new(),
+            hosts: Vec::new(),
+            max_body: 4 << 20,
+            per_second: PER_SECOND,
+            connections: 256,
+            patience: Duration::from_secs(10),
+            sessions: false,
+        }
+    }
+
+    /// Sets [`Self::listen`].
+    #[must_use]
+    pub const fn listen(mut self, listen: SocketAddr) -> Self {
+        self.listen = listen;
+        self
+    }
+
+    /// Sets [`Self::origins`].
+    #[must_use]
+    pub fn origins(mut self, origins: Vec<Origin>) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// Sets [`Self::hosts`].
+    #[must_use]
+    pub fn hosts(mut self, hosts: Vec<String>) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Sets [`Self::max_body`].
+    #[must_use]
+    pub const fn max_body(mut self, max_body: usize) -> Self {
+        self.max_body = max_body;
+        self
+    }
+
+    /// Sets [`Self::per_second`].
+    #[must_use]
+    pub const fn per_second(mut self, per_second: NonZeroU32) -> Self {
+        self.per_second = per_second;
+        self
+    }
+
+    /// Sets [`Self::connections`].
+    #[must_use]
+    pub const fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// Sets [`Self::sessions`].
+    #[must_use]
+    pub const fn sessions(mut self, sessions: bool) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// Sets [`Self::patience`].
+    #[must_use]
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+}

@@ -1,0 +1,62 @@
+//! Requests that the protocol's own reader does not answer, since they are no JSON that it can read.
+
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
+use serde::Deserialize;
+use serde_json::{Value, error::Category};
+
+/// What of a request is read that cannot be read as a whole. What stands beside it is passed over however deep it is.
+#[derive(Deserialize)]
+struct Known {
+    #[serde(default)]
+    id: Option<Value>,
+}
+
+/// The answer to a request of bytes that are no JSON, are nested too deeply or have a number that is out of range; `None`
+/// for all others. It has the request's id where that can be read.
+pub(crate) fn refusal(request: &[u8]) -> Option<Value> {
+    let error = serde_json::from_slice::<Value>(request).err()?;
+    let known = serde_json::from_slice::<Known>(request).ok();
+    let why = memory::one_line(&error.to_string()).into_owned();
+    let code = if known.is_some() { ErrorCode::INVALID_REQUEST } else { ErrorCode::PARSE_ERROR };
+    let id = known.and_then(|known| serde_json::from_value::<RequestId>(known.id?).ok());
+    Some(answer(code, format!("the request cannot be read: {why}"), id))
+}
+
+/// The answer to a request of bytes that are JSON, but no message of the protocol.
+pub(crate) fn no_message(request: &[u8]) -> Option<Value> {
+    let error = serde_json::from_slice::<rmcp::model::ClientJsonRpcMessage>(request).err()?;
+    if !matches!(error.classify(), Category::Data) {
+        return refusal(request);
+    }
+    let known = serde_json::from_slice::<Known>(request).ok();
+    let id = known.and_then(|known| serde_json::from_value::<RequestId>(known.id?).ok());
+    Some(answer(ErrorCode::INVALID_REQUEST, "the request is no message of the protocol".to_owned(), id))
+}
+
+fn answer(code: ErrorCode, why: String, id: Option<RequestId>) -> Value {
+    serde_json::to_value(JsonRpcError::new(id, ErrorData::new(code, why, None))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(request: &str) -> (Value, Value) {
+        let answer = refusal(request.as_bytes()).unwrap();
+        (answer.pointer("/error/code").unwrap().clone(), answer.get("id").cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_answered_with_the_id_where_there_is_one() {
+        let deep =
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","x":{}1{}}}"#, "[".repeat(2_000), "]".repeat(2_000));
+        let huge = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"x":1e400}}"#;
+        assert_eq!(answered("{bad"), ((-32700).into(), Value::Null));
+        assert_eq!(answered(r#"{"jsonrpc":"2.0","id":3,"method":"#), ((-32700).into(), Value::Null));
+        assert_eq!(answered(&deep), ((-32600).into(), 7.into()));
+        assert_eq!(answered(huge), ((-32600).into(), "a".into()));
+        assert!(refusal(b"\xff\xfe{}").is_some());
+        assert_eq!(refusal(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), None);
+        assert_eq!(refusal(br#"{"any":"json"}"#), None);
+    }
+}
