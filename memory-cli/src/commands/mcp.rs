@@ -176,7 +176,7 @@ fn may_be_read_by_others(file: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        fs_err::metadata(file).is_ok_and(|known| known.permissions().mode() & 0o077 != 0)
+        std::fs::metadata(file).is_ok_and(|known| known.permissions().mode() & 0o077 != 0)
     }
     #[cfg(not(unix))]
     {
