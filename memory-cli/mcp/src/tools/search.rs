@@ -21,8 +21,6 @@ use crate::{
 const PAGES: Pages = Pages::new("hit", 2_000);
 /// Most characters of a message that are shown of a hit.
 const EXCERPT: usize = 800;
-/// The tag of conversations that are kept beside others.
-const BESIDE: &str = "memory:companion";
 /// How many hits are ranked alike whatever is asked for, and nearer to the question than those after them.
 const NEAR: usize = 64;
 /// How far cursors go: later hits bear on nothing.
@@ -132,7 +130,7 @@ async fn everywhere(context: &Context) -> Result<Scope, Failure> {
     if states.iter().all(|state| state.id != *notes) {
         return Ok(Scope::all());
     }
-    let is_meant = |state: &ConversationState| state.id == *notes || !state.tags.iter().any(|tag| tag == BESIDE);
+    let is_meant = |state: &ConversationState| state.id == *notes || !state.is_companion();
     Ok(Scope::only(states.into_iter().filter(is_meant).map(|state| state.id).collect()))
 }
 
