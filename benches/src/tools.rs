@@ -8,18 +8,14 @@ mod import;
 mod served;
 mod sessions;
 mod start;
+mod store;
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use self::binary::Binary;
+use self::{binary::Binary, store::MESSAGES};
 use crate::{figure::Figure, group::Inputs};
-
-/// Messages of the store.
-const MESSAGES: usize = 10_000;
-/// Its only conversation.
-const CONVERSATION: &str = "ten-thousand";
 
 /// Measures the group, with its files under `scratch`.
 ///

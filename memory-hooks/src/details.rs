@@ -4,8 +4,8 @@ use memory_core::{AiComponents, Level, Losses, Node, NodeId, NodeRange, plan::Tr
 
 use crate::{
     Conversation, MemoryError,
+    links::{LOOKED_BACK, Links},
     snapshot_cache::Snapshot,
-    state::{LOOKED_BACK, Links},
 };
 
 /// Most messages after a run that are read for the results of its calls.

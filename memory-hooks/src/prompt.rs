@@ -2,6 +2,7 @@
 
 mod assembly;
 pub(crate) mod end;
+pub(crate) mod learning;
 mod mention;
 mod messages;
 mod options;

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{extent::Extents, kept_out::Redactor, prompt::standing::Learned};
+use crate::{extent::Extents, kept_out::Redactor, learned::Learned};
 use memory_core::{
     ConversationId, Revision, Summary, View,
     plan::{Cut, Tree},

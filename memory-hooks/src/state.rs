@@ -1,21 +1,20 @@
 //! The state of a conversation, derived from its messages by rules: what it is for, what was decided, what is open.
 
-mod links;
 mod open;
 mod reader;
 
 use std::collections::BTreeMap;
 
-use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Relation, Timestamp};
+use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Timestamp};
 use memory_strategies::{StandingKind, StandingLine};
 
-pub(crate) use self::links::{LOOKED_BACK, Links};
 use self::reader::Reader;
 use crate::{
     Conversation, MemoryError,
     kept_out::Redactor,
+    links::Link,
     parts::Parts,
-    prompt::standing,
+    prompt::learning,
     snapshot_cache::Snapshot,
     title::{self, Title},
 };
@@ -102,17 +101,6 @@ pub struct Topic {
     pub last: NodeId,
     /// How much it weighs: the more the more messages mention it, and the later they do.
     pub weight: f64,
-}
-
-/// A message that refers back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct Link {
-    /// The message.
-    pub node: NodeId,
-    /// The earlier message, and what this one does to it.
-    pub relation: Relation,
 }
 
 impl Statement {
@@ -206,7 +194,7 @@ async fn standing_statements(
     snapshot: &Snapshot,
     frequent: &str,
 ) -> Result<BTreeMap<StandingKind, Vec<Statement>>, MemoryError> {
-    let lines = standing::learned(parts, id, snapshot).await?.lines;
+    let lines = learning::learned(parts, id, snapshot).await?.lines;
     let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
     let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
     for line in lines.by_worth(frequent).into_iter().filter(is_asked) {

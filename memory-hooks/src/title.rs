@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use memory_core::{ContentBlock, ConversationId, ConversationState, Message, Node, NodeId, NodeRange, Role, Store};
 
-use crate::{Conversation, MemoryError};
+use crate::MemoryError;
 
 /// Messages at the beginning of a conversation that its title is derived from.
-const BEGINNING: u64 = 8;
+pub(crate) const BEGINNING: u64 = 8;
 
 /// The title of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,27 +64,6 @@ pub(crate) fn words(message: &Message) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-impl Conversation {
-    /// Whether somebody asks for something or tells something in its beginning, or a tool is called there. A conversation
-    /// of greetings, and of what a program writes by itself, has no matter.
-    ///
-    /// # Errors
-    /// When the conversation does not exist, or the store fails.
-    pub async fn has_matter(&self) -> Result<bool, MemoryError> {
-        let nodes = self.parts.store.conversation(&self.id).await?.nodes;
-        let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
-            return Ok(false);
-        };
-        let matters = |node: &Node| {
-            let is_users = node.message.role == Role::User;
-            node.message.tool_calls().next().is_some()
-                || is_users && memory_strategies::has_matter(&words(&node.message))
-        };
-        // One that goes on is about something.
-        Ok(nodes > 2 * BEGINNING || self.parts.store.readable_nodes(&self.id, run).await?.nodes.iter().any(matters))
-    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let build = || Invocation::cargo(workspace, "importers").args(["build", "--locked", "-p", "memory-cli"]).run();
     steps.run("build", build)?;
     let environment = steps.run("environment", || {
-        Venv::prepare(workspace, "importers", &PACKAGES, |venv| {
+        Venv::prepare(workspace, "importers", &PACKAGES, &[], |venv| {
             venv.sources(workspace, "claude-code-log", CLAUDE_CODE_LOG, SOURCES)
         })
     })?;

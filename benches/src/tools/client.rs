@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::binary::Memory;
@@ -31,9 +31,10 @@ impl Client {
     /// The result of a request.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         let (answer, _) = self.timed(method, params)?;
-        let mut answer: Value = serde_json::from_str(&answer)?;
-        ensure!(answer["id"] == self.requests && answer["error"].is_null(), "{method} was answered by {answer}");
-        Ok(answer["result"].take())
+        let answer: Value = serde_json::from_str(&answer)?;
+        let is_answered = answer.get("id") == Some(&json!(self.requests)) && answer.get("error").is_none();
+        let result = answer.get("result").filter(|_| is_answered);
+        result.cloned().with_context(|| format!("{method} was answered by {answer}"))
     }
 
     /// What a tool answers in structure, and the milliseconds until its line had come.

@@ -11,10 +11,10 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::{
-    MESSAGES,
     binary::Memory,
     served::median,
     sessions::{MESSAGES_OF_A_TURN, Session},
+    store::MESSAGES,
 };
 use crate::{
     figure::Figure,

@@ -52,7 +52,8 @@ pub(super) fn rate(binary: &Binary, scratch: &Path) -> Result<Figure> {
         let output = memory.run(args.into_iter().chain([directory.clone().into_os_string()]), b"")?;
         let took = start.elapsed().as_secs_f64();
         let said: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-        let new = said["conversations"].as_array().into_iter().flatten().filter_map(|one| one["new"].as_u64());
+        let all = said.get("conversations").and_then(serde_json::Value::as_array).into_iter().flatten();
+        let new = all.filter_map(|one| one.get("new")?.as_u64());
         ensure!(new.sum::<u64>() == messages as u64, "not {messages} messages were imported: {said}");
         fs::remove_dir_all(&store)?;
         #[expect(clippy::cast_precision_loss, reason = "a rate")]

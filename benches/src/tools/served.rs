@@ -7,7 +7,11 @@ use memory_core::TokenCounter as _;
 use memory_embed::TiktokenCounter;
 use serde_json::{Value, json};
 
-use super::{CONVERSATION, MESSAGES, binary::Memory, client::Client};
+use super::{
+    binary::Memory,
+    client::Client,
+    store::{CONVERSATION, MESSAGES},
+};
 use crate::{
     figure::Figure,
     rounds::{Entrant, Samples, interleave},
@@ -71,7 +75,7 @@ pub(super) fn measure(memory: &Memory) -> Result<Vec<Figure>> {
             let node = 1 + next() * 7_919 % MESSAGES;
             let asked = json!({"conversation_id": CONVERSATION, "node_id": node});
             let (found, took) = client.borrow_mut().call("expand_node", &asked)?;
-            ensure!(found["node"] == node, "message {node} is {found}");
+            ensure!(found.get("node") == Some(&json!(node)), "message {node} is {found}");
             Ok(took)
         })
     };
@@ -103,7 +107,7 @@ pub(super) fn tools_list(memory: &Memory) -> Result<Figure> {
     let listed = |flags: &[&str]| -> Result<(usize, u32)> {
         let all = [&["--profile", "compact"], flags].concat();
         let list = Client::begin(memory, &["--words-only"], &all)?.ask("tools/list", &json!({}))?;
-        let tools = list["tools"].as_array().map_or(0, Vec::len);
+        let tools = list.get("tools").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
         Ok((tools, TiktokenCounter::cl100k().count(&list.to_string())))
     };
     let (usual, usual_tokens) = listed(&[])?;

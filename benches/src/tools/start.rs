@@ -6,10 +6,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    MESSAGES,
     binary::Memory,
     client::Client,
     served::{check, median, question},
+    store::MESSAGES,
 };
 use crate::{
     figure::Figure,

@@ -308,8 +308,26 @@ mod tests {
             "strict",
             "system",
         ];
-        const AND: [&str; 13] = [
-            "add", "help", "limit", "prices", "remove", "tag", "to", "turn", "until", "verify", "version", "whole",
+        const AND: [&str; 20] = [
+            "add",
+            "after",
+            "also-by-person",
+            "file",
+            "help",
+            "limit",
+            "no-summaries",
+            "plain",
+            "prices",
+            "remove",
+            "replaced",
+            "tag",
+            "title",
+            "to",
+            "turn",
+            "until",
+            "verify",
+            "version",
+            "whole",
             "yes",
         ];
         fn longs(command: &Command, found: &mut BTreeSet<String>) {

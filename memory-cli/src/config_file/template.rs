@@ -93,9 +93,16 @@ fn default(key: &Key) -> String {
         (Kind::Switch, None) => "false".to_owned(),
         (Kind::Whole, None) => "1000000".to_owned(),
         (Kind::Number, None) => "0.0".to_owned(),
-        (Kind::List, _) => format!("[{}]", quoted(key.value_name())),
-        (_, _) => quoted(key.value_name()),
+        (Kind::List, _) => format!("[{}]", quoted(&example(key))),
+        (_, _) => quoted(&example(key)),
     }
+}
+
+/// What the help of a key gives as an example, or the name of its value.
+fn example(key: &Key) -> String {
+    let help = key.argument.get_help().map(ToString::to_string).unwrap_or_default();
+    let given = help.split_once(", as in ").and_then(|(_, behind)| behind.split([';', ' ']).next());
+    given.unwrap_or(key.value_name()).to_owned()
 }
 
 fn quoted(text: &str) -> String {

@@ -1,5 +1,5 @@
 //! The configuration file through the binary: what comes before it, what it stands in for, and what is wrong in it.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
 use std::{
     fs,

@@ -1,5 +1,4 @@
 //! What a session is reminded of when it begins, and what takes no reminder away.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use std::fs;
 

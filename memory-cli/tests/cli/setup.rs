@@ -1,5 +1,5 @@
 //! What `memory doctor` says of everything around a store, through the binary.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "whatever fails here fails a test")]
 
 use std::{fs, process::Command};
 

@@ -122,7 +122,7 @@ fn a_dissolved_summary_gives_way_to_its_parts_until_it_is_rewritten() {
     let nodes = listed(&store, &["--level", "archive"])[0]["nodes"].clone();
     let is_dissolved = || {
         let all = listed(&store, &["--level", "archive"]);
-        all.iter().find(|one| one["place"].to_string() == archive).unwrap()["dissolved"] == true
+        all.iter().find(|one| archive == one["place"].to_string().as_str()).unwrap()["dissolved"] == true
     };
     assert!(!is_dissolved());
     let said = store.succeed(&["summaries", "dissolve", &archive, "-c", "trip"]);

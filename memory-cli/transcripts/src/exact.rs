@@ -150,7 +150,7 @@ fn changes(number: &str) -> bool {
     }
     // What is no number is left to the parser.
     Json::new(number).is_ok()
-        && serde_json::from_str::<Value>(number).map_or(true, |parsed| parsed.to_string() != number)
+        && serde_json::from_str::<Value>(number).map_or(true, |parsed| number != parsed.to_string().as_str())
 }
 
 /// JSON with its numbers again.

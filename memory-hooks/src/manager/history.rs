@@ -12,7 +12,7 @@ use super::compacting::{self, Outcome};
 use crate::{
     MemoryError, PromptOptions,
     ports::Ports,
-    prompt::{PieceKind, end, standing},
+    prompt::{PieceKind, end, learning},
     render::{self, Body, Part, summary_part},
     shorten,
     snapshot_cache::Snapshot,
@@ -109,7 +109,7 @@ impl History<'_> {
         if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
             return Ok(whole);
         }
-        let learned = standing::learned(self.ports, self.request.conversation, &self.snapshot).await?;
+        let learned = learning::learned(self.ports, self.request.conversation, &self.snapshot).await?;
         let stands = !learned.lines.is_empty();
         let standing = if stands { self.ports.strategy.standing_share() } else { 0.0 };
         self.shorten_last_turn();

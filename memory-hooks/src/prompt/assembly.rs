@@ -12,12 +12,10 @@ use memory_core::{
 };
 
 pub(crate) use self::running::{aside, turn, window_of};
-use super::{
-    PieceKind, Prompt, PromptOptions, mention,
-    standing::{self, Learned},
-};
+use super::{PieceKind, Prompt, PromptOptions, learning, mention};
 use crate::{
     MemoryError, RecallUsed,
+    learned::Learned,
     parts::Parts,
     render::{self, Body, Layout, Part, Tail},
     shorten,
@@ -83,7 +81,7 @@ pub(crate) async fn assemble(
     let history = HistoryPart { verbatim, shown, tokens, losses };
     let full_tokens = snapshot.tree.tokens_within(nodes);
     let is_whole = NodeRange::first_n(nodes).is_none_or(|all| history.verbatim == [all]);
-    let learned = if is_whole { Learned::default() } else { standing::learned(parts, conversation, &snapshot).await? };
+    let learned = if is_whole { Learned::default() } else { learning::learned(parts, conversation, &snapshot).await? };
     let mentions = match options.follow_mentions {
         true => mention::mentioned(parts, conversation, question, now).await?,
         false => Vec::new(),

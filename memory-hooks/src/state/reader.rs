@@ -3,7 +3,8 @@
 use memory_core::{Node, NodeId, Role};
 use memory_strategies::{Gist, Subjects};
 
-use super::{Links, Statement, open::OpenQuestions};
+use super::{Statement, open::OpenQuestions};
+use crate::links::Links;
 
 /// Wishes that are kept: the newest.
 const MOST_WISHES: usize = 64;

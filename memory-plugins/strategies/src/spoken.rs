@@ -13,7 +13,7 @@ pub(crate) struct SpokenLine<'a> {
 }
 
 /// The sentences of running text, headings excluded, and of lists, as slices of `text`, in order.
-pub(crate) fn spoken<'a>(text: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn spoken(text: &str) -> impl Iterator<Item = &str> {
     spoken_lines(text).flat_map(|line| sentences(line.text))
 }
 

@@ -96,6 +96,8 @@ async fn meant(context: &Context, name: &str) -> Result<Conversation, Failure> {
     }
     if conversation.overview().await.is_err()
         && let Ok(other) = memory.resume(name).await
+        // Another process may have begun it meanwhile.
+        && other.id() != conversation.id()
     {
         let other = named(other.id().as_str());
         return Err(Failure(format!(

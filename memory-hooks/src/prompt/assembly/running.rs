@@ -10,8 +10,9 @@ use memory_core::{
 use super::{Assembly, part};
 use crate::{
     MemoryError, RecallUsed,
+    learned::Learned,
     parts::Parts,
-    prompt::{PieceKind, Prompt, PromptOptions, options::share_of, past::rebuild, standing},
+    prompt::{PieceKind, Prompt, PromptOptions, learning, options::share_of, past::rebuild},
     render::{self, Body, Layout, Part, Tail},
     shorten,
     snapshot_cache::Snapshot,
@@ -106,7 +107,7 @@ impl<'a> Running<'a> {
             nodes,
             full_tokens,
             // Read where something is recalled, or the window moves.
-            learned: standing::Learned::default(),
+            learned: Learned::default(),
             notices: Vec::new(),
         };
         let layout = Layout::running(options.now);
@@ -240,7 +241,7 @@ impl<'a> Running<'a> {
         // What was said since the window moved is visible: corrections of that time need not be known.
         let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
         self.assembly.learned = match snapshot.learned.seen {
-            0 if !recalled.is_empty() => standing::learned(parts, conversation, snapshot).await?,
+            0 if !recalled.is_empty() => learning::learned(parts, conversation, snapshot).await?,
             _ => snapshot.learned.clone(),
         };
         let nodes = recall.excerpts.iter().flat_map(|excerpt| &excerpt.messages);
@@ -262,7 +263,7 @@ impl<'a> Running<'a> {
         if !is_whole {
             let room = budget.saturating_sub(self.tokens(&window));
             let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
-            self.assembly.learned = standing::learned(parts, conversation, snapshot).await?;
+            self.assembly.learned = learning::learned(parts, conversation, snapshot).await?;
             let (lines, _) = self.assembly.standing(&visible(&window.shown), room).await?;
             let at = window.shown.iter().rposition(|part| !matches!(part.kind, PieceKind::Message));
             let at = at.map_or(0, |last| last + 1);

@@ -5,10 +5,19 @@ use std::collections::VecDeque;
 use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
 use memory_strategies::{Backward, Gist, backward};
 
-use super::Link;
-
 /// How many messages before it a message may refer to.
 pub(crate) const LOOKED_BACK: usize = 24;
+
+/// A message that refers back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Link {
+    /// The message.
+    pub node: NodeId,
+    /// The earlier message, and what this one does to it.
+    pub relation: Relation,
+}
 
 /// The links among messages that are added in their order.
 ///

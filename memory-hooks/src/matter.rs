@@ -1,0 +1,29 @@
+//! Whether a conversation is about something.
+
+use memory_core::{Node, NodeId, NodeRange, Role};
+
+use crate::{
+    Conversation, MemoryError,
+    title::{BEGINNING, words},
+};
+
+impl Conversation {
+    /// Whether somebody asks for something or tells something in its beginning, or a tool is called there. A conversation
+    /// of greetings, and of what a program writes by itself, has no matter.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn has_matter(&self) -> Result<bool, MemoryError> {
+        let nodes = self.parts.store.conversation(&self.id).await?.nodes;
+        let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
+            return Ok(false);
+        };
+        let matters = |node: &Node| {
+            let is_users = node.message.role == Role::User;
+            node.message.tool_calls().next().is_some()
+                || is_users && memory_strategies::has_matter(&words(&node.message))
+        };
+        // One that goes on is about something.
+        Ok(nodes > 2 * BEGINNING || self.parts.store.readable_nodes(&self.id, run).await?.nodes.iter().any(matters))
+    }
+}
