@@ -128,7 +128,9 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let emphasized = sentence.strip_prefix("**").and_then(|behind| behind.split_once("**")).map(|(inner, _)| inner);
     let has_matter =
         |part: &&str| sentence.get(matter..2 + part.len()).is_some_and(|part| words(part).nth(1).is_some());
-    let part = emphasized.filter(has_matter).unwrap_or(sentence);
+    // What is emphasized may go on in the next sentence.
+    let begun = sentence.strip_prefix("**").filter(|behind| !behind.contains("**"));
+    let part = emphasized.filter(has_matter).or(begun).unwrap_or(sentence);
     let start = offset(sentence, part);
     let end = cut::bounded(sentence, start, start + part.len())?;
     let all: Vec<Word<'_>> = words(sentence.get(..end)?).filter(|word| word.at >= matter).collect();

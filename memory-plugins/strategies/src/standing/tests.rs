@@ -114,6 +114,11 @@ fn a_label_says_what_follows() {
     check("TODO: fix the burst calculation", StandingKind::Open, "TODO: fix the burst calculation");
     check("Open question: should we limit the rate?", StandingKind::Open, "Open question: should we limit the rate?");
     check("We must not touch the schema.", StandingKind::Instruction, "We must not touch the schema.");
+    check(
+        "**Decision: a file is UTF-8 as a whole. Otherwise it is windows-1252.**",
+        StandingKind::Decision,
+        "Decision: a file is UTF-8 as a whole.",
+    );
     none("**Decision proposed: no generic ingest now.**");
     none("What are your preferences: tea or coffee");
     none("The decision tree: see the figure above.");
