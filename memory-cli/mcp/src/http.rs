@@ -220,21 +220,27 @@ async fn connection<S: ServerHandler>(
     }
 }
 
-/// Ends when the process is told to end: by an interrupt or, on Unix, a request to terminate.
-pub async fn until_signal() {
+/// A future that ends when the process is told to end: by an interrupt or, on Unix, a request to terminate. Signals are
+/// heard from the call on, also before it is polled: a service manager may end a server that has just said it is up. To be
+/// called in a tokio runtime.
+pub fn until_signal() -> impl Future<Output = ()> + Send {
     #[cfg(unix)]
-    {
+    let heard = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        [SignalKind::terminate(), SignalKind::interrupt()].map(signal)
+    };
+    async move {
+        #[cfg(unix)]
+        if let [Ok(mut terminate), Ok(mut interrupt)] = heard {
             tokio::select! {
                 _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
+                _ = interrupt.recv() => {}
             }
             return;
         }
-    }
-    // Without signals it ends when the process does.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+        // Without signals it ends when the process does.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

@@ -121,8 +121,9 @@ async fn serve_http(server: Server, options: HttpOptions) -> anyhow::Result<()> 
         HttpError::Open(_) => anyhow::Error::new(Usage(format!("{error}: leave out --no-token"))),
         error => error.into(),
     })?;
+    let ended = until_signal();
     To::Errors.line(&format!("serving {}", server.url()))?;
-    server.serve(until_signal()).await;
+    server.serve(ended).await;
     Ok(())
 }
 
