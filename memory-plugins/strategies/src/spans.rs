@@ -44,7 +44,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "2")
+        WrittenBy::new("spans", "3")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {

@@ -10,7 +10,7 @@ use crate::{
 
 /// A set of grammatical roles of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Class(u16);
+pub(super) struct Class(u32);
 
 impl Class {
     /// Joins clauses after a comma: "and", "which".
@@ -46,6 +46,10 @@ impl Class {
 
     /// A greeting.
     pub(super) const GREETING: Self = Self(1 << 15);
+    /// Opens a clause that may take back the one before it: "but".
+    pub(super) const CONTRAST: Self = Self(1 << 16);
+    /// Takes something back: "against", "cancelled".
+    pub(super) const REVERSAL: Self = Self(1 << 17);
 
     /// The union of both.
     pub(super) const fn or(self, other: Self) -> Self {
@@ -104,6 +108,12 @@ const WORDS: &[(Class, &str)] = &[
     ),
     (Class::GREETING, "hey hi hello thanks thank cheers congrats bye dear yo wow sure yep yeah"),
     (Class::JOINS_SUBJECT, "and so"),
+    (Class::CONTRAST, "but however though yet then"),
+    (
+        Class::REVERSAL,
+        "against instead cancelled canceled dropped abandoned rejected scrapped reverted declined refused postponed \
+         changed dismissed gave discarded",
+    ),
     (
         Class::DATE,
         "monday tuesday wednesday thursday friday saturday sunday january february march april june july august \

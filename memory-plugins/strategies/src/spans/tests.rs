@@ -85,6 +85,33 @@ fn a_negation_goes_with_what_it_governs() {
 }
 
 #[test]
+fn what_is_taken_back_goes_with_what_takes_it_back() {
+    for (text, said, back) in [
+        (
+            "We looked at Redis for the queue of the workers in Ghent, but in the end we decided against it.",
+            "Redis",
+            "against",
+        ),
+        (
+            "I booked the ferry to Dover on Monday for 40 euros and then cancelled it after the call with Priya.",
+            "Dover",
+            "cancelled",
+        ),
+        (
+            "The board approved the new roof in June though the mayor rejected it two weeks later.",
+            "approved",
+            "rejected",
+        ),
+    ] {
+        let text = format!("It was raining a lot. {text} The children played all day with the dog of Mr Brown.");
+        for max_tokens in 8..60 {
+            let written = text_of(&text, max_tokens);
+            assert!(!written.contains(said) || written.contains(back), "{max_tokens}: {written}");
+        }
+    }
+}
+
+#[test]
 fn a_condition_goes_with_its_main_clause() {
     let text = "There was much talk of the weather at the harbour. If the ferry to Dover is late, we sleep in Calais. And \
                 the children played all day with the dog of Mr Brown.";

@@ -1,6 +1,7 @@
 //! Splits segments into units: clauses and phrases that can be quoted by themselves.
 //!
-//! A unit never separates a negation from its scope, or a condition from its main clause.
+//! A unit never separates a negation from its scope, a condition from its main clause, or a clause from one that takes it
+//! back: "We looked at Redis, but decided against it".
 
 mod ends;
 mod weight;
@@ -46,7 +47,7 @@ pub(super) struct Unit {
     pub(super) gap: bool,
     /// Whether it contains a figure, a name or a date.
     pub(super) informative: bool,
-    /// Whether it is wholly in the scope of a negation or condition.
+    /// Whether its beginning alone would say something else: under a negation or condition, or taken back.
     pub(super) holds: bool,
     /// Whether its sentence is a question.
     pub(super) asks: bool,
@@ -89,6 +90,9 @@ const DISTINCT: usize = 48;
 
 /// Maximum words before a colon that may be quoted by themselves.
 const LEAD: usize = 3;
+
+/// What takes a clause back stands at most this many words after "but".
+const NEAR_REVERSAL: usize = 6;
 
 /// A condition belongs to a main clause that begins at most this many words before it.
 const NEAR_CONDITION: usize = 12;
@@ -276,6 +280,7 @@ impl UnitCutter {
                 place.end_of = place.end_of.max(End::Clause);
             }
         }
+        bind_reversals(&mut self.places);
     }
 
     fn term(&mut self, key: u64, part: usize) -> usize {
@@ -340,7 +345,7 @@ impl UnitCutter {
             closes: whole && !gap && stops(solid),
             gap,
             informative: said.iter().filter_map(|place| place.term).any(|(_, weight)| weight >= FIGURE),
-            holds: open.negated.is_some() || open.condition.is_some() || open.bound,
+            holds: open.negated.is_some() || open.condition.is_some() || open.bound || open.reversed == Some(true),
             asks: asks || asked.is_some(),
             cues: cues(slice, keys),
             bag: bag..self.units.bags.len(),
@@ -362,6 +367,8 @@ struct Open {
     negated: Option<bool>,
     /// In a condition: whether its main clause is still to come.
     condition: Option<bool>,
+    /// Behind a contrast: whether it took something back.
+    reversed: Option<bool>,
 }
 
 impl Open {
@@ -371,7 +378,18 @@ impl Open {
         let second = places.get(first).is_some_and(|place| place.class.is(Class::FILLER))
             && places.get(first + 1).is_some_and(|place| place.class.is(Class::CONDITION));
         let condition = (opens || second).then_some(true);
-        Self { first, from, head, bound, words: 0, content: false, attitude: false, negated: None, condition }
+        Self {
+            first,
+            from,
+            head,
+            bound,
+            words: 0,
+            content: false,
+            attitude: false,
+            negated: None,
+            condition,
+            reversed: None,
+        }
     }
 
     fn add(&mut self, place: &WordPlace) {
@@ -385,6 +403,11 @@ impl Open {
         // "I wonder if" introduces a question, not a condition.
         if place.class.is(Class::CONDITION) && self.condition.is_none() && !self.attitude {
             self.condition = Some(false);
+        }
+        if place.class.is(Class::CONTRAST) && self.words > 1 && self.reversed.is_none() {
+            self.reversed = Some(false);
+        } else if let Some(takes_back) = &mut self.reversed {
+            *takes_back |= place.class.is(Class::REVERSAL);
         }
         self.attitude = place.class.is(Class::ATTITUDE);
     }
@@ -423,6 +446,25 @@ impl Open {
             }
             Some(_) => None,
             None => (clause || !near_condition).then_some(false),
+        }
+    }
+}
+
+/// Removes the boundaries within a clause and the one after it that takes it back.
+fn bind_reversals(places: &mut [WordPlace]) {
+    for contrast in 1..places.len() {
+        if !places.get(contrast).is_some_and(|place| place.class.is(Class::CONTRAST)) {
+            continue;
+        }
+        let after = places.iter().enumerate().skip(contrast + 1).take(NEAR_REVERSAL);
+        let Some(reversal) = after.filter(|(_, place)| place.class.is(Class::REVERSAL)).map(|(at, _)| at).next() else {
+            continue;
+        };
+        let before = places.get(..contrast - 1).unwrap_or_default();
+        let first = before.iter().rposition(|place| place.end_of >= End::Clause).map_or(0, |end| end + 1);
+        let bound = places.get_mut(first..reversal).unwrap_or_default();
+        if bound.len() < LONGEST_BOND && bound.iter().all(|place| place.end_of != End::Gap) {
+            bound.iter_mut().for_each(|place| place.end_of = End::Nothing);
         }
     }
 }
