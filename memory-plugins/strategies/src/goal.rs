@@ -6,6 +6,7 @@ use crate::{
     phrases::Phrases,
     spoken::{offset, spoken},
     terms::is_common,
+    title::is_let,
     words::{Form, Word, words},
 };
 
@@ -53,11 +54,12 @@ pub fn goal(text: &str) -> Option<Goal> {
 
 /// Whether a sentence states or wishes for a goal; `None` for neither.
 fn states(sentence: &str) -> Option<bool> {
-    let all: Vec<Word<'_>> = words(sentence).collect();
+    let all = &words(sentence).collect::<Vec<Word<'_>>>();
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     let found = (0..keys.len()).flat_map(|at| {
+        let said = move |(length, _): &(usize, &bool)| !is_let(all.get(at..at + length).unwrap_or_default());
         let of = move |(length, is_stated): (usize, &bool)| (at + length, *is_stated);
-        LEXICON.at(keys.get(at..).unwrap_or_default()).map(of)
+        LEXICON.at(keys.get(at..).unwrap_or_default()).filter(said).map(of)
     });
     let has_matter = |after: usize| {
         let informative = |word: &&Word<'_>| word.form == Form::Figure || !is_common(word);
@@ -105,6 +107,7 @@ mod tests {
     #[test]
     fn a_wish_without_a_matter_is_no_goal() {
         check("Let's do that.", None);
+        check("Let me see the invoices in Postgres.", None);
         check("Can you run the tests of the parser?", None);
         check("The train leaves at 7:42.", None);
         check("> I want to sell the old boat\nNo.", None);

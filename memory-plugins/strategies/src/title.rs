@@ -85,6 +85,7 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     let (mut first, mut asks) = (0, false);
     while let Some((length, opener)) =
         OPENING.at(keys.get(first..).unwrap_or_default()).max_by_key(|(length, _)| *length)
+        && !is_let(all.get(first..first + length).unwrap_or_default())
     {
         first += length;
         asks |= *opener == Opener::Asks;
@@ -94,6 +95,11 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
         }
     }
     (first, asks)
+}
+
+/// Whether these words are "let" alone, whose key is that of "let's".
+pub(crate) fn is_let(words: &[Word<'_>]) -> bool {
+    matches!(words, [word] if word.text.eq_ignore_ascii_case("let"))
 }
 
 /// One line with a capital, cut after a word.
@@ -127,6 +133,7 @@ mod tests {
         check("Good morning. So, which train goes to Oslo?", "Which train goes to Oslo?");
         check("Hello there!\n\nThanks. The build fails on Windows.", "The build fails on Windows");
         check("Let’s fix the parser", "Fix the parser");
+        check("Let me think about the schema of invoices", "Let me think about the schema of invoices");
     }
 
     #[test]
