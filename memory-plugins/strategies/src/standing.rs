@@ -144,8 +144,11 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
 
 /// The standing part of a sentence.
 fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing> {
+    if speaker == Speaker::Model {
+        return None;
+    }
     let all: Vec<Word<'_>> = words(sentence).collect();
-    if speaker == Speaker::Model || all.len() < FEWEST_WORDS {
+    if all.len() < FEWEST_WORDS {
         return None;
     }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
