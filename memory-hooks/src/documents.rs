@@ -21,8 +21,8 @@ const TRIES: usize = 64;
 /// a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
 ///
 /// Several processes may change the same documents at once: a change is decided on what stands there, and decided again if
-/// another process was first. That conversation is a [companion](memory_core::Mark::Companion), which no search over all finds, and its
-/// texts are excluded from summaries. It is read on from where it was read last.
+/// another process was first. That conversation is a [companion](memory_core::Mark::Companion), which no search over all
+/// finds, and its texts are excluded from summaries. It is read on from where it was read last.
 #[derive(Debug)]
 pub struct Documents {
     conversation: Conversation,

@@ -5,12 +5,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use memory_core::{ConversationId, Json, ManagerError, ManagerState, Message, NodeDraft, NodeId, Role, StoreError};
+use memory_core::{
+    ConversationId, DOCUMENT, Json, ManagerError, ManagerState, Message, NodeDraft, NodeId, Role, StoreError,
+};
 
 use crate::{Conversation, MemoryError};
 
-/// The member of a message's metadata that says what document it is.
-const DOCUMENT: &str = "document";
 /// This document.
 const MANAGER_STATE: &str = "manager_state";
 

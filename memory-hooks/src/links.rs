@@ -1,6 +1,9 @@
 //! Which earlier message a message follows up or corrects, by rules.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+};
 
 use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
 use memory_strategies::{Backward, Gist, backward};
@@ -27,16 +30,24 @@ pub struct Link {
 /// better rules find those of old messages, too.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
-    before: VecDeque<Before>,
+    before: VecDeque<Arc<Before>>,
     found: Vec<Link>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Before {
     node: NodeId,
     kind: NodeKind,
     speaker: Option<String>,
-    gist: Gist,
+    text: String,
+    /// Few messages refer back, so most gists are never asked for.
+    gist: OnceLock<Gist>,
+}
+
+impl Before {
+    fn gist(&self) -> &Gist {
+        self.gist.get_or_init(|| Gist::of(&self.text))
+    }
 }
 
 impl Links {
@@ -54,12 +65,13 @@ impl Links {
         if self.before.len() == LOOKED_BACK {
             self.before.pop_front();
         }
-        let (kind, speaker, gist) = (node.kind(), message.speaker.clone(), Gist::of(text));
-        self.before.push_back(Before { node: node.id, kind, speaker, gist });
+        let (kind, speaker) = (node.kind(), message.speaker.clone());
+        let before = Before { node: node.id, kind, speaker, text: text.to_owned(), gist: OnceLock::new() };
+        self.before.push_back(Arc::new(before));
     }
 
     fn relation(&self, node: &Node, how: Backward, gist: &Gist) -> Option<Relation> {
-        let is_own = |before: &&Before| before.kind == node.kind() && before.speaker == node.message.speaker;
+        let is_own = |before: &&Arc<Before>| before.kind == node.kind() && before.speaker == node.message.speaker;
         let kind = match how {
             // A reply always goes on with what it replies to.
             Backward::FollowsUp if node.kind() == NodeKind::Ai || node.message.tool_results().next().is_some() => {
@@ -68,13 +80,13 @@ impl Links {
             Backward::FollowsUp => RelationKind::FollowUp,
             _ => RelationKind::Correction,
         };
-        let may_be_meant = |before: &&Before| match how {
+        let may_be_meant = |before: &&Arc<Before>| match how {
             Backward::Corrects => !is_own(before),
             Backward::CorrectsOwn => is_own(before),
             _ => true,
         };
         let meant =
-            self.before.iter().filter(may_be_meant).max_by_key(|before| (before.gist.shared(gist), before.node))?;
+            self.before.iter().filter(may_be_meant).max_by_key(|before| (before.gist().shared(gist), before.node))?;
         Some(Relation { to: meant.node, kind })
     }
 

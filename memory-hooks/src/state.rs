@@ -6,7 +6,7 @@ mod reader;
 use std::collections::BTreeMap;
 
 use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Timestamp};
-use memory_strategies::{StandingKind, StandingLine};
+use memory_strategies::{StandingKind, StandingLine, StandingLines};
 
 use self::reader::Reader;
 use crate::{
@@ -136,7 +136,8 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
     let subjects = reader.subjects.top(MOST_TOPICS, least, last);
     let frequent: Vec<_> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let topics = snapshot.redactor.clean_topics(&frequent);
-    let standing = standing_statements(parts, id, &snapshot, &frequent.join(" ")).await?;
+    let learned = learning::learned(parts, id, &snapshot).await?;
+    let standing = standing_statements(parts, id, &learned.lines, &frequent.join(" ")).await?;
     let of_kind = |kind| standing.get(&kind).cloned().unwrap_or_default();
     let decisions = of_kind(StandingKind::Decision);
     let asked = reader.open.statements();
@@ -164,7 +165,7 @@ async fn derive(parts: &Parts, id: &ConversationId) -> Result<DerivedState, Memo
         decisions: redacted(decisions, &snapshot.redactor),
         open,
         topics: subjects.into_iter().filter(|subject| topics.contains(&subject.name)).map(topic).collect(),
-        links: reader.links.last(MOST_LINKS),
+        links: learned.links.last(MOST_LINKS),
         notices: losses.notice(id).into_iter().collect(),
         id: state.id,
     })
@@ -191,10 +192,9 @@ async fn read(parts: &Parts, id: &ConversationId, snapshot: &Snapshot) -> Result
 async fn standing_statements(
     parts: &Parts,
     id: &ConversationId,
-    snapshot: &Snapshot,
+    lines: &StandingLines,
     frequent: &str,
 ) -> Result<BTreeMap<StandingKind, Vec<Statement>>, MemoryError> {
-    let lines = learning::learned(parts, id, snapshot).await?.lines;
     let mut found: BTreeMap<StandingKind, Vec<Statement>> = BTreeMap::new();
     let is_asked = |line: &&StandingLine| matches!(line.standing.kind, StandingKind::Decision | StandingKind::Open);
     for line in lines.by_worth(frequent).into_iter().filter(is_asked) {

@@ -31,7 +31,7 @@ pub(crate) async fn learned(
         for node in &read.nodes {
             let text = node.message.text();
             add(&mut learned.lines, node, &text);
-            if node.id.get() > in_a_row && !node.message.keep_out_of_summaries {
+            if node.id.get() > in_a_row {
                 Arc::make_mut(&mut learned.links).add(node, &text);
             }
         }

@@ -4,7 +4,6 @@ use memory_core::{Node, NodeId, Role};
 use memory_strategies::{Gist, Subjects};
 
 use super::{Statement, open::OpenQuestions};
-use crate::links::Links;
 
 /// Wishes that are kept: the newest.
 const MOST_WISHES: usize = 64;
@@ -18,7 +17,6 @@ const HALF_LIFE: f64 = 100.0;
 pub(super) struct Reader {
     pub(super) subjects: Subjects,
     pub(super) open: OpenQuestions,
-    pub(super) links: Links,
     /// The last goal that is called so.
     stated: Option<Statement>,
     wishes: Vec<Statement>,
@@ -29,7 +27,6 @@ impl Reader {
     pub(super) fn add(&mut self, node: &Node) {
         let message = &node.message;
         let text = message.text();
-        self.links.add(node, &text);
         let is_tool = message.role == Role::Tool || message.tool_results().next().is_some();
         if message.keep_out_of_summaries || is_tool || message.role == Role::System {
             return;

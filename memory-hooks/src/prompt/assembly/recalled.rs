@@ -189,6 +189,9 @@ impl Assembly<'_> {
                 let read = self.parts.store.readable_nodes(self.conversation, NodeRange::single(correction)).await?;
                 losses.extend(&read.losses);
                 let Some(correction) = read.nodes.into_iter().next() else { continue };
+                if correction.message.keep_out_of_summaries {
+                    continue;
+                }
                 let Some(rest) = left.checked_sub(correction.tokens) else { continue };
                 left = rest;
                 let why = format!("corrects message {node}");
