@@ -9,7 +9,10 @@
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::{support::Store, transcripts::file};
+use crate::{
+    support::Store,
+    transcripts::{file, session},
+};
 
 const LOSSLESS: &str = "
     CREATE TABLE conversations (conversation_id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, session_key TEXT, title TEXT);
@@ -90,6 +93,25 @@ fn summaries_of_lossless_claw_are_taken_over_and_shown_under_its_name() {
     let grown = store.json(&["import", &path]);
     assert!(grown["notice_codes"].as_array().unwrap().contains(&"summaries-unfit".into()), "{grown:#}");
     assert_eq!(roots(&store)[0], ("lossless-claw haiku".to_owned(), 1, 20));
+}
+
+#[test]
+fn a_named_format_takes_only_its_own_kind_of_file_of_a_directory() {
+    let store = Store::new();
+    let lines: String = session().iter().map(|line| format!("{line}\n")).collect();
+    let directory = file(&store, "both/session.jsonl", lines).replace("/session.jsonl", "");
+    let database = Connection::open(format!("{directory}/lcm.db")).unwrap();
+    database.execute_batch(LOSSLESS).unwrap();
+    say(&database, 1, 4);
+    for format in ["claude-code", "lossless-claw"] {
+        let imported = store.json(&["import", "--format", format, &directory]);
+        // What is left is named by an entry without a format.
+        let of_format = |entry: &&Value| !entry["format"].is_null();
+        let taken: Vec<_> = imported["transcripts"].as_array().unwrap().iter().filter(of_format).collect();
+        assert_eq!(taken.len(), 1, "{imported:#}");
+        assert_eq!(taken[0]["format"], format);
+        assert!(taken[0]["messages"].as_u64() > Some(0), "{imported:#}");
+    }
 }
 
 #[test]

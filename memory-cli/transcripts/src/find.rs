@@ -357,9 +357,11 @@ fn in_directory(
             continue;
         }
         let packed = name.strip_suffix(".zst").map(|plain| directory.join(plain));
-        let is_database = DATABASES.iter().any(|ending| name.ends_with(ending));
-        let is_transcript =
-            name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") || is_database || holds_conversations(&shown());
+        // A format that is named is not looked for in a file, so each kind of file is only taken for its own formats.
+        let takes = |database: bool| format.is_none_or(|format| format.is_database() == database);
+        let is_database = takes(true) && DATABASES.iter().any(|ending| name.ends_with(ending));
+        let is_text = name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") || holds_conversations(&shown());
+        let is_transcript = is_database || takes(false) && is_text;
         let ending = || format!("file *{}", name.rfind('.').and_then(|dot| name.get(dot..)).unwrap_or_default());
         if !kind.is_file() || !is_transcript || format == Some(Format::Strands) {
             let what = if kind.is_symlink() { "link".to_owned() } else { ending() };

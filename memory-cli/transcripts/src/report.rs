@@ -122,7 +122,7 @@ impl Report {
         self.count(why, what, 1, place);
     }
 
-    fn count(&mut self, why: Why, what: &str, count: u64, place: impl FnOnce() -> String) {
+    pub(crate) fn count(&mut self, why: Why, what: &str, count: u64, place: impl FnOnce() -> String) {
         let shown = one_line(what);
         let mut name: String = shown.chars().take(NAME).collect();
         let is_new = !self.skipped.contains_key(&(why, name.clone()));

@@ -157,6 +157,7 @@ impl Lossless {
         current.read += 1;
         out.report.records += 1;
         let place = Place { line: current.read, ..Place::default() };
+        out.place = place;
         let Some(role) = role(row.role.as_deref()) else {
             out.skip(Why::Unknown, &format!("message of the role {}", row.role.as_deref().unwrap_or("NULL")), place);
             return Ok(());

@@ -106,6 +106,7 @@ impl OpenClaw {
             session.number += 1;
             out.report.records += 1;
             let place = Place { line: session.number, ..Place::default() };
+            out.place = place;
             match event.json {
                 Some(json) => session.entries.entry(&json, event.at, place, out)?,
                 None => out.skip(Why::Broken, "event", place),
@@ -119,13 +120,13 @@ impl OpenClaw {
         if !self.tables.has(ARCHIVES, &["session_id", "generation", "reason"]) {
             return Ok(());
         }
-        out.stand(format!("{}, {ARCHIVES}", self.database.path().display()));
         let sql = format!("SELECT reason, count(*) FROM {ARCHIVES} GROUP BY reason ORDER BY reason LIMIT 8");
         let read = |row: &rusqlite::Row<'_>| Ok((cells::text(row, 0)?, cells::integer(row, 1)?));
         for (reason, count) in self.database.page(&sql, [], read)? {
             let what = format!("transcript of a session that was {}", reason.as_deref().unwrap_or("put away"));
-            for _ in 0..count.unwrap_or_default() {
-                out.skip(Why::Note, &what, Place { line: 1, ..Place::default() });
+            if let Some(count) = count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count > 0) {
+                let place = || format!("{}, {ARCHIVES}:1", self.database.path().display());
+                out.report.count(Why::Note, &what, count, place);
             }
         }
         Ok(())

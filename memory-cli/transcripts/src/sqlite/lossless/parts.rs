@@ -174,7 +174,7 @@ impl Part {
     ) {
         match self.kind.as_str() {
             // What a tool answered in a plain text names its call beside it.
-            "text" if role == Role::Tool && self.call().is_some() => results.extend(self.result()),
+            "text" if role == Role::Tool && self.call().is_some() => results.push(self.result()),
             "text" => own.extend(self.text.map(ContentBlock::Text)),
             "reasoning" => own.extend(self.reasoning()),
             "tool" => {
@@ -184,7 +184,7 @@ impl Part {
                     own.push(self.called());
                 }
                 if is_result || self.output.is_some() || self.error.is_some() {
-                    results.extend(self.result());
+                    results.push(self.result());
                 }
             }
             "file" => own.push(self.file()),
@@ -225,7 +225,7 @@ impl Part {
     }
 
     /// What a tool answered, or why it failed.
-    fn result(&self) -> Option<ContentBlock> {
+    fn result(&self) -> ContentBlock {
         let tool_use_id = self.call().unwrap_or("unknown").to_owned();
         let failed = self.error.as_deref().filter(|error| !error.trim().is_empty());
         let said = self.raw().and_then(|raw| ["content", "output", "result"].iter().find_map(|name| raw.get(*name)));
@@ -243,7 +243,7 @@ impl Part {
             || self.status.as_deref() == Some("error")
             || marked(self.metadata.get("isError"))
             || marked(self.raw().and_then(|raw| raw.get("is_error").or(raw.get("isError"))));
-        Some(ContentBlock::ToolResult { tool_use_id, content, is_error })
+        ContentBlock::ToolResult { tool_use_id, content, is_error }
     }
 
     fn file(&self) -> ContentBlock {
@@ -266,10 +266,7 @@ impl Part {
     fn kept(&self) -> Option<ContentBlock> {
         let text = self.text.as_deref().or(self.prompt.as_deref()).filter(|text| !text.trim().is_empty());
         match (self.raw(), text) {
-            (Some(raw), _) => Some(match pi::block(raw) {
-                ContentBlock::Unknown(json) => ContentBlock::Unknown(json),
-                block => block,
-            }),
+            (Some(raw), _) => Some(pi::block(raw)),
             (None, Some(text)) => {
                 let kept = json!({"type": self.kind, "text": text});
                 Some(ContentBlock::Unknown(Json::from_value(&kept)))
