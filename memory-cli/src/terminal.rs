@@ -14,6 +14,7 @@ use std::{
 };
 
 use memory_core::{lines, one_line, visible_json as harmless_json};
+use memory_transcripts::exact;
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -57,16 +58,16 @@ pub(crate) enum To {
 
 impl To {
     fn write(self, text: &str) -> io::Result<()> {
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         match self {
-            Self::Errors if let Some(held) = held.as_mut() => {
+            Self::Output => writeln!(io::stdout().lock(), "{text}"),
+            Self::Errors => {
+                let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(held) = held.as_mut() else { return writeln!(io::stderr().lock(), "{text}") };
                 if held.len() < MOST_HELD {
                     held.push(text.to_owned());
                 }
                 Ok(())
             }
-            Self::Output => writeln!(io::stdout().lock(), "{text}"),
-            Self::Errors => writeln!(io::stderr().lock(), "{text}"),
         }
     }
 
@@ -88,12 +89,12 @@ impl To {
 
     /// Writes a JSON value over several lines.
     pub(crate) fn json(self, value: &Value) -> io::Result<()> {
-        self.write(&harmless_json(&format!("{value:#}")))
+        self.write(&harmless_json(&exact::pretty(value)))
     }
 
     /// Writes a JSON value on one line.
     pub(crate) fn json_line(self, value: &Value) -> io::Result<()> {
-        self.write(&harmless_json(&value.to_string()))
+        self.write(&harmless_json(&exact::written(value)))
     }
 
     pub(crate) fn is_terminal(self) -> bool {

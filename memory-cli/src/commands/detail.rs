@@ -1,7 +1,8 @@
 //! A message with its parts, as `show` and `expand` print it.
 
-use memory_core::{Attachment, ConversationId, Node, ToolAnswer, ToolCall, message_to_json};
+use memory_core::{Attachment, ConversationId, Node, ToolAnswer, ToolCall};
 use memory_hooks::NodeDetails;
+use memory_transcripts::exact;
 use serde_json::{Value, json};
 
 use super::show;
@@ -36,7 +37,7 @@ pub(super) fn to_json(id: &ConversationId, details: &NodeDetails) -> Value {
         "model": node.message.model(),
         "components": components(details),
         "attachments": attachments,
-        "message": message_to_json(&node.message),
+        "message": exact::message(&node.message),
         "text": node.message.text(),
     })
 }
@@ -44,7 +45,7 @@ pub(super) fn to_json(id: &ConversationId, details: &NodeDetails) -> Value {
 /// The parts of a message: for one of the model with the results of its calls, for one of a tool its own.
 fn components(details: &NodeDetails) -> Value {
     let parts = details.components();
-    let call = |call: &ToolCall<'_>| json!({"id": call.id, "name": call.name, "input": call.input.to_value()});
+    let call = |call: &ToolCall<'_>| json!({"id": call.id, "name": call.name, "input": exact::value(call.input)});
     let answer = |answer: &ToolAnswer<'_>| {
         let node = answer.node.unwrap_or(details.node.id).get();
         json!({"id": answer.id, "node": node, "text": answer.text})

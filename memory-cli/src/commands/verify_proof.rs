@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{Hash, HistoryProof, MessageProof, Proof, TreeHead, message_to_json};
+use memory_core::{Hash, HistoryProof, MessageProof, Proof, TreeHead};
 use serde_json::json;
 
 use crate::{failure::Damage, globals::Globals, output::Output};
@@ -84,7 +84,7 @@ fn print_message(output: Output, proof: &MessageProof, trusted: bool) -> io::Res
             "root": tree.root.to_string(),
             "root_given": trusted,
             "at": at.to_string(),
-            "message": message_to_json(message),
+            "message": memory_transcripts::exact::message(message),
             "text": message.text(),
         }));
     }

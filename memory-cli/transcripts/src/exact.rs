@@ -2,6 +2,7 @@
 //!
 //! A number that would come out otherwise is parsed as a text with a mark before it, and written as the number again. The
 //! mark is made anew in each process, so that no file can hold it.
+//! Such values are printed by [`written`] and [`pretty`] alone.
 
 use std::{
     borrow::Cow,
@@ -9,7 +10,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_core::{ContentBlock, Json, Message};
+use memory_core::{ContentBlock, Json, Message, message_to_json};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -32,19 +33,48 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 }
 
 /// The value of JSON that is kept as text.
-pub(crate) fn value(json: &Json) -> Value {
+#[must_use]
+pub fn value(json: &Json) -> Value {
     parse(json.as_str()).unwrap_or_default()
 }
 
+/// A message as [`message_to_json`] gives it.
+#[must_use]
+pub fn message(message: &Message) -> Value {
+    let mut marked = message.clone();
+    marked.content.iter_mut().for_each(mark_block);
+    marked.metadata.values_mut().for_each(mark_json);
+    message_to_json(&marked)
+}
+
+fn mark_block(block: &mut ContentBlock) {
+    match block {
+        ContentBlock::ToolUse { input: json, .. } | ContentBlock::Unknown(json) => mark_json(json),
+        ContentBlock::ToolResult { content, .. } => content.iter_mut().for_each(mark_block),
+        _ => {}
+    }
+}
+
+fn mark_json(json: &mut Json) {
+    *json = Json::from_value(&value(json));
+}
+
 /// A value as JSON, with its numbers as they were.
-pub(crate) fn written(value: &Value) -> String {
+#[must_use]
+pub fn written(value: &Value) -> String {
     unmarked(&value.to_string()).into_owned()
 }
 
 /// The same over several lines.
-pub(crate) fn pretty(value: &Value) -> String {
+#[must_use]
+pub fn pretty(value: &Value) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
     unmarked(&text).into_owned()
+}
+
+/// A value as JSON that is kept as text.
+pub(crate) fn json(value: &Value) -> Json {
+    Json::new(&written(value)).unwrap_or_else(|_| Json::from_value(value))
 }
 
 /// Puts the numbers of a message back that was made of parsed values.

@@ -29,7 +29,7 @@ mod claude_ai;
 mod claude_code;
 mod codex;
 mod error;
-mod exact;
+pub mod exact;
 mod find;
 mod format;
 mod item;

@@ -5,7 +5,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use memory_core::{ContentBlock, Json, Media, Message};
 use serde_json::{Map, Value, json};
 
-use crate::blocks::{EXTRA, file, image};
+use crate::{
+    blocks::{EXTRA, file, image},
+    exact,
+};
 
 /// Characters of base64 from which a text is taken for bytes.
 const BYTES: usize = 512;
@@ -104,7 +107,7 @@ fn wrap(value: &mut Value) {
 /// of what was taken.
 pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
     let mut taken = Vec::new();
-    let extra = message.metadata.get(EXTRA).map(Json::to_value);
+    let extra = message.metadata.get(EXTRA).map(exact::value);
     let kept = keep(&mut message.content, &mut taken);
     if let (Some(Value::Object(extra)), false) = (extra, taken.is_empty()) {
         // The members are named by the number of their block.
@@ -115,16 +118,16 @@ pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
         let moved: Map<_, _> = extra.into_iter().filter_map(moved).collect();
         message.metadata.remove(EXTRA);
         if !moved.is_empty() {
-            message.metadata.insert(EXTRA.to_owned(), Json::from_value(&moved.into()));
+            message.metadata.insert(EXTRA.to_owned(), exact::json(&moved.into()));
         }
     }
-    if let (Some(mut strands), false) = (message.metadata.get(STRANDS).map(Json::to_value), taken.is_empty()) {
+    if let (Some(mut strands), false) = (message.metadata.get(STRANDS).map(exact::value), taken.is_empty()) {
         // Blocks as they came are kept by their number as well.
         let members = strands.as_object_mut();
         let is_empty = members.is_none_or(|members| members.remove("blocks").is_some() && members.is_empty());
         message.metadata.remove(STRANDS);
         if !is_empty {
-            message.metadata.insert(STRANDS.to_owned(), Json::from_value(&strands));
+            message.metadata.insert(STRANDS.to_owned(), exact::json(&strands));
         }
     }
     taken
@@ -154,7 +157,7 @@ fn keep(blocks: &mut Vec<ContentBlock>, taken: &mut Vec<String>) -> Vec<usize> {
 
 /// Takes the bytes out of a block of an unknown kind; whether there is something else in it.
 fn words(json: &mut Json, taken: &mut Vec<String>) -> bool {
-    let mut value = json.to_value();
+    let mut value = exact::value(json);
     let Some(members) = value.as_object() else { return true };
     let kind = members.get("type").and_then(Value::as_str);
     let own = members.keys().map(String::as_str);
@@ -171,7 +174,7 @@ fn words(json: &mut Json, taken: &mut Vec<String>) -> bool {
     let name = kind.or_else(|| members.keys().next().map(String::as_str)).unwrap_or("block");
     let name = format!("bytes in {name}");
     if elide(&mut value) {
-        *json = Json::from_value(&value);
+        *json = exact::json(&value);
         taken.push(name);
     }
     true
@@ -210,12 +213,13 @@ mod tests {
         let long = "QUJD".repeat(200);
         let kept =
             [unknown(&json!({"type": "server_tool_use", "name": "web_search"})), ContentBlock::Text(long.clone())];
+        let hologram = format!(r#"{{"type":"hologram","size":12345678901234567890.5,"frames":[{{"data":"{long}"}}]}}"#);
         let mut message = Message::new(
             Role::User,
             vec![
                 unknown(&json!({"type": "redacted_thinking", "data": "QUJD"})),
                 kept[0].clone(),
-                unknown(&json!({"type": "hologram", "frames": [{"data": long}]})),
+                ContentBlock::Unknown(Json::new(&hologram).unwrap()),
                 ContentBlock::ToolResult {
                     tool_use_id: "t".to_owned(),
                     content: vec![unknown(&json!({"video": {"format": "mp4", "source": {"bytes": "QUJD"}}}))],
@@ -231,7 +235,9 @@ mod tests {
         assert_eq!(taken, ["redacted_thinking", "bytes in hologram", "video", "redactedContent", "cachePoint"]);
         assert_eq!(message.content.len(), 4);
         assert_eq!([&message.content[0], &message.content[3]], [&kept[0], &kept[1]]);
-        assert!(message.content[1].text().contains("[800 characters of base64]"), "{:?}", message.content[1]);
+        let ContentBlock::Unknown(left) = &message.content[1] else { panic!("{:?}", message.content[1]) };
+        assert!(left.as_str().contains(r#""size":12345678901234567890.5,"#), "{left}");
+        assert!(left.as_str().contains("[800 characters of base64]"), "{left}");
         assert_eq!(message.metadata[EXTRA].to_value(), json!({"3": {"b": 2}}));
     }
 }
