@@ -142,7 +142,7 @@ impl ConfigFile {
         match memory_files::read_to_string(path, Links::Follow, LARGEST) {
             Ok(text) => {
                 let directory = path.parent().unwrap_or(Path::new("."));
-                let is_read_by_others = secret::is_read_by_others(path);
+                let is_read_by_others = memory_files::is_readable_by_others(path);
                 (file.settings, file.faults) = reader::read(&text, directory, command, is_read_by_others);
                 file.exists = true;
                 file.check_manager();

@@ -18,7 +18,7 @@
 mod private;
 mod regular;
 
-pub use private::{create_dir_all, options, tighten};
+pub use private::{create_dir_all, is_readable_by_others, options, tighten};
 pub use regular::{
     Links, NotRegular, is_not_regular, make_way, open, open_dir, open_with, or_missing, read, read_to_string,
 };

@@ -116,6 +116,22 @@ fn is_accessible(metadata: &fs::Metadata) -> bool {
     metadata.permissions().mode() & 0o077 != 0
 }
 
+/// Whether others than its owner may read a file or a directory, by its mode alone: access lists are not looked at. `false`
+/// where that is not known.
+#[cfg(unix)]
+#[must_use]
+pub fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|there| there.permissions().mode() & 0o044 != 0)
+}
+
+/// Not known: this platform has no such modes.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_readable_by_others(_: &Path) -> bool {
+    false
+}
+
 /// Works on the open handle, so that nobody can replace the path by a link meanwhile.
 #[cfg(unix)]
 fn tighten_one(file: &File) -> io::Result<()> {

@@ -165,23 +165,9 @@ impl Args {
 fn from_file(file: &Path) -> anyhow::Result<String> {
     let read = memory_files::read_to_string(file, Links::Follow, MOST_TOKEN_BYTES);
     let read = read.with_context(|| format!("cannot read the token in {}", file.display()))?;
-    if may_be_read_by_others(file) {
+    if memory_files::is_readable_by_others(file) {
         let file = file.display();
         To::Errors.line(&format!("warning: other users of this machine can read the token: chmod 600 {file}"))?;
     }
     Ok(read)
-}
-
-/// Whether a file may be read by others than its owner, where that is known.
-fn may_be_read_by_others(file: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::metadata(file).is_ok_and(|known| known.permissions().mode() & 0o077 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        false
-    }
 }

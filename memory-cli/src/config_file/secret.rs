@@ -1,7 +1,5 @@
 //! What must not stand in a configuration file: keys, tokens and passwords.
 
-use std::{fs, path::Path};
-
 use serde_json::Value;
 
 /// Whether a name is that of a secret, as `api-key` is and `max-tokens` is not.
@@ -63,19 +61,6 @@ pub(crate) fn hidden(value: &Value) -> Value {
 
 /// Stands for a secret.
 const HIDDEN: &str = "[hidden]";
-
-/// Whether others than its owner may read a file.
-#[cfg(unix)]
-pub(super) fn is_read_by_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(path).is_ok_and(|there| there.permissions().mode() & 0o044 != 0)
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_read_by_others(path: &Path) -> bool {
-    // Access lists are not looked at; a home directory is its user's own.
-    fs::metadata(path).is_err()
-}
 
 #[cfg(test)]
 mod tests {
