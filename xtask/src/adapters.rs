@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::invocation::{Invocation, Stream};
+use crate::invocation::Invocation;
 use crate::steps::Steps;
 use crate::venv::Venv;
 use crate::workspace::Workspace;
@@ -22,20 +22,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// Runs our tests in Python, and returns pytest's last line.
 fn test(workspace: &Workspace, environment: &Venv) -> Result<String> {
     let adapters = workspace.root().join("memory-cli").join("python");
-    let mut last = String::new();
-    environment
-        .python(workspace)
-        .env("PYTHONPATH", &adapters.to_string_lossy())
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("MEMORY_BINARY", &workspace.memory_binary("debug").to_string_lossy())
-        // A run sends no trace.
-        .env("OPENAI_AGENTS_DISABLE_TRACING", "1")
-        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
-        .args([adapters.join("tests").join("test_items.py")])
-        .watch(Stream::Stdout, |line| {
-            if line.contains(" passed") {
-                last = line.trim_matches(['=', ' ']).to_owned();
-            }
-        })?;
-    Ok(last)
+    // A run sends no trace.
+    environment.pytest(workspace, "test_items.py", |call| {
+        call.env("PYTHONPATH", &adapters.to_string_lossy()).env("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    })
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::invocation::{Invocation, Stream};
+use crate::invocation::Invocation;
 use crate::steps::Steps;
 use crate::venv::Venv;
 use crate::workspace::Workspace;
@@ -36,20 +36,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 
 /// Runs our tests in Python, and returns pytest's last line.
 fn test(workspace: &Workspace, environment: &Venv) -> Result<String> {
-    let tests = workspace.root().join("memory-cli").join("python").join("tests");
     let samples = environment.root().join(SOURCES).join("dev-docs").join("messages");
-    let mut last = String::new();
     environment
-        .python(workspace)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("MEMORY_BINARY", &workspace.memory_binary("debug").to_string_lossy())
-        .env("CLAUDE_CODE_SAMPLES", &samples.to_string_lossy())
-        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
-        .args([tests.join("test_importers.py")])
-        .watch(Stream::Stdout, |line| {
-            if line.contains(" passed") {
-                last = line.trim_matches(['=', ' ']).to_owned();
-            }
-        })?;
-    Ok(last)
+        .pytest(workspace, "test_importers.py", |call| call.env("CLAUDE_CODE_SAMPLES", &samples.to_string_lossy()))
 }

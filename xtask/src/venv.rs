@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, Stream};
 use crate::workspace::Workspace;
 
 /// A virtual environment, and a directory around it for what is put beside it.
@@ -61,6 +61,29 @@ impl Venv {
         let archive = self.root().join(format!("{unpacked}.tar.gz"));
         let unpack = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter='data')";
         self.python(workspace).args(["-c", unpack]).args([archive.as_path(), self.root()]).run()
+    }
+
+    /// Runs tests of ours against the binary by pytest, with what `set` adds, and returns pytest's last line.
+    pub(crate) fn pytest(
+        &self,
+        workspace: &Workspace,
+        file: &str,
+        set: impl FnOnce(Invocation) -> Invocation,
+    ) -> Result<String> {
+        let tests = workspace.root().join("memory-cli").join("python").join("tests");
+        let call = self
+            .python(workspace)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("MEMORY_BINARY", &workspace.memory_binary("debug").to_string_lossy())
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+            .args([tests.join(file)]);
+        let mut last = String::new();
+        set(call).watch(Stream::Stdout, |line| {
+            if line.contains(" passed") {
+                last = line.trim_matches(['=', ' ']).to_owned();
+            }
+        })?;
+        Ok(last)
     }
 
     pub(crate) fn pip(&self, workspace: &Workspace) -> Invocation {
