@@ -37,8 +37,10 @@ pub(crate) fn fitted(mut arguments: JsonObject, schema: &JsonObject) -> Result<J
             return Err(Failure(format!("{name} is {}: give {what}", one_line(&given))));
         }
         // Bounds are kept where a number is used, and no model counts so far.
-        if value.as_u64().is_some_and(|number| number > u64::from(u32::MAX)) && property.get("maximum").is_some() {
-            *value = property.get("maximum").cloned().unwrap_or_default();
+        if let Some(most) = property.get("maximum")
+            && value.as_u64().is_some_and(|number| number > u64::from(u32::MAX))
+        {
+            *value = most.clone();
         }
     }
     Ok(arguments)

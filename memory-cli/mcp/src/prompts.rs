@@ -1,6 +1,8 @@
 //! The prompt `recall`: what the memory shows a model for a question.
 
-use memory::{Clock as _, ConversationId, Conversations, PromptOptions, SystemClock, fenced, lines, one_line};
+use memory::{
+    Clock as _, ConversationId, Conversations, PromptOptions, PromptPart, SystemClock, fenced, lines, one_line,
+};
 use rmcp::{
     ErrorData,
     model::{GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role},
@@ -52,7 +54,8 @@ fn text(id: &ConversationId, prompt: &memory::Prompt) -> String {
     let whole = prompt.text();
     // What a text of a message has that looks like a fence is escaped. The line before a fence says what stands within.
     let recalled = whole.find(&format!("\n{OPEN}\n")).and_then(|fence| whole.get(..fence)?.rfind('\n'));
-    let end = recalled.unwrap_or_else(|| before_question(whole, prompt.question()));
+    let asked: usize = prompt.part(PromptPart::Question).map(|piece| piece.text.len()).sum();
+    let end = recalled.unwrap_or_else(|| whole.len().saturating_sub(asked));
     let (history, rest) = whole.split_at_checked(end).unwrap_or((whole, ""));
     let id = one_line(id.as_str());
     let text = format!(
@@ -63,18 +66,4 @@ fn text(id: &ConversationId, prompt: &memory::Prompt) -> String {
         rest.trim_start_matches('\n')
     );
     lines(&text).into_owned()
-}
-
-/// Where the history ends: before the question and the lines that belong to it.
-fn before_question(whole: &str, question: &str) -> usize {
-    let before = whole.strip_suffix(question).unwrap_or(whole);
-    let mut end = before.rfind("\nCurrent question: ").unwrap_or(before.len());
-    for label in ["\n[Now: ", "\n[Speakers: "] {
-        let history = before.get(..end).unwrap_or_default();
-        end = history
-            .rfind('\n')
-            .filter(|line| history.get(*line..).is_some_and(|line| line.starts_with(label)))
-            .unwrap_or(end);
-    }
-    end
 }

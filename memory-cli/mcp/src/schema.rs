@@ -1,6 +1,10 @@
 //! JSON schemas of what tools take and give, as short as a client needs them.
 
-use std::sync::Arc;
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
 use rmcp::model::JsonObject;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -9,9 +13,12 @@ use serde_json::Value;
 /// Members that say nothing to a model or a validator of JSON.
 const DROPPED: [&str; 3] = ["$schema", "title", "format"];
 
-/// The schema of what a tool takes.
-pub(crate) fn input<T: JsonSchema>() -> Arc<JsonObject> {
-    object::<T>(SchemaSettings::draft2020_12().for_deserialize())
+/// The schema of what a tool takes. Each call of a tool asks for it, so it is made once.
+pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<JsonObject> {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<JsonObject>>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || object::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(make))
 }
 
 /// The schema of what a tool gives.

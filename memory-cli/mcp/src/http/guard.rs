@@ -121,12 +121,12 @@ fn preflight(request: &Request<Incoming>, is_allowed: bool) -> Answer {
     answer
 }
 
-/// Why a request is refused whoever sends it.
+/// Why a request is refused, from any sender.
 fn refused(request: &Request<Incoming>) -> Option<Answer> {
     if request.uri().path() != PATH {
         return Some(refusal(StatusCode::NOT_FOUND, "the protocol is under /mcp"));
     }
-    // Whoever stands between the client and this server might have looked at the other one.
+    // A proxy between the client and this server might have looked at the other one.
     let twice = [HOST, ORIGIN, AUTHORIZATION].into_iter().find(|name| is_twice(request.headers(), name))?;
     Some(refusal(StatusCode::BAD_REQUEST, &format!("the header {twice} is given twice")))
 }
