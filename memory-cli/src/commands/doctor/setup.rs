@@ -16,7 +16,7 @@ use crate::{
     config_file::Choice,
     globals::{Globals, quoted},
     open,
-    output::{Output, grouped},
+    output::{Output, counted},
 };
 use memory::models::ModelRecord;
 use memory_core::VectorIndex as _;
@@ -100,7 +100,11 @@ fn configuration(globals: &Globals) -> Vec<Item> {
     let path = file.path().display();
     vec![match (&file.choice, file.exists) {
         (Choice::Off, _) => Item::new(WHAT, State::Here, "no file is read"),
-        (_, true) => Item::new(WHAT, State::Here, format!("{path}, {} settings", grouped(file.settings.len() as u64))),
+        (_, true) => Item::new(
+            WHAT,
+            State::Here,
+            format!("{path}, {}", counted(file.settings.len() as u64, "setting", "settings")),
+        ),
         (_, false) => {
             Item::new(WHAT, State::Missing, format!("{path}, which need not be")).remedy("memory config init")
         }
@@ -118,9 +122,9 @@ async fn behind(config: &Config) -> Option<Item> {
         Item::new(WHAT, State::Here, "all of them, so that recall finds them by meaning")
     } else {
         let detail = format!(
-            "{} messages of {} conversations are found by words alone",
-            grouped(behind),
-            grouped(conversations)
+            "found by words alone: {} of {}",
+            counted(behind, "message", "messages"),
+            counted(conversations, "conversation", "conversations")
         );
         Item::new(WHAT, State::Missing, detail).remedy("memory index")
     })
@@ -130,7 +134,8 @@ async fn behind(config: &Config) -> Option<Item> {
 async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
     let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
     let (mut behind, mut conversations) = (0, 0);
-    for conversation in parts.store.conversations().await.ok()? {
+    // What is kept beside conversations is never embedded.
+    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_companion()) {
         let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
         behind += missing;
         conversations += u64::from(missing > 0);
