@@ -36,12 +36,12 @@ pub(crate) enum InstalledState {
 
 /// What is installed for each agent that this user has.
 pub(crate) fn installed() -> Vec<Installed> {
-    let mut all = Vec::new();
+    let (mut all, own) = (Vec::new(), own_path().unwrap_or_default());
     for agent in [Agent::ClaudeCode, Agent::Codex] {
         for is_of_project in [false, true] {
             // A user without a home has no settings.
             let Ok(file) = settings_file(agent, is_of_project) else { continue };
-            if let Some(state) = state(agent, &file, is_of_project) {
+            if let Some(state) = state(agent, &file, is_of_project, &own) {
                 all.push(Installed { agent: agent.as_str(), file, is_of_project, state });
             }
         }
@@ -49,7 +49,7 @@ pub(crate) fn installed() -> Vec<Installed> {
     all
 }
 
-fn state(agent: Agent, file: &Path, is_of_project: bool) -> Option<InstalledState> {
+fn state(agent: Agent, file: &Path, is_of_project: bool, own: &Path) -> Option<InstalledState> {
     let absent = || (!is_of_project).then_some(InstalledState::Absent);
     let text = match text_of(file) {
         Ok(Some(text)) => text,
@@ -61,10 +61,9 @@ fn state(agent: Agent, file: &Path, is_of_project: bool) -> Option<InstalledStat
         Ok(commands) => commands,
         Err(error) => return Some(InstalledState::Unreadable(error.to_string())),
     };
-    let own = own_path().unwrap_or_default();
     let programs: Vec<_> = commands
         .iter()
-        .filter(|(_, command)| is_call(command, agent, &own))
+        .filter(|(_, command)| is_call(command, agent, own))
         .filter_map(|(_, command)| words(command)?.into_iter().next())
         .collect();
     let Some(first) = programs.first() else { return absent() };

@@ -8,8 +8,12 @@ use memory_hooks::Conversation;
 use super::{super::capture::Capture, event::Event};
 use crate::{
     globals::{Globals, quoted},
-    output::grouped,
+    output::counted,
 };
+
+/// The newest conversations among which an earlier session is looked for: the first message of each is read, and an agent
+/// waits for the reminder.
+const LOOKED_AT: usize = 1_000;
 
 /// The session of which is told where it stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ async fn latest(
     let mut states = capture.parts().store.conversations().await?;
     states.retain(|state| !state.is_companion());
     states.sort_by_key(|state| Reverse(state.last_at));
-    for state in states {
+    for state in states.into_iter().take(LOOKED_AT) {
         if Some(&state.id) == session || !is_of(capture, &state, cwd).await? {
             continue;
         }
@@ -140,17 +144,15 @@ async fn in_a_line(
         Of::Earlier => "an earlier session of this directory",
         Of::Itself => "this session from before it was compacted",
     };
-    let messages = if state.nodes == 1 { "message" } else { "messages" };
+    let messages = counted(state.nodes, "message", "messages");
     let day =
         state.last_at.and_then(|at| at.civil(0)).map(|at| format!(", the last of {}", at.date())).unwrap_or_default();
-    let (nodes, memory) = (grouped(state.nodes), globals.command_line("memory"));
+    let memory = globals.command_line("memory");
     let id = quoted(conversation.id().as_str());
     let lines = [
-        format!(
-            "`memory` has {which}{title}: {nodes} {messages}{day}. `{memory} search -c {id} \"QUESTION\"` looks it up."
-        ),
-        format!("`memory` has {which}{title}: {nodes} {messages}{day}."),
-        format!("`memory` has {which}: {nodes} {messages}."),
+        format!("`memory` has {which}{title}: {messages}{day}. `{memory} search -c {id} \"QUESTION\"` looks it up."),
+        format!("`memory` has {which}{title}: {messages}{day}."),
+        format!("`memory` has {which}: {messages}."),
     ];
     Ok(lines.iter().map(|line| harmless(line)).collect())
 }
