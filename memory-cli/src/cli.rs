@@ -166,7 +166,8 @@ fn run_command(args: &[OsString]) -> u8 {
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
     // Without the file: it breaks no help, and the command line says which file it is.
-    let parsed = match command().try_get_matches_from(args) {
+    let definition = command();
+    let parsed = match definition.clone().try_get_matches_from(args) {
         Ok(parsed) => parsed,
         Err(error) => return refuse(error, args),
     };
@@ -176,7 +177,7 @@ fn run_command(args: &[OsString]) -> u8 {
     start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,memory_embed::proxy=info" });
     let names = names(&parsed);
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
-    let file = ConfigFile::read(choice, &command());
+    let file = ConfigFile::read(choice, &definition);
     if let Err(faults) = file.check() {
         match what_to_do(&names, &file) {
             Despite::GoOn => {}
@@ -190,7 +191,7 @@ fn run_command(args: &[OsString]) -> u8 {
         }
     }
     let parsed =
-        if file.settings.is_empty() { Ok(parsed) } else { file.apply(command(), &parsed).try_get_matches_from(args) };
+        if file.settings.is_empty() { Ok(parsed) } else { file.apply(definition, &parsed).try_get_matches_from(args) };
     let parsed = parsed.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
         Ok((cli, matches))

@@ -44,7 +44,7 @@ impl Memory {
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MEMORY_")) {
             command.env_remove(name);
         }
-        command.arg("--store").arg(&self.store).args(args);
+        command.env("MEMORY_CONFIG", "none").arg("--store").arg(&self.store).args(args);
         command
     }
 

@@ -141,10 +141,8 @@ impl Items<'_> {
             let (name, text) = (RETRACTED.to_owned(), json!(runs).to_string());
             Ok::<_, Infallible>((DocumentChange::Write { name, text }, ()))
         };
-        match self.retractions(list)?.change(change).await? {
-            Ok(()) => Ok(()),
-            Err(never) => match never {},
-        }
+        let Ok(()) = self.retractions(list)?.change(change).await?;
+        Ok(())
     }
 }
 

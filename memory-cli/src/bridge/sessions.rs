@@ -207,10 +207,8 @@ impl Sessions<'_> {
         let change = move |_: DocumentsNow<'_>| {
             Ok::<_, Infallible>((DocumentChange::Write { name: name.clone(), text: text.clone() }, ()))
         };
-        match self.documents(session)?.change(change).await? {
-            Ok(()) => Ok(()),
-            Err(never) => match never {},
-        }
+        let Ok(()) = self.documents(session)?.change(change).await?;
+        Ok(())
     }
 
     /// Appends a message, which a manager over the same conversation may have done before.

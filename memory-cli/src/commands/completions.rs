@@ -1,6 +1,6 @@
 //! `memory completions`: prints a script that completes the command line in a shell.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use clap_complete::{Shell, generate};
 use serde_json::json;
 
@@ -15,33 +15,11 @@ use crate::globals::Globals;
 pub(crate) struct Args {
     /// The shell
     #[arg(value_enum)]
-    shell: ShellName,
-}
-
-/// A shell on the command line.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ShellName {
-    Bash,
-    Elvish,
-    Fish,
-    Powershell,
-    Zsh,
-}
-
-impl From<ShellName> for Shell {
-    fn from(name: ShellName) -> Self {
-        match name {
-            ShellName::Bash => Self::Bash,
-            ShellName::Elvish => Self::Elvish,
-            ShellName::Fish => Self::Fish,
-            ShellName::Powershell => Self::PowerShell,
-            ShellName::Zsh => Self::Zsh,
-        }
-    }
+    shell: Shell,
 }
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let (output, shell) = (globals.output, Shell::from(args.shell));
+    let (output, shell) = (globals.output, args.shell);
     let mut script = Vec::new();
     generate(shell, &mut (globals.definition)(), "memory", &mut script);
     let script = String::from_utf8(script)?;

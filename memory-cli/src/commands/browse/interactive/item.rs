@@ -1,9 +1,9 @@
 //! An entry of a level as the screen shows it.
 
-use memory_core::{Level, NodeRange, SummaryId, grouped, lines, one_line};
+use memory_core::{Level, NodeRange, SummaryId, lines, one_line};
 use memory_hooks::LevelEntry;
 
-use crate::output::{known, shorten};
+use crate::output::{counted, known, shorten};
 
 /// The most characters of a text that are shown. `memory expand` shows all.
 const MOST_CHARS: usize = 100_000;
@@ -57,22 +57,18 @@ impl Item {
 
 /// What is known of an entry beside its text.
 fn facts(entry: &LevelEntry) -> Vec<String> {
-    let (tokens, lines) = (counted(u64::from(entry.tokens), "token"), counted(entry.lines, "line"));
+    let (tokens, lines) = (counted(u64::from(entry.tokens), "token", "tokens"), counted(entry.lines, "line", "lines"));
     if entry.level == Level::Full {
         let mut facts = vec![format!("message {} · {tokens} · {lines}", entry.nodes)];
         let said = [entry.speaker.clone(), known(entry.at)].into_iter().flatten().collect::<Vec<_>>();
         facts.extend((!said.is_empty()).then(|| format!("said by {}", said.join(", "))));
         return facts;
     }
-    let messages = counted(entry.nodes.count(), "message");
+    let messages = counted(entry.nodes.count(), "message", "messages");
     let mut facts = vec![format!("{} of {messages}: {}", entry.level, entry.nodes), format!("{tokens} for {lines}")];
     let number = entry.summary.map(|summary| format!("summary {summary}"));
     let author = entry.written_by.as_ref().map(|by| format!("written by {by}"));
     let record: Vec<_> = number.into_iter().chain(author).collect();
     facts.extend((!record.is_empty()).then(|| record.join(", ")));
     facts
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
