@@ -116,12 +116,7 @@ impl History<'_> {
         let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls, standing);
         let ceiling = options.history_ceiling(question);
         let trouble = match self.fit(limit, ShrinkScope::BeforeEnd).await? {
-            Ok(history) if self.shows_end(&history) => return Ok(history),
-            // A smaller budget had summarized the end together with older messages. Restoring it takes more room.
-            Ok(history) => {
-                let wider = self.history_within(ceiling).await?;
-                return Ok(wider.ok().filter(|wider| self.shows_end(wider)).unwrap_or(history));
-            }
+            Ok(history) => return self.with_end(history, ceiling).await,
             Err(trouble) => trouble,
         };
         // The end takes the room of recalled words before it is summarized.
@@ -136,7 +131,7 @@ impl History<'_> {
         if coarse.tokens <= ceiling {
             let wider = self.history_within(coarse.tokens.max(limit)).await?;
             self.notices.extend(trouble.map(|error| failed(&error)));
-            return Ok(wider.unwrap_or(coarse));
+            return self.with_end(wider.unwrap_or(coarse), ceiling).await;
         }
         if trouble.is_some() {
             return self.coarsest_history(trouble).await;
@@ -148,6 +143,23 @@ impl History<'_> {
             Ok(history) => Ok(history),
             Err(trouble) => self.coarsest_history(trouble).await,
         }
+    }
+
+    /// The history with its last turn word for word, if that fits. A smaller budget may have summarized the end, also
+    /// together with older messages: restoring it takes more room.
+    async fn with_end(&self, history: HistoryPart, ceiling: u32) -> Result<HistoryPart, MemoryError> {
+        if self.shows_end(&history) {
+            return Ok(history);
+        }
+        let end = end::tokens(&self.snapshot.tree, self.request.budget);
+        for limit in [history.tokens.saturating_add(end).min(ceiling), ceiling] {
+            if let Ok(wider) = self.history_within(limit).await?
+                && self.shows_end(&wider)
+            {
+                return Ok(wider);
+            }
+        }
+        Ok(history)
     }
 
     /// A history of at most `limit` tokens, with summaries written until it fits; otherwise the reason why no more were
