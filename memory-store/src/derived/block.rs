@@ -26,19 +26,6 @@ pub(super) struct BlockHeader {
     pub(super) rows_sum: u32,
 }
 
-/// The layout of the headers of blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    Present,
-    /// Magic, nodes, leaf, number of vectors, checksum over their codes, checksum over all of this and the body.
-    Vectors3,
-    /// Magic, nodes, leaf, bytes of the body, number of rows of so many bytes, checksum over the rows, checksum over all
-    /// of this and the body.
-    Tokens2 {
-        row: u64,
-    },
-}
-
 impl BlockHeader {
     pub(super) fn bytes(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
@@ -54,49 +41,23 @@ impl BlockHeader {
         out.extend_from_slice(&checksum::crc32c(&out).to_le_bytes());
         out.try_into().unwrap_or([0; HEADER])
     }
-}
 
-impl Layout {
-    /// Bytes of a header.
-    pub(super) const fn size(self) -> usize {
-        match self {
-            Self::Present => HEADER,
-            Self::Vectors3 => 64,
-            Self::Tokens2 { .. } => 68,
-        }
-    }
-
-    /// The header at this place, and the checksum that its body continues; `None` where there is none.
-    pub(super) fn read(self, bytes: &[u8]) -> Option<(BlockHeader, u32)> {
+    /// The header that these bytes are; `None` where they are none.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (fields, sum) = bytes.split_last_chunk::<4>()?;
-        let (own, sum) = (checksum::crc32c(fields), u32::from_le_bytes(*sum));
+        let is_whole = checksum::crc32c(fields) == u32::from_le_bytes(*sum);
         let mut fields = Fields(fields);
         let magic = fields.take::<4>()?;
-        let (first, last, leaf) = (fields.u64()?, fields.u64()?, Hash::from_bytes(fields.take()?));
-        let header = |body_bytes, body_sum, row_bytes, rows_sum| BlockHeader {
-            first,
-            last,
-            leaf,
-            body_bytes,
-            body_sum,
-            row_bytes,
-            rows_sum,
+        let header = Self {
+            first: fields.u64()?,
+            last: fields.u64()?,
+            leaf: Hash::from_bytes(fields.take()?),
+            body_bytes: fields.u64()?,
+            body_sum: fields.u32()?,
+            row_bytes: fields.u64()?,
+            rows_sum: fields.u32()?,
         };
-        match self {
-            Self::Present => {
-                let header = header(fields.u64()?, fields.u32()?, fields.u64()?, fields.u32()?);
-                (magic == MAGIC && fields.take()? == PLAIN && own == sum).then_some((header, 0))
-            }
-            Self::Vectors3 => {
-                let (vectors, codes_sum) = (fields.u32()?, fields.u32()?);
-                (magic == MAGIC).then(|| (header(u64::from(vectors) * 20, sum, 0, codes_sum), own))
-            }
-            Self::Tokens2 { row } => {
-                let (body, rows, rows_sum) = (fields.u32()?, fields.u32()?, fields.u32()?);
-                let rows = u64::from(rows).checked_mul(row)?;
-                (magic == *b"toks").then(|| (header(body.into(), sum, rows, rows_sum), own))
-            }
-        }
+        (magic == MAGIC && fields.take()? == PLAIN && is_whole).then_some(header)
     }
 }
 
@@ -152,7 +113,7 @@ mod tests {
         let bytes = sample().bytes();
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, format!("{golden}{}", crc_of(golden)));
-        assert_eq!(Layout::Present.read(&bytes), Some((sample(), 0)));
+        assert_eq!(BlockHeader::read(&bytes), Some(sample()));
     }
 
     fn crc_of(hex: &str) -> String {
@@ -167,8 +128,8 @@ mod tests {
         for at in 0..HEADER {
             let mut flipped = bytes;
             flipped[at] ^= 1;
-            assert_eq!(Layout::Present.read(&flipped), None, "{at}");
-            assert_eq!(Layout::Present.read(&bytes[..at]), None, "{at}");
+            assert_eq!(BlockHeader::read(&flipped), None, "{at}");
+            assert_eq!(BlockHeader::read(&bytes[..at]), None, "{at}");
         }
     }
 
@@ -178,6 +139,6 @@ mod tests {
         bytes[HEADER - 4 - PLAIN.len()] = 1;
         let crc = ::crc32c::crc32c(&bytes[..HEADER - 4]).to_le_bytes();
         bytes[HEADER - 4..].copy_from_slice(&crc);
-        assert_eq!(Layout::Present.read(&bytes), None);
+        assert_eq!(BlockHeader::read(&bytes), None);
     }
 }

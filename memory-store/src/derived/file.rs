@@ -17,7 +17,7 @@ use memory_core::Hash;
 pub(super) use super::disk::remove;
 use super::{
     anchor::Anchor,
-    block::{BlockHeader, HEADER, Layout},
+    block::{BlockHeader, HEADER},
     disk,
     header::Format,
     packs::{self, Packs, Source},
@@ -40,11 +40,9 @@ pub(super) struct BlockFile {
     /// Where the file may be instead.
     packs: Option<Arc<Packs>>,
     header: Vec<u8>,
-    /// The header of the version before, where that can be read, and the layout of its blocks.
-    before: Option<(Vec<u8>, Layout)>,
     anchor: Anchor,
-    /// The layout of the file; `None` where there is no file, or one that does not fit.
-    layout: Option<Layout>,
+    /// Whether there is a file, and its header fits.
+    fits: bool,
     /// The good blocks.
     blocks: Vec<Placed>,
     /// Whether the file goes on after the good blocks.
@@ -124,9 +122,8 @@ impl BlockFile {
             path,
             packs: None,
             header: format.header(anchor.store(), fields, names),
-            before: None,
             anchor,
-            layout: None,
+            fits: false,
             blocks: Vec::new(),
             overlong: false,
             seen: None,
@@ -157,12 +154,6 @@ impl BlockFile {
         self.packs.as_ref().map_or(Ok(()), |packs| packs.forget(|stem| Some(stem) == own))
     }
 
-    /// Also reads a file of the version before.
-    pub(super) fn or_before(mut self, format: Format, layout: Layout, fields: &[u8], names: [&str; 2]) -> Self {
-        self.before = Some((format.header(self.anchor.store(), fields, names), layout));
-        self
-    }
-
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -177,15 +168,13 @@ impl BlockFile {
 
     /// Bytes of the good prefix.
     pub(super) fn bytes(&self) -> u64 {
-        // Headers of both versions are equally long.
-        let header = self.layout.map_or(0, |_| self.header.len() as u64);
+        let header = if self.fits { self.header.len() as u64 } else { 0 };
         self.blocks.last().map_or(header, |last| last.end)
     }
 
     /// Bytes on the heap.
     pub(super) fn heap(&self) -> usize {
-        let before = self.before.as_ref().map_or(0, |(header, _)| header.capacity());
-        self.path.capacity() + self.header.capacity() + before + self.blocks.capacity() * size_of::<Placed>()
+        self.path.capacity() + self.header.capacity() + self.blocks.capacity() * size_of::<Placed>()
     }
 
     /// The last node of the good blocks.
@@ -196,11 +185,6 @@ impl BlockFile {
     /// Whether it must be written anew before anything is appended.
     pub(super) fn is_overlong(&self) -> bool {
         self.overlong
-    }
-
-    /// Whether it is of the version before.
-    pub(super) fn is_of_before(&self) -> bool {
-        self.layout.is_some_and(|layout| layout != Layout::Present)
     }
 
     /// Waits for the right to write; `None` when another process keeps it.
@@ -231,10 +215,7 @@ impl BlockFile {
         let buffer = usize::try_from(length).unwrap_or(BUFFER).min(BUFFER);
         let mut input = BufReader::with_capacity(buffer, file.reader());
         let mut body = vec![0; self.header.len()];
-        if fill(&mut input, &mut body)? {
-            let before = self.before.iter().find(|(header, _)| *header == body).map(|(_, layout)| *layout);
-            self.layout = if body == self.header { Some(Layout::Present) } else { before };
-        }
+        self.fits = fill(&mut input, &mut body)? && body == self.header;
         while let Some(placed) = self.next_block(&mut input, length, &mut body)?
             && apply(&placed.header, &body)
         {
@@ -255,14 +236,16 @@ impl BlockFile {
 
     /// The good block after those that were read; its body is read into `body`.
     fn next_block(&self, input: &mut impl Read, length: u64, body: &mut Vec<u8>) -> io::Result<Option<Placed>> {
-        let Some(layout) = self.layout else { return Ok(None) };
-        body.resize(layout.size(), 0);
+        if !self.fits {
+            return Ok(None);
+        }
+        body.resize(HEADER, 0);
         if !fill(input, body)? {
             return Ok(None);
         }
-        let Some((header, sum)) = layout.read(body) else { return Ok(None) };
-        let (begin, head) = (self.bytes(), layout.size() as u64);
-        let rows_at = header.body_bytes.checked_add(begin + head);
+        let Some(header) = BlockHeader::read(body) else { return Ok(None) };
+        let begin = self.bytes();
+        let rows_at = header.body_bytes.checked_add(begin + HEADER as u64);
         let end = rows_at.and_then(|rows_at| rows_at.checked_add(header.row_bytes));
         // Before any memory is allocated.
         let (Some(rows_at), Some(end)) = (rows_at, end.filter(|end| *end <= length)) else { return Ok(None) };
@@ -273,7 +256,7 @@ impl BlockFile {
         body.resize(bytes, 0);
         let is_good = follows
             && fill(input, body)?
-            && checksum::crc32c_append(sum, body) == header.body_sum
+            && checksum::crc32c(body) == header.body_sum
             && self.anchor.leaf(header.last) == Some(header.leaf);
         Ok(is_good.then_some(Placed { header, begin, rows_at, end }))
     }
@@ -285,7 +268,7 @@ impl BlockFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.bytes() == 0 && !self.is_unread),
             Err(error) => return Err(error),
         };
-        let Some(last) = self.blocks.last().filter(|_| !self.is_of_before()) else { return Ok(false) };
+        let Some(last) = self.blocks.last() else { return Ok(false) };
         let mut header = [0; HEADER];
         let is_there = file.read_exact_at(&mut header, last.begin).is_ok();
         Ok(is_there && header == last.header.bytes() && file.len()? == last.end)
@@ -321,7 +304,7 @@ impl BlockFile {
     /// Forgets what was read.
     pub(super) fn forget(&mut self) {
         self.blocks.clear();
-        (self.layout, self.overlong, self.seen, self.is_unread) = (None, false, None, false);
+        (self.fits, self.overlong, self.seen, self.is_unread) = (false, false, None, false);
     }
 
     /// Marks the file as unreadable for now.
@@ -334,7 +317,7 @@ impl BlockFile {
     pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
         let (file, mut written) = self.extend(blocks)?;
         file.sync_data()?;
-        (self.layout, self.seen) = (Some(Layout::Present), file.metadata().ok().map(|file| Seen::loose(&file)));
+        (self.fits, self.seen) = (true, file.metadata().ok().map(|file| Seen::loose(&file)));
         self.blocks.append(&mut written);
         Ok(file)
     }
@@ -363,7 +346,7 @@ impl BlockFile {
     pub(super) fn commit(&mut self, staged: Staged) -> io::Result<File> {
         disk::rename(&temporary(&self.path), &self.path)?;
         self.forget();
-        (self.layout, self.blocks) = (Some(Layout::Present), staged.blocks);
+        (self.fits, self.blocks) = (true, staged.blocks);
         self.seen = staged.file.metadata().ok().map(|file| Seen::loose(&file));
         Ok(staged.file)
     }

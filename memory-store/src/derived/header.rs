@@ -18,11 +18,9 @@ pub(super) struct Format {
 }
 
 pub(super) const VECTORS: Format = Format { magic: *b"MEMVEC\r\n", version: 4 };
-/// The rows of vectors have not changed since version 3; the blocks of version 3 can be read.
+/// The rows of vectors have not changed since version 3.
 pub(super) const VECTOR_ROWS: Format = Format { version: 3, ..VECTORS };
 pub(super) const TOKENS: Format = Format { magic: *b"MEMTOK\r\n", version: 3 };
-/// It can be read.
-pub(super) const TOKENS_BEFORE: Format = Format { version: 2, ..TOKENS };
 pub(super) const WORDS: Format = Format { magic: *b"MEMBLK\r\n", version: 3 };
 /// Of many conversations; it has a header of its own after the store.
 pub(super) const PACKS: Format = Format { magic: *b"MEMPACK\n", version: 1 };
@@ -31,7 +29,7 @@ pub(super) const GRAPH: Format = Format { magic: *b"MEMHNSW\n", version: 3 };
 /// Whether the file that begins with `header` holds vectors, tokens or words, of one conversation or of many, that were
 /// derived from the log of this store, in a readable format.
 pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: [u8; 16]) -> bool {
-    [VECTORS, VECTOR_ROWS, TOKENS, TOKENS_BEFORE, WORDS, PACKS].iter().any(|format| format.named_by(store) == header)
+    [VECTORS, VECTOR_ROWS, TOKENS, WORDS, PACKS].iter().any(|format| format.named_by(store) == header)
 }
 
 /// A header that was read, with a number of bytes of fields.

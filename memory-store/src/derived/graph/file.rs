@@ -9,7 +9,7 @@ use memory_core::Hash;
 
 use super::{
     super::{
-        block::{BlockHeader, HEADER, Layout},
+        block::{BlockHeader, HEADER},
         header::{BadHeader, GRAPH},
     },
     Graph, GraphOptions,
@@ -273,7 +273,7 @@ fn read(bytes: &[u8]) -> Result<Found, SetAside> {
     })?;
     let begin = bytes.len() - named.rest.len() + HEADER;
     let (header, rest) = named.rest.split_first_chunk::<HEADER>().ok_or(size((begin + FIXED) as u64))?;
-    let (header, _) = Layout::Present.read(header).ok_or(damaged)?;
+    let header = BlockHeader::read(header).ok_or(damaged)?;
     let expected = header.body_bytes.saturating_add(header.row_bytes).saturating_add(begin as u64);
     if expected != found {
         return Err(size(expected));

@@ -12,10 +12,10 @@ use memory_core::ModelId;
 use super::{
     super::{
         anchor::Anchor,
-        block::{BlockHeader, Layout},
+        block::BlockHeader,
         disk::is_damage,
         file::{BlockFile, NewBlock},
-        header::{TOKENS, TOKENS_BEFORE, file_name},
+        header::{TOKENS, file_name},
         map::{ROWS_AT, RowMap},
         packs::{Packs, Source},
     },
@@ -63,10 +63,7 @@ impl TokenFile {
         let fields = [codec.dimensions(), bits.count()].map(|number| (number as u64).to_le_bytes()).concat();
         let names = [model.as_str(), conversation.as_str()];
         let row_bytes = codec.row_bytes();
-        let file = BlockFile::new(path, anchor, TOKENS, &fields, names);
-        let file = file
-            .or_before(TOKENS_BEFORE, Layout::Tokens2 { row: row_bytes as u64 }, &fields, names)
-            .packed(Some(packs));
+        let file = BlockFile::new(path, anchor, TOKENS, &fields, names).packed(Some(packs));
         Self { file, row_bytes, altered: false }
     }
 
@@ -202,7 +199,7 @@ impl TokenFile {
         }
         let first = if self.wants_rewriting() { 1 } else { self.file.through() + 1 };
         let Some(end) = self.file.anchor().last_readable(first..=kept.through()) else { return Ok(()) };
-        if self.wants_rewriting() || self.file.is_of_before() {
+        if self.wants_rewriting() {
             return self.rewrite(kept, end);
         }
         let blocks = self.blocks(kept, self.file.through()..end);

@@ -7,7 +7,7 @@ use memory_core::{DerivedKind, ModelId, NodeRange, NodeSet};
 use super::{
     super::{
         anchor::Anchor,
-        header::{TOKENS, TOKENS_BEFORE, file_name},
+        header::{TOKENS, file_name},
         kind::{ATTEMPTS, Contents, Depth, Kind, Listed, named},
     },
     codec::{Codec, TokenBits},
@@ -18,7 +18,7 @@ pub(in crate::derived) static KIND: Kind = Kind {
     kind: DerivedKind::Tokens,
     directory: "tokens",
     extensions: EXTENSIONS,
-    formats: &[TOKENS, TOKENS_BEFORE],
+    formats: &[TOKENS],
     header: named::<16>,
     stem: |[model, conversation]| file_name(conversation, model),
     read,

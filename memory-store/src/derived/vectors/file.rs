@@ -15,10 +15,9 @@ pub(in crate::derived) use self::stored::KIND;
 use super::{
     super::{
         anchor::Anchor,
-        block::Layout,
         disk,
         file::{BlockFile, NewBlock, temporary},
-        header::{VECTOR_ROWS, VECTORS, file_name},
+        header::{VECTORS, file_name},
         map::ROWS_AT,
         packs::Packs,
     },
@@ -61,8 +60,7 @@ impl VectorFile {
         let conversation = anchor.conversation().clone();
         let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
         let (fields, names) = ((dimensions as u64).to_le_bytes(), [model.as_str(), conversation.as_str()]);
-        let file = BlockFile::new(path, anchor, VECTORS, &fields, names);
-        let file = file.or_before(VECTOR_ROWS, Layout::Vectors3, &fields, names).packed(Some(packs));
+        let file = BlockFile::new(path, anchor, VECTORS, &fields, names).packed(Some(packs));
         Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, anew: false, wary: false }
     }
 
@@ -171,9 +169,6 @@ impl VectorFile {
     /// Appends rows, and then the blocks that name them.
     fn append(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
         self.file.unpack()?;
-        if self.file.is_of_before() {
-            self.renew()?;
-        }
         let [codes, components] =
             ["i8", "f32"].map(|extension| disk::open_written(&self.path().with_extension(extension)));
         let (codes, components) = (codes?, components?);
@@ -182,17 +177,6 @@ impl VectorFile {
         components.sync_data()?;
         self.file.append(blocks.into_iter().map(Ok))?;
         self.rebase(rows, sums)
-    }
-
-    /// Converts the blocks of a file of the version before; the rows that they name stay.
-    fn renew(&mut self) -> io::Result<()> {
-        let mut blocks = Vec::new();
-        self.file.read(|header, body| {
-            blocks.push(Ok(NewBlock::new((header.first, header.last), header.leaf, body, &[], header.rows_sum)));
-            true
-        })?;
-        let staged = self.file.stage(blocks)?;
-        self.file.commit(staged).map(drop)
     }
 
     /// Makes the files anew, without the content of removed rows, and without these rows where they are many.

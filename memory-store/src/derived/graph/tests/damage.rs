@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{super::file::SetAside, *};
-use crate::derived::block::{HEADER, Layout};
+use crate::derived::block::{BlockHeader, HEADER};
 
 pub(super) fn binding(block: &Block) -> GraphBinding {
     GraphBinding {
@@ -97,7 +97,7 @@ fn lists_full_of_nonsense_lead_nowhere_and_break_nothing() {
             changed[rng.usize(body..end)] = rng.u8(..);
         }
         // As a writer of the file would make it.
-        let (mut header, _) = Layout::Present.read(&changed[head..head + HEADER]).unwrap();
+        let mut header = BlockHeader::read(&changed[head..head + HEADER]).unwrap();
         header.rows_sum = crc32c::crc32c(&changed[body..]);
         changed[head..head + HEADER].copy_from_slice(&header.bytes());
         let mut graph = decode(changed, &binding(&block), options).unwrap();
