@@ -19,17 +19,11 @@ pub(crate) struct Args {
     /// The store to make, in a directory that is empty or does not exist yet [default: that of --store]
     #[arg(value_name = "TARGET")]
     target: Option<PathBuf>,
-    /// The same as TARGET, as earlier versions took it
-    #[arg(long, value_name = "DIR", conflicts_with = "target", hide = true)]
-    to: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
-    let target = match args.target.as_ref().or(args.to.as_ref()) {
-        Some(target) => target.clone(),
-        None => globals.store()?,
-    };
+    let target = args.target.clone().map_or_else(|| globals.store(), Ok)?;
     let bar = output.bar("checking");
     let report = memory_store::restore(&args.backup, &target, &bar)?;
     bar.finish();

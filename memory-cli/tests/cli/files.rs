@@ -106,7 +106,7 @@ fn whatever_is_made_is_for_its_owner_alone() {
         &["context", "--budget", "700", "Which platform?"],
         &["vacuum"],
         &["backup", backup],
-        &["restore", backup, "--to", restored],
+        &["restore", backup, restored],
         &["doctor", "--salvage", salvaged],
         &["export", "--output", export],
         &["export", "--all", "--output", exports],
@@ -198,7 +198,7 @@ fn no_command_waits_for_a_fifo_or_reads_a_device_without_end() {
                 replace(&there);
                 let (backup, other, to) = (at_place("backup"), at_place("other"), at_place("to"));
                 let commands: &[&[&str]] = match at {
-                    "backup" => &[&["backup", &backup], &["restore", &backup, "--to", &to]],
+                    "backup" => &[&["backup", &backup], &["restore", &backup, &to]],
                     // The last writes; what is set aside has another file in its place by then.
                     _ => &[
                         &["stats"],
@@ -337,7 +337,7 @@ fn nothing_that_a_user_names_is_written_into_a_store() {
             &["export", "--all", "--force", "--output", &at("log")],
             &["export", "--all", "--force", "--output", &at("none/yet")],
             &["backup", &at("backup")],
-            &["restore", &backup, "--to", &at("restored")],
+            &["restore", &backup, &at("restored")],
             &["doctor", "--salvage", &at("cache/salvaged")],
             &["demo", "--keep", &at("cache/demo")],
             &["demo", "--keep", &inside],

@@ -344,7 +344,7 @@ const CASES: &[Case] = &[
     ("restore", |store| {
         let directory = store.path(&format!("{H}backup"));
         succeed(store, &["backup", &directory], false);
-        run(store, &["restore", &directory, "--to", &store.path(&format!("{H}restored"))], false);
+        run(store, &["restore", &directory, &store.path(&format!("{H}restored"))], false);
         refused(store, &["restore", &store.path(&format!("{H}none"))]);
     }),
     ("vacuum", |store| {

@@ -114,7 +114,7 @@ fn a_backup_is_verified_and_restored() {
     assert_eq!(again["copied"], 0);
     assert!(store.succeed(&["backup", "--verify", &backup]).starts_with("verified 2 of 2 files, taken 2"));
 
-    let restored = store.json(&["restore", &backup, "--to", &store.path("restored")]);
+    let restored = store.json(&["restore", &backup, &store.path("restored")]);
     assert_eq!((&restored["verified"], &restored["damage"]), (&60.into(), &Value::Array(Vec::new())));
     assert_eq!(root(&store, "restored", "trip"), root(&store, "store", "trip"));
     // Without --to, the store is made where --store says.
@@ -122,7 +122,7 @@ fn a_backup_is_verified_and_restored() {
     assert!(shown.lines().last().unwrap().starts_with("verified 60 of 60 nodes, root "), "{shown}");
     let error = support::failure(&mut on(&store, "other", &["restore", &backup]), 1);
     assert!(error.contains("give a directory that is empty"), "{error}");
-    support::failure(&mut store.hybrid(&["restore", &store.path("nothing"), "--to", &store.path("new")]), 1);
+    support::failure(&mut store.hybrid(&["restore", &store.path("nothing"), &store.path("new")]), 1);
     support::failure(&mut store.hybrid(&["backup", &store.path("store/cache/backup")]), 1);
 }
 
@@ -140,7 +140,7 @@ fn a_damaged_backup_exits_with_4_and_makes_no_store() {
     assert_eq!(output.status.code(), Some(4));
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["damaged"][0]["path"], segment.to_str().unwrap());
-    let error = store.fail(&["restore", &backup, "--to", &store.path("new")], 4);
+    let error = store.fail(&["restore", &backup, &store.path("new")], 4);
     assert!(error.contains("hash does not match"), "{error}");
     assert!(!fs::exists(store.path("new")).unwrap());
     // Of a store that is damaged itself, the backup keeps what it has.
