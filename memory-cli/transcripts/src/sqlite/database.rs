@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rusqlite::{Error, Params, Row};
+use rusqlite::{Error, Params, Row, types::Value as Key};
 
 use super::{
     cells,
@@ -58,6 +58,22 @@ impl Database {
             self.opened = opened(&self.path, self.limits)?;
         }
         Err(TranscriptError::Locked { place: self.path.display().to_string() })
+    }
+
+    /// The next rows of a query for what belongs to `of`, which is its first parameter, in the order of the column `by`,
+    /// after the row that has `after` there. The query ends with a condition.
+    pub(super) fn page_of<T>(
+        &mut self,
+        from: &str,
+        of: &Key,
+        (by, after): (&str, Option<&Key>),
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, TranscriptError> {
+        let order = format!("ORDER BY {by} LIMIT {PAGE}");
+        match after {
+            None => self.page(&format!("{from} {order}"), [of], read),
+            Some(after) => self.page(&format!("{from} AND {by} > ?2 {order}"), [of, after], read),
+        }
     }
 
     fn rows<T>(

@@ -138,13 +138,7 @@ impl Lossless {
             })
         };
         let from = format!("SELECT {columns} FROM messages WHERE conversation_id = ?1");
-        let rows = match &current.seq {
-            None => self.database.page(&format!("{from} ORDER BY seq LIMIT 256"), [&current.number], read)?,
-            Some(seq) => {
-                let sql = format!("{from} AND seq > ?2 ORDER BY seq LIMIT 256");
-                self.database.page(&sql, [&current.number, seq], read)?
-            }
-        };
+        let rows = self.database.page_of(&from, &current.number, ("seq", current.seq.as_ref()), read)?;
         if let Some(last) = rows.last() {
             current.seq = Some(last.seq.clone());
         }

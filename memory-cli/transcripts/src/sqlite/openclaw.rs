@@ -93,13 +93,7 @@ impl OpenClaw {
             Ok(Event { seq: row.get(0)?, json: cells::text(row, 1)?, at: cells::time(row, 2)? })
         };
         let from = format!("SELECT {columns} FROM transcript_events WHERE session_id = ?1");
-        let events = match &session.seq {
-            None => self.database.page(&format!("{from} ORDER BY seq LIMIT 256"), [&session.key], read)?,
-            Some(seq) => {
-                let sql = format!("{from} AND seq > ?2 ORDER BY seq LIMIT 256");
-                self.database.page(&sql, [&session.key, seq], read)?
-            }
-        };
+        let events = self.database.page_of(&from, &session.key, ("seq", session.seq.as_ref()), read)?;
         let Some(last) = events.last() else { return Ok(false) };
         session.seq = Some(last.seq.clone());
         for event in events {

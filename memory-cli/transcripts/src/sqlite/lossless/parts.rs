@@ -117,13 +117,7 @@ impl Parts {
     fn page(&self, database: &mut Database, message: &Key, after: Option<&Key>) -> Result<Vec<Part>, TranscriptError> {
         let Some(columns) = &self.columns else { return Ok(Vec::new()) };
         let from = format!("SELECT {columns} FROM {TABLE} WHERE message_id = ?1");
-        match after {
-            None => database.page(&format!("{from} ORDER BY ordinal LIMIT 256"), [message], Part::of),
-            Some(after) => {
-                let sql = format!("{from} AND ordinal > ?2 ORDER BY ordinal LIMIT 256");
-                database.page(&sql, [message, after], Part::of)
-            }
-        }
+        database.page_of(&from, message, ("ordinal", after), Part::of)
     }
 }
 

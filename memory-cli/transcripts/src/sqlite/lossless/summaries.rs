@@ -180,15 +180,11 @@ fn linked(
     if !tables.has(table, &["summary_id", column]) {
         return Ok(Vec::new());
     }
-    let from = format!("SELECT {column} FROM {table} WHERE summary_id = ?1 AND {column}");
-    let order = format!("ORDER BY {column} LIMIT 256");
+    let from = format!("SELECT {column} FROM {table} WHERE summary_id = ?1 AND {column} IS NOT NULL");
     let read = |row: &Row<'_>| row.get::<_, Key>(0);
     let (mut all, mut last): (Vec<String>, Option<Key>) = (Vec::new(), None);
     loop {
-        let page = match &last {
-            None => database.page(&format!("{from} IS NOT NULL {order}"), [summary], read)?,
-            Some(last) => database.page(&format!("{from} > ?2 {order}"), [summary, last], read)?,
-        };
+        let page = database.page_of(&from, summary, (column, last.as_ref()), read)?;
         let Some(end) = page.last() else { return Ok(all) };
         last = Some(end.clone());
         all.extend(page.iter().map(cells::shown));
