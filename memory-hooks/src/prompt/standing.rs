@@ -28,7 +28,7 @@ impl Assembly<'_> {
         }
         let mut of_one: HashMap<NodeId, usize> = HashMap::new();
         let mut misses = 0;
-        for line in self.learned.lines.by_worth(self.tail.question) {
+        for line in self.learned.lines.bearing_on(self.tail.question) {
             let told = of_one.entry(line.node).or_default();
             if *told == OF_ONE || shown.iter().any(|run| run.contains(line.node)) {
                 continue;

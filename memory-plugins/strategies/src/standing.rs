@@ -134,12 +134,18 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let start = offset(sentence, part);
     let end = cut::bounded(sentence, start, start + part.len())?;
     let all: Vec<Word<'_>> = words(sentence.get(..end)?).filter(|word| word.at >= matter).collect();
-    if all.len() < FEWEST_LABELLED {
+    if all.len() < FEWEST_LABELLED || is_placeholder(sentence.get(matter..end)?) {
         return None;
     }
     let terms = subject(&all);
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &keys])
+}
+
+/// Whether a text is a place to be filled in: "[Describe the decision]".
+fn is_placeholder(text: &str) -> bool {
+    let text = text.trim_matches(['*', '_', '"', ' ', '\t', '.']);
+    [('[', ']'), ('<', '>'), ('{', '}')].iter().any(|(open, close)| text.starts_with(*open) && text.ends_with(*close))
 }
 
 /// The standing part of a sentence.

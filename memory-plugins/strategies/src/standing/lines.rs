@@ -22,6 +22,7 @@ pub struct StandingLine {
     /// The statement.
     pub standing: Standing,
     speaker: u64,
+    is_of_model: bool,
     /// Whether a newer line has replaced it.
     is_over: bool,
 }
@@ -43,17 +44,21 @@ pub struct StandingLines {
     lines: Vec<StandingLine>,
     /// The speakers that are no models.
     people: BTreeSet<u64>,
+    has_model: bool,
 }
 
 impl StandingLines {
     /// Adds the statements of a message, which may be none; messages may come in any order.
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
         let speaker = key(said.name);
-        if said.speaker != Speaker::Model {
+        let is_of_model = said.speaker == Speaker::Model;
+        if is_of_model {
+            self.has_model = true;
+        } else {
             self.people.insert(speaker);
         }
         for standing in found {
-            let mut line = StandingLine { node: said.node, standing, speaker, is_over: false };
+            let mut line = StandingLine { node: said.node, standing, speaker, is_of_model, is_over: false };
             let place = self.lines.partition_point(|other| other.node <= line.node);
             for other in self.lines.iter_mut().take(place).rev().take(COMPARED) {
                 other.is_over |= replaces(&line, other);
@@ -66,7 +71,11 @@ impl StandingLines {
     /// Whether [`Self::add`] would change the set.
     #[must_use]
     pub fn learns(&self, said: &Said<'_>, found: &[Standing]) -> bool {
-        !found.is_empty() || said.speaker != Speaker::Model && !self.people.contains(&key(said.name))
+        !found.is_empty()
+            || match said.speaker {
+                Speaker::Model => !self.has_model,
+                _ => !self.people.contains(&key(said.name)),
+            }
     }
 
     /// The number of lines, including replaced ones.
@@ -81,25 +90,39 @@ impl StandingLines {
         self.lines.is_empty()
     }
 
-    /// The valid lines, most important first: by kind, words shared with the question, and, except for instructions and
-    /// preferences, age. With several speakers, a preference or promise of one of them is included only if it shares a
-    /// word with the question.
+    /// The valid lines that bear on the answer to a question, in the order of [`Self::by_worth`]. Everything does that
+    /// shares a word with the question. Of the rest: what the user of a model says; where several people use one, what binds
+    /// others than its speaker; not what a model labelled as a decision, and nothing where people speak with each other.
     #[must_use]
-    pub fn by_worth(&self, question: &str) -> Vec<&StandingLine> {
-        let asked: HashSet<u64> =
-            words(question).filter(|word| word.form != Form::Unspaced).map(|word| word.key).collect();
+    pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
+        let asked = asked(question);
+        let is_alone = self.people.len() <= 1;
+        let is_of_all = |line: &StandingLine| !line.is_of_model && (is_alone || self.has_model && line.binds_others());
+        let mut lines = self.by_worth(question);
+        lines.retain(|line| is_of_all(line) || shared(line, &asked) > 0);
+        lines
+    }
+
+    /// The valid lines, most important first: by kind, words shared with a text, and, except for instructions and
+    /// preferences, age.
+    #[must_use]
+    pub fn by_worth(&self, text: &str) -> Vec<&StandingLine> {
+        let asked = asked(text);
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let are_people = self.people.len() > 1;
-        let bears = |line: &&StandingLine| !are_people || line.binds_others() || shared(line, &asked) > 0;
         let is_shown = |line: &&StandingLine| !line.is_over && line.standing.kind != StandingKind::Revocation;
-        let holding = self.lines.iter().filter(is_shown).filter(bears);
-        let mut rated: Vec<_> = holding.map(|line| (worth(line, &asked, last), line)).collect();
+        let mut rated: Vec<_> =
+            self.lines.iter().filter(is_shown).map(|line| (worth(line, &asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
             let order = b_worth.total_cmp(a_worth).then(b.node.cmp(&a.node));
             order.then(a.standing.at.cmp(&b.standing.at))
         });
         rated.into_iter().map(|(_, line)| line).collect()
     }
+}
+
+/// The words of a question.
+fn asked(question: &str) -> HashSet<u64> {
+    words(question).filter(|word| word.form != Form::Unspaced).map(|word| word.key).collect()
 }
 
 /// The number of words that a line shares with a question.

@@ -120,6 +120,8 @@ fn a_label_says_what_follows() {
         "Decision: a file is UTF-8 as a whole.",
     );
     none("**Decision proposed: no generic ingest now.**");
+    none("Decision 1: [Describe the decision and why]");
+    none("**Decision**: <what was decided>");
     none("What are your preferences: tea or coffee");
     none("The decision tree: see the figure above.");
     none("At 10:30 the decision:maker left for the harbour.");
@@ -193,6 +195,12 @@ fn holding(lines: &StandingLines) -> Vec<u64> {
     nodes
 }
 
+fn bearing(lines: &StandingLines, question: &str) -> Vec<u64> {
+    let mut nodes: Vec<_> = lines.bearing_on(question).into_iter().map(|line| line.node.get()).collect();
+    nodes.sort_unstable();
+    nodes
+}
+
 #[test]
 fn the_newest_of_contradicting_lines_holds() {
     for said in [
@@ -245,19 +253,24 @@ fn one_speaker_does_not_contradict_another() {
 #[test]
 fn among_people_what_one_of_them_likes_is_shown_where_it_is_asked_for() {
     let mut lines = lines(&["I don't like dark beer.", "We decided to rent the hall in Ghent."]);
-    assert_eq!(holding(&lines), [1, 2]);
+    assert_eq!(bearing(&lines, "And now?"), [1, 2]);
     lines.add(&Said { node: NodeId::from_index(2), name: "Ben", speaker: Speaker::User }, Vec::new());
-    assert_eq!(holding(&lines), [2]);
-    let asked: Vec<_> = lines.by_worth("Which beer?").iter().map(|line| line.node.get()).collect();
-    assert_eq!(asked, [1, 2]);
+    assert_eq!(bearing(&lines, "And now?"), [0; 0]);
+    assert_eq!(bearing(&lines, "Which beer?"), [1]);
+    assert_eq!(holding(&lines), [1, 2]);
+    // They speak with each other; in what they ask a model for, decisions bind all of them.
+    lines.add(&Said { node: NodeId::from_index(3), name: "assistant", speaker: Speaker::Model }, Vec::new());
+    assert_eq!(bearing(&lines, "And now?"), [2]);
 }
 
 #[test]
-fn what_a_model_decided_makes_no_second_person() {
+fn what_a_model_decided_makes_no_second_person_and_bears_on_its_subject_alone() {
     let mut lines = lines(&["I don't like dark beer."]);
     let said = Said { node: NodeId::from_index(1), name: "assistant", speaker: Speaker::Model };
     lines.add(&said, standing("Decision: the hall in Ghent is rented.", Speaker::Model));
     assert_eq!(holding(&lines), [1, 2]);
+    assert_eq!(bearing(&lines, "And now?"), [1]);
+    assert_eq!(bearing(&lines, "Where is the hall?"), [1, 2]);
 }
 
 #[test]
