@@ -51,6 +51,7 @@ mod question;
 mod ranker;
 mod ranking;
 mod reads;
+mod repeats;
 mod rerank;
 mod retriever;
 mod selection;

@@ -17,8 +17,12 @@ use crate::{
     pairs::Pairs,
     ranking::{Candidate, Pool},
     reads::Reads,
+    repeats::Told,
     worth::are_worth,
 };
+
+/// The best hits that are compared with each other.
+const COMPARED: usize = 64;
 
 /// A conversation that has hits.
 struct WithHits {
@@ -49,6 +53,7 @@ impl HybridRetriever {
         let wanted = |conversation: &ConversationId, node| !request.is_shown(conversation, node);
         let hits = ranked.hits(&request.question, request.limit, wanted).await?;
         let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
+        let hits = repeats_last(&request.question, hits, &mut reads).await?;
         let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
         let found = self.with_hits(&hits, ranking.pool(), own).await?;
         let sources: Vec<_> = found.iter().map(|of| of.to_pack(request)).collect();
@@ -151,6 +156,27 @@ impl HybridRetriever {
         }
         Ok(found)
     }
+}
+
+/// The hits, with those that say what a better one says at the end, where they take room from no other.
+async fn repeats_last(
+    question: &str,
+    hits: Vec<Candidate>,
+    reads: &mut Reads<'_>,
+) -> Result<Vec<Candidate>, RetrieveError> {
+    let mut told = Told::new(question);
+    let (mut first, mut repeats) = (Vec::with_capacity(hits.len()), Vec::new());
+    for (rank, hit) in hits.into_iter().enumerate() {
+        let mut is_repeat = false;
+        if rank < COMPARED {
+            reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
+            let node = reads.get(&hit.conversation, hit.node);
+            is_repeat = node.is_some_and(|node| told.is_repeat(&node.message.text()));
+        }
+        if is_repeat { repeats.push(hit) } else { first.push(hit) }
+    }
+    first.append(&mut repeats);
+    Ok(first)
 }
 
 /// The lengths of some nodes in characters; unreadable nodes are missing.
