@@ -40,15 +40,6 @@ const LONG: usize = 4;
 /// The fewest characters of a term that is removed at all: a single digit says nothing.
 const SHORT: usize = 2;
 
-/// Which terms of excluded messages are removed from summaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Secrets {
-    /// Those with a digit and at least four characters, as views of the layouts 1 to 3 were shown.
-    Long,
-    /// Also shorter ones, of at least two characters, where they stand alone.
-    All,
-}
-
 /// Whether a text asks to be excluded from summaries.
 #[must_use]
 pub(crate) fn asks_to_be_kept_out(text: &str) -> bool {
@@ -68,17 +59,13 @@ enum Terms {
     None,
     /// Long terms, which may stand in longer ones, and short ones, all in lower case: a pasted log has tens of thousands.
     Some { long: AhoCorasick, short: HashSet<String> },
-    /// Too many terms to distinguish: every identifying term of at least so many characters is removed.
-    All { characters: usize },
+    /// Too many terms to distinguish: every identifying term is removed.
+    All,
 }
 
 impl Redactor {
     /// Collects the identifying terms of excluded messages.
-    pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>, secrets: Secrets) -> Self {
-        let characters = match secrets {
-            Secrets::Long => LONG,
-            Secrets::All => SHORT,
-        };
+    pub(crate) fn new<'a>(kept_out: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut terms: Vec<String> = Vec::new();
         for message in kept_out {
             let text = message.text();
@@ -88,7 +75,7 @@ impl Redactor {
             terms.extend(
                 parts
                     .map(|part| part.trim_matches(['.', '_', '-']))
-                    .filter(|part| identifies(part, characters))
+                    .filter(|part| identifies(part, SHORT))
                     .map(str::to_lowercase),
             );
         }
@@ -98,7 +85,7 @@ impl Redactor {
             return Self::default();
         }
         let (long, short): (Vec<_>, Vec<_>) = terms.into_iter().partition(|term| identifies(term, LONG));
-        let terms = AhoCorasick::new(&long).map_or(Terms::All { characters }, |long| {
+        let terms = AhoCorasick::new(&long).map_or(Terms::All, |long| {
             let short = short.into_iter().collect();
             Terms::Some { long, short }
         });
@@ -118,7 +105,7 @@ impl Redactor {
                 let mut words = term.split(|c: char| !c.is_alphanumeric());
                 long.is_match(&term) || short.contains(&term) || words.any(|word| short.contains(word))
             }
-            Terms::All { characters } => identifies(term, *characters),
+            Terms::All => identifies(term, SHORT),
         }
     }
 
@@ -189,7 +176,7 @@ mod tests {
     #[test]
     fn what_identifies_a_secret_is_struck_wherever_it_is_repeated() {
         let secret = Message::user("The ticket is QX-4471-93B, due in 3 days.").keep_out_of_summaries(true);
-        let redactor = Redactor::new([&secret], Secrets::All);
+        let redactor = Redactor::new([&secret]);
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
         check("Noted: qx-4471-93b.", "Noted: [kept out].");
         check("see (QX-4471-93B/2)", "see ([kept out])");
@@ -202,7 +189,7 @@ mod tests {
     #[test]
     fn a_secret_is_known_without_what_it_was_glued_to() {
         let secrets = [Message::user("ticket#QX-4471-93B"), Message::user("番号はZ7-0815です。")];
-        let redactor = Redactor::new(&secrets, Secrets::All);
+        let redactor = Redactor::new(&secrets);
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact(text), expected);
         check("Noted: QX-4471-93B.", "Noted: [kept out].");
         check("It is Z7-0815, right?", "It is [kept out], right?");
@@ -210,14 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn a_short_number_is_struck_where_it_stands_alone_and_not_in_views_of_older_layouts() {
+    fn a_short_number_is_struck_where_it_stands_alone() {
         let secrets = [Message::user("I earn 700 euros, the door is 4B and I have 2 cats.")];
-        let check = |kinds, text: &str, expected: &str| {
-            assert_eq!(Redactor::new(&secrets, kinds).redact(text), expected);
-        };
-        check(Secrets::All, "She earns 700 euros.", "She earns [kept out] euros.");
-        check(Secrets::All, "€700, 700-euro, (700)", "€[kept out], [kept out], ([kept out])");
-        check(Secrets::All, "door 4b, 2 cats, 1700 and 7001", "door [kept out], 2 cats, 1700 and 7001");
-        check(Secrets::Long, "She earns 700 euros behind door 4B.", "She earns 700 euros behind door 4B.");
+        let check = |text: &str, expected: &str| assert_eq!(Redactor::new(&secrets).redact(text), expected);
+        check("She earns 700 euros.", "She earns [kept out] euros.");
+        check("€700, 700-euro, (700)", "€[kept out], [kept out], ([kept out])");
+        check("door 4b, 2 cats, 1700 and 7001", "door [kept out], 2 cats, 1700 and 7001");
     }
 }

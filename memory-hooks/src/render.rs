@@ -1,127 +1,69 @@
 //! Rendering of views, recalled words and questions for a model.
 
+mod excerpts;
 mod marks;
 #[cfg(test)]
 mod testing;
-mod v1;
-mod v2;
+mod written;
 
 use std::{ops::Range, sync::Arc};
 
 use memory_core::{ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
 
-use self::v2::Form;
 pub(crate) use self::{
+    excerpts::{bare_line, dated_line, gap_line},
     marks::{escape_names, without_name},
-    v1::{bare_line, dated_line, gap_line},
 };
-use crate::{
-    Piece, PieceKind, SourceClass,
-    extent::Extent,
-    kept_out::{Redactor, Secrets},
-    snapshot_cache::Snapshot,
-};
+use crate::{Piece, PieceKind, SourceClass, extent::Extent, kept_out::Redactor, snapshot_cache::Snapshot};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
-/// byte, needs a new layout, and the old one stays for the views that were recorded with it.
+/// byte, needs a new layout, and the old one stays for the views that were recorded with it. Numbers below 8 were never
+/// released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// One line for each piece.
-    One,
-    /// Dates, speakers, shared numbers. The present is the time of the last message.
-    Two,
-    /// Like `Two`, but the present is the time that the caller gave.
-    TwoAsked,
-    /// Like `Two`, but summaries lack short numbers of excluded messages, too.
-    Four,
-    /// Like `TwoAsked`, with the same difference.
-    FourAsked,
+    /// For a question: recalled words stand behind the history. The present is the time of the last message.
+    Question,
+    /// Like `Question`, but the present is the time that the caller gave.
+    QuestionAsked,
     /// Of a running agent: what was recalled for a message of the user stands before it, and a question only where one is
     /// asked aside.
     Running,
     /// Like `Running`, but the present is the time that the caller gave.
     RunningAsked,
-    /// Like `Four`, but results of tools are said by the tool, and a summary of one message names its speaker, and its
-    /// number where several share a line.
-    Eight,
-    /// Like `FourAsked`, with the same difference.
-    EightAsked,
-    /// Like `Running`, with the same difference.
-    RunningEight,
-    /// Like `RunningAsked`, with the same difference.
-    RunningEightAsked,
 }
 
 impl Layout {
-    /// The newest layout.
-    pub(crate) const NEWEST: Self = Self::RunningEightAsked;
-    const ALL: [Self; 11] = [
-        Self::One,
-        Self::Two,
-        Self::TwoAsked,
-        Self::Four,
-        Self::FourAsked,
-        Self::Running,
-        Self::RunningAsked,
-        Self::Eight,
-        Self::EightAsked,
-        Self::RunningEight,
-        Self::RunningEightAsked,
-    ];
+    const ALL: [Self; 4] = [Self::Question, Self::QuestionAsked, Self::Running, Self::RunningAsked];
+    /// The number of the newest layout.
+    pub(crate) const NEWEST: u32 = Self::RunningAsked.version();
 
     /// The layout of new prompts, with or without a time from the caller.
     pub(crate) const fn for_question(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::EightAsked } else { Self::Eight }
+        if asked_at.is_some() { Self::QuestionAsked } else { Self::Question }
     }
 
     /// The layout of the prompts of a running agent.
     pub(crate) const fn running(asked_at: Option<Timestamp>) -> Self {
-        if asked_at.is_some() { Self::RunningEightAsked } else { Self::RunningEight }
+        if asked_at.is_some() { Self::RunningAsked } else { Self::Running }
     }
 
     /// Whether what was recalled may stand between messages.
     pub(crate) const fn is_running(self) -> bool {
-        matches!(self, Self::Running | Self::RunningAsked | Self::RunningEight | Self::RunningEightAsked)
+        matches!(self, Self::Running | Self::RunningAsked)
     }
 
     /// Whether the present is the time that the caller gave.
     pub(crate) const fn asks_when(self) -> bool {
-        match self {
-            Self::TwoAsked | Self::FourAsked | Self::RunningAsked | Self::EightAsked | Self::RunningEightAsked => true,
-            Self::One | Self::Two | Self::Four | Self::Running | Self::Eight | Self::RunningEight => false,
-        }
-    }
-
-    /// Which words of excluded messages are removed from summaries.
-    pub(crate) const fn secrets(self) -> Secrets {
-        match self {
-            Self::One | Self::Two | Self::TwoAsked => Secrets::Long,
-            _ => Secrets::All,
-        }
-    }
-
-    /// Who is named, and where.
-    const fn form(self) -> Form {
-        match self {
-            Self::Eight | Self::EightAsked | Self::RunningEight | Self::RunningEightAsked => Form::Eight,
-            _ => Form::Two,
-        }
+        matches!(self, Self::QuestionAsked | Self::RunningAsked)
     }
 
     /// Its number in recorded views.
     pub(crate) const fn version(self) -> u32 {
         match self {
-            Self::One => 1,
-            Self::Two => 2,
-            Self::TwoAsked => 3,
-            Self::Four => 4,
-            Self::FourAsked => 5,
-            Self::Running => 6,
-            Self::RunningAsked => 7,
-            Self::Eight => 8,
-            Self::EightAsked => 9,
-            Self::RunningEight => 10,
-            Self::RunningEightAsked => 11,
+            Self::Question => 8,
+            Self::QuestionAsked => 9,
+            Self::Running => 10,
+            Self::RunningAsked => 11,
         }
     }
 
@@ -132,11 +74,7 @@ impl Layout {
     /// Writes a prompt: the parts of the history, the recalled parts, the question. In the layouts of a running agent what
     /// is recalled may stand between parts of the history, and an empty question is none.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-        match self {
-            Self::One => v1::write(parts, tail, count),
-            _ if self.is_running() => v2::write_running(self.form(), parts, tail, count),
-            _ => v2::write(self.form(), parts, tail, count),
-        }
+        if self.is_running() { written::write_running(parts, tail, count) } else { written::write(parts, tail, count) }
     }
 }
 
@@ -164,7 +102,7 @@ pub(crate) struct Elsewhere {
 
 impl Elsewhere {
     pub(crate) fn new(conversation: ConversationId, title: Option<&str>, times: [Timestamp; 2]) -> Self {
-        Self { conversation, title: title.and_then(v2::title), times }
+        Self { conversation, title: title.and_then(written::title), times }
     }
 }
 
@@ -337,12 +275,12 @@ pub(crate) struct Written {
 
 /// The lines of the history alone, in the newest layout.
 pub(crate) fn history_lines(parts: &[Part]) -> Vec<String> {
-    v2::history(Layout::NEWEST.form(), parts)
+    written::history(parts)
 }
 
 /// The standing lines alone.
 pub(crate) fn standing_lines(parts: &[Part]) -> Vec<String> {
-    v2::standing(Layout::NEWEST.form(), parts)
+    written::standing(parts)
 }
 
 /// The lines around recalled words, to count their cost.
@@ -357,7 +295,7 @@ pub(crate) fn elsewhere_frame() -> String {
 
 /// Text of the conversation as data, in the newest layout.
 pub(crate) fn escape(text: &str) -> String {
-    v2::escape(text)
+    written::escape(text)
 }
 
 /// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and characters
@@ -375,12 +313,12 @@ pub fn fenced(inside: &str) -> String {
 
 /// Who speaks, as it is shown.
 pub(crate) fn label(message: &memory_core::Message) -> String {
-    v2::label(Layout::NEWEST.form(), message)
+    written::label(message)
 }
 
 /// The question with the lines that precede it where `parts` are shown, to count their cost.
 pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
-    v2::question(Layout::NEWEST.form(), tail, parts)
+    written::question(tail, parts)
 }
 
 /// Ends the last line.

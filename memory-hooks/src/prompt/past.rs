@@ -27,7 +27,7 @@ use crate::{
 pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Prompt, MemoryError> {
     let View { id, body, .. } = view;
     let Some(layout) = Layout::of_version(body.layout) else {
-        let (layout, known) = (body.layout, Layout::NEWEST.version());
+        let (layout, known) = (body.layout, Layout::NEWEST);
         return Err(ViewError::OtherLayout { conversation: conversation.clone(), view: id, layout, known }.into());
     };
     if body.longest_result.is_some() && body.counter != parts.counter.name() {
@@ -35,10 +35,8 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         return Err(ViewError::OtherCounter { conversation: conversation.clone(), view: id, counter, ours }.into());
     }
     let snapshot = Snapshot::read(parts, conversation).await?;
-    let redactor = snapshot.redactor_of(parts, conversation, body.nodes, layout.secrets()).await?;
-    // Layout 1 shortened tool results alone.
-    let last = NodeId::new(body.nodes).filter(|_| layout != Layout::One);
-    let last_turn = last.and_then(|last| snapshot.tree.last_turn_within(last));
+    let redactor = snapshot.redactor_of(parts, conversation, body.nodes).await?;
+    let last_turn = NodeId::new(body.nodes).and_then(|last| snapshot.tree.last_turn_within(last));
     let shown = body.history.iter().map(|run| run.shown.pieces()).fold(0, u64::saturating_add);
     let mut past = Past {
         parts,

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use memory_core::{ConversationId, NodeRange, Revision, StoreError, plan::Tree};
 
 use super::Snapshot;
-use crate::{
-    kept_out::{Redactor, Secrets},
-    ports::Ports,
-};
+use crate::{kept_out::Redactor, ports::Ports};
 
 impl Snapshot {
     /// The conversation as it is now.
@@ -29,27 +26,26 @@ impl Snapshot {
         snapshot.tree.reserve_numbers(changes.last_summary);
         if snapshot.tree.kept_out_count() != kept_out {
             let kept_out = snapshot.tree.kept_out();
-            snapshot.redactor = Arc::new(redactor(ports, conversation, kept_out, Secrets::All).await?);
+            snapshot.redactor = Arc::new(redactor(ports, conversation, kept_out).await?);
         }
         ports.snapshots.keep(conversation, &snapshot, revision);
         Ok(snapshot)
     }
 
-    /// The redactor of `secrets` as it was when the conversation had only `nodes` messages.
+    /// The redactor as it was when the conversation had only `nodes` messages.
     pub(crate) async fn redactor_of(
         &self,
         ports: &Ports,
         conversation: &ConversationId,
         nodes: u64,
-        secrets: Secrets,
     ) -> Result<Arc<Redactor>, StoreError> {
         let all = self.tree.kept_out();
         let Some(then) = NodeRange::first_n(nodes) else { return Ok(Arc::default()) };
-        if secrets == Secrets::All && all.last().is_none_or(|last| then.covers(*last)) {
+        if all.last().is_none_or(|last| then.covers(*last)) {
             return Ok(Arc::clone(&self.redactor));
         }
         let part = |run: NodeRange| NodeRange::new(run.first(), run.last().min(then.last()));
-        Ok(Arc::new(redactor(ports, conversation, all.into_iter().map_while(part).collect(), secrets).await?))
+        Ok(Arc::new(redactor(ports, conversation, all.into_iter().map_while(part).collect()).await?))
     }
 }
 
@@ -58,7 +54,6 @@ async fn redactor(
     ports: &Ports,
     conversation: &ConversationId,
     kept_out: Vec<NodeRange>,
-    secrets: Secrets,
 ) -> Result<Redactor, StoreError> {
     let mut messages = Vec::new();
     for run in kept_out {
@@ -66,5 +61,5 @@ async fn redactor(
         let read = ports.store.readable_nodes(conversation, run).await?;
         messages.extend(read.nodes.into_iter().map(|node| node.message));
     }
-    Ok(Redactor::new(&messages, secrets))
+    Ok(Redactor::new(&messages))
 }

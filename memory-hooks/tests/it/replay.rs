@@ -286,7 +286,7 @@ fn the_layout_of_version_8_never_changes() {
     };
     // The history alone, and one that leaves room for recall.
     let shown = [told(&World::with(|builder, _| builder), 420), told(&World::new(), 330)].join("\n\n");
-    assert_eq!(shown + "\n", include_str!("layout-2.txt"));
+    assert_eq!(shown + "\n", include_str!("layout-8.txt"));
 }
 
 /// A memory whose store has views of another.

@@ -1,4 +1,4 @@
-//! Layouts from 2 on: dates where the day or the session changes, speakers on every message, numbers shared by runs.
+//! What the layouts write: dates where the day or the session changes, speakers on every message, numbers shared by runs.
 
 mod elsewhere;
 
@@ -33,24 +33,14 @@ const IMPORTANT: f32 = 0.8;
 /// Most speakers that are listed with their roles.
 const SPEAKERS: usize = 12;
 
-/// How layouts from 2 on differ in who is named, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// A message of the user's role is said by the user. Summaries that share a line stand as they are.
-    Two,
-    /// A message that holds nothing but results of tools is said by the tool. A summary of one message begins with its
-    /// speaker, and with its number where several share a line; no text of it can pass for either.
-    Eight,
-}
-
 /// Renders a prompt.
-pub(super) fn write(form: Form, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     // What is of other conversations stands last and changes nothing of what is written before.
     let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
     let offset = offset(parts);
-    let mut writer = Writer::new(form, offset, count);
+    let mut writer = Writer::new(offset, count);
     writer.lines.push(lead(history));
     writer.write(history);
     if !standing.is_empty() {
@@ -72,7 +62,7 @@ pub(super) fn write(form: Form, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(
         writer.lines.push(format!("{FENCE_CLOSE}\n"));
     }
     end_line(&mut writer.lines);
-    let question = question(form, tail, parts);
+    let question = question(tail, parts);
     writer.lines.push(question.clone());
     writer.pieces.push(Piece::question(question, count));
     Written { pieces: writer.pieces, lines: writer.lines }
@@ -80,8 +70,8 @@ pub(super) fn write(form: Form, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(
 
 /// Renders a prompt of a running agent, whose parts stand in the order of time: what was recalled for a message stands
 /// before it.
-pub(super) fn write_running(form: Form, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-    let mut writer = Writer::new(form, offset(parts), count);
+pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
+    let mut writer = Writer::new(offset(parts), count);
     writer.lines.push(lead(parts));
     for run in parts.chunk_by(|a, b| a.kind.is_history() == b.kind.is_history()) {
         if run.first().is_some_and(|part| part.kind.is_history()) {
@@ -92,7 +82,7 @@ pub(super) fn write_running(form: Form, parts: &[Part], tail: &Tail<'_>, count: 
     }
     if !tail.question.is_empty() {
         end_line(&mut writer.lines);
-        let question = question(form, tail, parts);
+        let question = question(tail, parts);
         writer.lines.push(question.clone());
         writer.pieces.push(Piece::question(question, count));
     }
@@ -100,16 +90,16 @@ pub(super) fn write_running(form: Form, parts: &[Part], tail: &Tail<'_>, count: 
 }
 
 /// The lines of a history alone.
-pub(super) fn history(form: Form, parts: &[Part]) -> Vec<String> {
-    let mut writer = Writer::new(form, offset(parts), &|_| 0);
+pub(super) fn history(parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(offset(parts), &|_| 0);
     writer.lines.push(lead(parts));
     writer.write(parts);
     writer.lines
 }
 
 /// The standing lines alone, with the lines around them.
-pub(super) fn standing(form: Form, parts: &[Part]) -> Vec<String> {
-    let mut writer = Writer::new(form, offset(parts), &|_| 0);
+pub(super) fn standing(parts: &[Part]) -> Vec<String> {
+    let mut writer = Writer::new(offset(parts), &|_| 0);
     writer.lines.push(format!("\n{STANDING_LEAD}\n"));
     writer.write(parts);
     writer.lines
@@ -121,9 +111,9 @@ fn lead(history: &[Part]) -> String {
 }
 
 /// The question, preceded by the roles of the speakers in `parts` and the present time.
-pub(super) fn question(form: Form, tail: &Tail<'_>, parts: &[Part]) -> String {
+pub(super) fn question(tail: &Tail<'_>, parts: &[Part]) -> String {
     let mut out = String::new();
-    if let Some(speakers) = speakers(form, parts) {
+    if let Some(speakers) = speakers(parts) {
         let _ = writeln!(out, "[Speakers: {speakers}]");
     }
     if let Some(now) = tail.now.civil(offset(parts)) {
@@ -134,12 +124,12 @@ pub(super) fn question(form: Form, tail: &Tail<'_>, parts: &[Part]) -> String {
 }
 
 /// `Anna (user), Ben (assistant)`, where names do not show the role.
-fn speakers(form: Form, parts: &[Part]) -> Option<String> {
+fn speakers(parts: &[Part]) -> Option<String> {
     let mut cast: Vec<(String, Role)> = Vec::new();
     for part in parts {
         let Body::Message(node) = &part.body else { continue };
-        let (Some(_), role) = (&node.message.speaker, role(form, &node.message)) else { continue };
-        let entry = (label(form, &node.message), role);
+        let (Some(_), role) = (&node.message.speaker, node.message.said_as()) else { continue };
+        let entry = (label(&node.message), role);
         if !cast.contains(&entry) && entry.0 != role.as_str() {
             cast.push(entry);
         }
@@ -166,7 +156,6 @@ pub(super) fn own_offset(message: &Message) -> Option<i32> {
 }
 
 struct Writer<'a> {
-    form: Form,
     offset: i32,
     count: &'a dyn Fn(&str) -> u32,
     pieces: Vec<Piece>,
@@ -189,9 +178,9 @@ struct Dated {
 }
 
 impl<'a> Writer<'a> {
-    fn new(form: Form, offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
+    fn new(offset: i32, count: &'a dyn Fn(&str) -> u32) -> Self {
         let (pieces, lines, mark, above) = Default::default();
-        Self { form, offset, count, pieces, lines, last: None, dated: None, mark, above }
+        Self { offset, count, pieces, lines, last: None, dated: None, mark, above }
     }
 
     /// Forgets the current heading.
@@ -253,7 +242,7 @@ impl<'a> Writer<'a> {
         let day = self.heading(node.at, own_offset(&node.message), session);
         let mut text = std::mem::take(&mut self.above) + &day;
         let follows = text.is_empty() && self.last.is_some_and(|last| last.next() == node.id);
-        let name = label(self.form, &node.message);
+        let name = label(&node.message);
         if !follows || node.id.get().is_multiple_of(NUMBERED) {
             let _ = write!(text, "[Message {}{}, {name}]: ", self.mark, node.id);
         } else {
@@ -290,7 +279,7 @@ impl<'a> Writer<'a> {
         let opens = if before.ends_with(stands) { "…" } else { "" };
         let is_cut = !text.ends_with(['.', '!', '?']) && behind.starts_with(stands);
         let closes = if is_cut { "…" } else { "" };
-        let name = label(self.form, &node.message);
+        let name = label(&node.message);
         self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
     }
 
@@ -312,7 +301,7 @@ impl<'a> Writer<'a> {
         next.level() == Some(Level::Summary) && before.nodes.is_followed_by(next.nodes) && is_same_day && are_short
     }
 
-    /// `Messages 3-4: … | … (62 lines)`; in the later form `Messages 3-4: 3 Anna: … | 4 Ben: … (62 lines)`.
+    /// `Messages 3-4: 3 Anna: … | 4 Ben: … (62 lines)`.
     fn summaries(&mut self, first: &Part, more: &[Part]) {
         let all = || std::iter::once(first).chain(more);
         let mut text = match &first.body {
@@ -333,15 +322,10 @@ impl<'a> Writer<'a> {
                 if summary.body.metadata.importance >= IMPORTANT {
                     text.push_str("[IMPORTANT] ");
                 }
-                match self.form {
-                    Form::Two => text.push_str(&escape(&summary.body.text)),
-                    Form::Eight => {
-                        if count > 0 {
-                            let _ = write!(text, "{} ", part.nodes.first());
-                        }
-                        text.push_str(&told(&summary.body.text, *said_as));
-                    }
+                if count > 0 {
+                    let _ = write!(text, "{} ", part.nodes.first());
                 }
+                text.push_str(&told(&summary.body.text, *said_as));
             }
             text.push_str(&if index < count { " | ".to_owned() } else { format!(" ({})\n", counted(lines)) });
             line.push_str(&text);
@@ -361,10 +345,7 @@ impl<'a> Writer<'a> {
             [None, None] => String::new(),
         };
         let lines = counted(summary.body.metadata.line_count);
-        let told = match self.form {
-            Form::Two => escape(&summary.body.text),
-            Form::Eight => marks::escape_importance(&escape(&summary.body.text)),
-        };
+        let told = marks::escape_importance(&escape(&summary.body.text));
         let text = format!("{} ({days}{lines}): {told}\n", capitalized(part.nodes));
         self.begin();
         self.line(part, text);
@@ -393,8 +374,8 @@ fn capitalized(nodes: NodeRange) -> String {
 
 /// A name on one line that cannot close its bracket. The system role belongs to the application alone: earlier
 /// instructions are shown as data, and a name that equals another role is marked as a name.
-pub(super) fn label(form: Form, message: &Message) -> String {
-    let said_as = role(form, message);
+pub(super) fn label(message: &Message) -> String {
+    let said_as = message.said_as();
     let role = role_label(said_as);
     let Some(speaker) = &message.speaker else { return role.to_owned() };
     let name = plain(speaker);
@@ -405,14 +386,6 @@ pub(super) fn label(form: Form, message: &Message) -> String {
         "" => role.to_owned(),
         name if is_role && name != said_as.as_str() => format!("{role} named {name}"),
         name => name.to_owned(),
-    }
-}
-
-/// Who says a message, where no name is known.
-fn role(form: Form, message: &Message) -> Role {
-    match form {
-        Form::Two => message.role,
-        Form::Eight => message.said_as(),
     }
 }
 

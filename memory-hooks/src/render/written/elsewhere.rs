@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use memory_core::Timestamp;
 
-use super::{Form, Part, Writer, escape, offset, speakers};
+use super::{Part, Writer, escape, offset, speakers};
 use crate::render::{Elsewhere, is_line_break};
 
 impl Writer<'_> {
@@ -15,7 +15,7 @@ impl Writer<'_> {
             self.begin();
             self.offset = offset(group);
             self.mark = mark(index);
-            self.above = heading(self.form, &self.mark, elsewhere, self.offset, group);
+            self.above = heading(&self.mark, elsewhere, self.offset, group);
             self.write(group);
         }
     }
@@ -33,7 +33,7 @@ fn mark(index: usize) -> String {
 /// `[Conversation A, "Trains"]: id trip, 2023-05-21 to 2023-06-02, speakers Anna (user), Ben (assistant)`.
 ///
 /// It begins as the label of a message does, so that no line of a text can pass for it.
-fn heading(form: Form, mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[Part]) -> String {
+fn heading(mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[Part]) -> String {
     let title = elsewhere.title.as_ref().map(|title| format!(", \"{}\"", escape(title))).unwrap_or_default();
     let id: String = elsewhere
         .conversation
@@ -48,7 +48,7 @@ fn heading(form: Form, mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[
         [Some(day), _] | [_, Some(day)] => write!(out, ", {}", day.date()),
         [None, None] => Ok(()),
     };
-    if let Some(speakers) = speakers(form, group) {
+    if let Some(speakers) = speakers(group) {
         let _ = write!(out, ", speakers {speakers}");
     }
     out.push('\n');
