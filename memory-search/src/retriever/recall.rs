@@ -21,9 +21,6 @@ use crate::{
     worth::are_worth,
 };
 
-/// The best hits that are compared with each other.
-const COMPARED: usize = 64;
-
 /// A conversation that has hits.
 struct WithHits {
     conversation: ConversationId,
@@ -166,13 +163,10 @@ async fn repeats_last(
 ) -> Result<Vec<Candidate>, RetrieveError> {
     let mut told = Told::new(question);
     let (mut first, mut repeats) = (Vec::with_capacity(hits.len()), Vec::new());
-    for (rank, hit) in hits.into_iter().enumerate() {
-        let mut is_repeat = false;
-        if rank < COMPARED {
-            reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
-            let node = reads.get(&hit.conversation, hit.node);
-            is_repeat = node.is_some_and(|node| told.is_repeat(&node.message.text()));
-        }
+    for hit in hits {
+        reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
+        let node = reads.get(&hit.conversation, hit.node);
+        let is_repeat = node.is_some_and(|node| told.is_repeat(&node.message.text()));
         if is_repeat { repeats.push(hit) } else { first.push(hit) }
     }
     first.append(&mut repeats);
