@@ -31,7 +31,7 @@ struct Scenario {
 
 impl Scenario {
     fn of(line: &str) -> Option<Self> {
-        let (name, counts) = line.trim().trim_start_matches(['✓', '✗', ' ']).split_once(": ")?;
+        let (name, counts) = line.trim().strip_prefix(['✓', '✗'])?.trim_start().split_once(": ")?;
         let failed = counts.split_once(" passed, ")?.1.strip_suffix(" failed")?.parse().ok()?;
         Some(Self { name: name.to_owned(), failed })
     }
@@ -97,6 +97,7 @@ mod tests {
         assert_eq!(scenario("✓ ping: 2 passed, 0 failed"), Some(("ping".to_owned(), 0)));
         assert_eq!(scenario("✗ tools-call-image: 1 passed, 1 failed"), Some(("tools-call-image".to_owned(), 1)));
         assert_eq!(scenario("=== SUMMARY ==="), None);
+        assert_eq!(scenario("Total: 153 passed, 35 failed"), None);
         assert_eq!(scenario("  ✗ tasks-lifecycle (extension)"), None);
         assert_eq!(unscored_in("  ✗ tasks-lifecycle (extension)"), Some("tasks-lifecycle"));
         assert_eq!(unscored_in("✓ ping: 2 passed, 0 failed"), None);
