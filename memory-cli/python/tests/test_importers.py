@@ -192,6 +192,11 @@ def texts_of(entry):
     return [block.text for block in content if block.type == "text"]
 
 
+def is_of_program(entry):
+    """Whether a line is a command of the program, or what it printed."""
+    return all(text.lstrip().startswith(("<command-", "<local-command-", "<task-notification>")) for text in texts_of(entry) or ["said"])
+
+
 def agree(store, path):
     """What claude-code-log reads of a file is what we read and what we say that we skip. Returns how many messages."""
     theirs = entries(path)
@@ -262,7 +267,7 @@ def test_the_samples_of_claude_code_log(tmp_path):
         root = tmp_path / str(number)
         root.mkdir()
         # A file of what the program itself says is an error that names what was skipped.
-        said = [entry for entry in entries(path).values() if not entry.isMeta]
+        said = [entry for entry in entries(path).values() if not entry.isMeta and not is_of_program(entry)]
         if said:
             agreed += agree(Store(root), path)
     assert agreed >= 40, agreed
