@@ -1,5 +1,7 @@
 //! Hits that say what a better hit says already.
 
+use std::collections::HashSet;
+
 use crate::lexical::Analyzer;
 
 /// The longest text that one sentence stands for, in bytes: more says other things, too.
@@ -9,22 +11,20 @@ const FEWEST_ASKED: usize = 2;
 /// Fewest words of such a sentence: "Yes, the train." is said for many reasons.
 const FEWEST_WORDS: usize = 5;
 
-/// The share of their words that two such sentences have in common where one says the same of something else.
-const ALIKE: f64 = 0.8;
-
 /// What the hits so far say to a question.
 ///
-/// Of a text counts the sentence with the most different words of the question. A text is a repeat where a text before it has
-/// that sentence
+/// A text is a repeat of the same text. Otherwise the sentence with the most different words of the question counts: it is one
+/// where a text before it has that sentence
 /// - word for word: pasted lines and notices; ten of them tell a reader no more than one; or
-/// - with nearly the same words and more of the question's: it says of something else what was said of what is asked for, as
-///   lines of a log and templates do.
+/// - with the same words, but a word of the question where this has another: it says of something else what was said of what is
+///   asked for, as lines of a log and templates do.
 ///
-/// Case and punctuation are ignored.
+/// What follows a question belongs to it, since that may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]
 pub(crate) struct Told {
     analyzer: Analyzer,
     asked: Vec<Box<str>>,
+    texts: HashSet<String>,
     told: Vec<Matter>,
 }
 
@@ -42,11 +42,14 @@ impl Told {
     pub(crate) fn new(question: &str) -> Self {
         let analyzer = Analyzer::default();
         let asked = analyzer.question(question);
-        Self { analyzer, asked, told: Vec::new() }
+        Self { analyzer, asked, texts: HashSet::new(), told: Vec::new() }
     }
 
     /// Whether an earlier text told the same. Remembers what this one tells.
     pub(crate) fn is_repeat(&mut self, text: &str) -> bool {
+        if !self.texts.insert(text.to_owned()) {
+            return true;
+        }
         let Some(matter) = self.matter(text) else { return false };
         let is_repeat = self.told.iter().any(|told| matter.repeats(told));
         if !is_repeat {
@@ -61,20 +64,24 @@ impl Told {
             return None;
         }
         let mut words = self.analyzer.asked_words(text, &self.asked).into_iter().peekable();
-        let (mut at, mut best) = (0, (Vec::new(), ""));
-        for sentence in text.split_inclusive(['.', '!', '?', '\n', '。', '！', '？']) {
-            at += sentence.len();
+        let (mut from, mut best, mut is_open) = (0, (Vec::new(), 0..0), false);
+        for to in ends(text) {
             let mut asked = Vec::new();
-            while let Some((_, term)) = words.next_if(|(word, _)| word.start < at) {
+            while let Some((_, term)) = words.next_if(|(word, _)| word.start < to) {
                 asked.push(term);
             }
             asked.sort_unstable();
             asked.dedup();
+            let is_question = text.get(from..to).is_some_and(|sentence| sentence.trim_end().ends_with(['?', '？']));
             if asked.len() > best.0.len() {
-                best = (asked, sentence);
+                (best, is_open) = ((asked, from..to), is_question);
+            } else if text.get(from..to).is_some_and(|sentence| !sentence.trim().is_empty()) && is_open {
+                (best.1.end, is_open) = (to, false);
             }
+            from = to;
         }
         let (asked, sentence) = best;
+        let sentence = text.get(sentence)?;
         let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<_> = words.map(str::to_lowercase).collect();
         (asked.len() >= FEWEST_ASKED && words.len() >= FEWEST_WORDS).then_some(Matter { asked, words })
@@ -83,16 +90,27 @@ impl Told {
 
 impl Matter {
     fn repeats(&self, told: &Self) -> bool {
-        let is_of_less = self.asked.len() < told.asked.len() && self.asked.iter().all(|term| told.asked.contains(term));
-        self.words == told.words || is_of_less && self.is_like(told)
+        let lacks = told.asked.iter().filter(|term| !self.asked.contains(term)).count();
+        let is_of_less = lacks > 0 && self.asked.iter().all(|term| told.asked.contains(term));
+        // In the place of each word of the question that it lacks it has another, and all else is the same.
+        let is_alike = || self.beyond(told) <= lacks && told.beyond(self) <= lacks;
+        self.words == told.words || is_of_less && is_alike()
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
-    fn is_like(&self, other: &Self) -> bool {
-        let longest = self.words.len().max(other.words.len()) as f64;
-        let shared = self.words.iter().filter(|word| other.words.contains(word)).count() as f64;
-        shared >= ALIKE * longest
+    /// How many of its words the other one has not.
+    fn beyond(&self, other: &Self) -> usize {
+        self.words.iter().filter(|word| !other.words.contains(word)).count()
     }
+}
+
+/// The ends of the sentences of a text, in bytes: before a space, not within `1.50` or `config.toml`.
+fn ends(text: &str) -> impl Iterator<Item = usize> {
+    let ends = text.char_indices().filter(|(at, c)| match c {
+        '\n' | '。' | '！' | '？' => true,
+        '.' | '!' | '?' => text.get(at + 1..).is_some_and(|rest| rest.starts_with(char::is_whitespace)),
+        _ => false,
+    });
+    ends.map(|(at, c)| at + c.len_utf8()).chain([text.len()])
 }
 
 #[cfg(test)]
@@ -107,8 +125,8 @@ mod tests {
     #[test]
     fn a_sentence_that_was_told_is_a_repeat_whatever_stands_around_it() {
         let texts = [
-            "Hello. Has customs called about the violin shipment yet? I am off.",
-            "Rain again.\nhas customs called about the VIOLIN shipment yet",
+            "Hello. Customs has called about the violin shipment. I am off.",
+            "Rain again.\ncustoms has called about the VIOLIN shipment",
             "The customs reference of the violin shipment is 4391-XK.",
         ];
         let question = "Under which number is the violin shipment registered at customs?";
@@ -129,6 +147,11 @@ mod tests {
             "The late lantern went to staging on Monday at noon.",
         ];
         assert_eq!(repeats("When did the late violin go to staging?", &texts), [false, true]);
+        let values =
+            ["The late violin went to staging on Monday at noon.", "The violin went to staging on Tuesday at noon."];
+        assert_eq!(repeats("When did the late violin go to staging?", &values), [false, false], "another value");
+        let prices = ["The late violin shipment costs us 4.50 euros.", "The late violin shipment costs us 4.75 euros."];
+        assert_eq!(repeats("What does the late violin shipment cost?", &prices), [false, false]);
         let texts = [texts[1], texts[0]];
         assert_eq!(
             repeats("When did the late violin go to staging?", &texts),
@@ -138,18 +161,36 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_quotes_a_question_and_answers_it_is_no_repeat() {
+        let asked = "Has customs called about the violin shipment yet?";
+        let answer = format!("> {asked}\nYes: it is 4391-XK.");
+        let question = "Under which number is the violin shipment registered at customs?";
+        assert_eq!(repeats(question, &[asked, &answer]), [false, false]);
+    }
+
+    #[test]
     fn short_answers_and_other_words_are_no_repeats() {
-        let yes = "Yes, the late train.";
-        assert_eq!(repeats("Is it the late train?", &[yes, yes]), [false, false]);
-        let said = "We went to the harbour with all the children.";
-        assert_eq!(repeats("Which train is late?", &[said, said]), [false, false]);
-        assert_eq!(repeats("The harbour?", &[said, said]), [false, false], "one word says little");
+        let yes = ["Yes, the late train. I am off.", "Hm. Yes, the late train."];
+        assert_eq!(repeats("Is it the late train?", &yes), [false, false]);
+        let said = [
+            "We went to the harbour with all the children. Nice.",
+            "We went to the harbour with all the children. Rain.",
+        ];
+        assert_eq!(repeats("Which train is late?", &said), [false, false]);
+        assert_eq!(repeats("The harbour?", &said), [false, false], "one word says little");
+    }
+
+    #[test]
+    fn the_same_text_is_a_repeat_however_short_it_is() {
+        let line = "Checking links ... 0 broken";
+        let texts = [line, line, "Checking links ... 1 broken: /oslo/ returns 404", line];
+        assert_eq!(repeats("Which link is broken?", &texts), [false, true, false, true]);
     }
 
     #[test]
     fn a_long_text_says_more_than_one_sentence() {
         let said = "We went to the harbour with all the children.";
-        let long = format!("{said} {}", "And so on. ".repeat(200));
-        assert_eq!(repeats("Children at the harbour?", &[said, &long, said]), [false, false, true]);
+        let (long, other) = (format!("{said} {}", "And so on. ".repeat(200)), format!("Yes. {said}"));
+        assert_eq!(repeats("Children at the harbour?", &[said, &long, &other]), [false, false, true]);
     }
 }

@@ -21,6 +21,9 @@ use crate::{
     worth::are_worth,
 };
 
+/// The best hits that are compared with each other.
+const COMPARED: usize = 64;
+
 /// A conversation that has hits.
 struct WithHits {
     conversation: ConversationId,
@@ -50,7 +53,7 @@ impl HybridRetriever {
         let wanted = |conversation: &ConversationId, node| !request.is_shown(conversation, node);
         let hits = ranked.hits(&request.question, request.limit, wanted).await?;
         let Ranked { mut ranking, mut reads, mut notices, mut stopwatch, .. } = ranked;
-        let hits = repeats_last(&request.question, hits, &mut reads).await?;
+        let repeats = repeats(&request.question, &hits, &mut reads).await?;
         let share = budget_share(request, &self.words.question(&request.question), ranking.pool());
         let found = self.with_hits(&hits, ranking.pool(), own).await?;
         let sources: Vec<_> = found.iter().map(|of| of.to_pack(request)).collect();
@@ -72,8 +75,12 @@ impl HybridRetriever {
         } else {
             vec![true; hits.len()]
         };
-        let worthy = ranked.iter().zip(&worth).filter(|(_, worth)| **worth);
-        let worthy: Vec<Place> = worthy.map(|(place, _)| *place).collect();
+        // Those that say what a better one says rank last, as several events may be told in the same words.
+        let worthy = |of_repeats: bool| {
+            let of_hits = ranked.iter().zip(&worth).zip(&repeats);
+            of_hits.filter(move |((_, worth), repeat)| **worth && **repeat == of_repeats).map(|((place, _), _)| *place)
+        };
+        let worthy: Vec<Place> = worthy(false).chain(worthy(true)).collect();
         to_pack.ranked = &worthy;
         let packed = pack(&to_pack);
         if let Some(TooLarge { node: (source, node), tokens, characters }) = packed.too_large {
@@ -155,22 +162,16 @@ impl HybridRetriever {
     }
 }
 
-/// The hits, with those that say what a better one says at the end, where they take room from no other.
-async fn repeats_last(
-    question: &str,
-    hits: Vec<Candidate>,
-    reads: &mut Reads<'_>,
-) -> Result<Vec<Candidate>, RetrieveError> {
+/// Which hits say what a better one says, among the best.
+async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> Result<Vec<bool>, RetrieveError> {
     let mut told = Told::new(question);
-    let (mut first, mut repeats) = (Vec::with_capacity(hits.len()), Vec::new());
-    for hit in hits {
+    let mut repeats = vec![false; hits.len()];
+    for (hit, repeat) in hits.iter().zip(&mut repeats).take(COMPARED) {
         reads.read(&hit.conversation, NodeRange::single(hit.node)).await?;
         let node = reads.get(&hit.conversation, hit.node);
-        let is_repeat = node.is_some_and(|node| told.is_repeat(&node.message.text()));
-        if is_repeat { repeats.push(hit) } else { first.push(hit) }
+        *repeat = node.is_some_and(|node| told.is_repeat(&node.message.text()));
     }
-    first.append(&mut repeats);
-    Ok(first)
+    Ok(repeats)
 }
 
 /// The lengths of some nodes in characters; unreadable nodes are missing.
