@@ -145,7 +145,10 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
 /// Whether a text is a place to be filled in: "[Describe the decision]".
 fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(['*', '_', '"', ' ', '\t', '.']);
-    [('[', ']'), ('<', '>'), ('{', '}')].iter().any(|(open, close)| text.starts_with(*open) && text.ends_with(*close))
+    let is_within = |(open, close): &(char, char)| {
+        text.starts_with(*open) && text.find(*close).map(|at| at + 1) == Some(text.len())
+    };
+    [('[', ']'), ('<', '>'), ('{', '}')].iter().any(is_within)
 }
 
 /// The standing part of a sentence.

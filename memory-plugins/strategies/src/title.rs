@@ -85,7 +85,7 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     let (mut first, mut asks) = (0, false);
     while let Some((length, opener)) =
         OPENING.at(keys.get(first..).unwrap_or_default()).max_by_key(|(length, _)| *length)
-        && !is_let(all.get(first..first + length).unwrap_or_default())
+        && !is_let(all.get(first..first + length).unwrap_or_default(), first > 0)
     {
         first += length;
         asks |= *opener == Opener::Asks;
@@ -97,9 +97,10 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     (first, asks)
 }
 
-/// Whether these words are "let" alone, whose key is that of "let's".
-pub(crate) fn is_let(words: &[Word<'_>]) -> bool {
-    matches!(words, [word] if word.text.eq_ignore_ascii_case("let"))
+/// Whether these words are "let" alone, or "lets" within a sentence: their key is that of "let's".
+pub(crate) fn is_let(words: &[Word<'_>], is_within: bool) -> bool {
+    let is = |word: &Word<'_>, form: &str| word.text.eq_ignore_ascii_case(form);
+    matches!(words, [word] if is(word, "let") || is_within && is(word, "lets"))
 }
 
 /// One line with a capital, cut after a word.

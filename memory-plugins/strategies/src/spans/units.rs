@@ -1,7 +1,7 @@
 //! Splits segments into units: clauses and phrases that can be quoted by themselves.
 //!
-//! A unit never separates a negation from its scope, a condition from its main clause, or a clause from one that takes it
-//! back: "We looked at Redis, but decided against it".
+//! A unit never separates a negation from its scope, or a condition from its main clause, nor within a sentence a clause from
+//! one that takes it back in its first words: "We looked at Redis, but decided against it".
 
 mod ends;
 mod weight;

@@ -69,7 +69,7 @@ const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
     (StandingKind::Open, "todo"),
     (
         StandingKind::Revocation,
-        "scrap | scratch that | never mind | cancel | change of plan | change of plans | i changed my mind | \
+        "scrap | scratch that | i take back | i take that back | i take it back | we take back | never mind | cancel | change of plan | change of plans | i changed my mind | \
          i've changed my mind | we changed our minds | no longer | not any more | not anymore | instead of",
     ),
 ];

@@ -45,6 +45,8 @@ pub struct StandingLines {
     /// The speakers that are no models.
     people: BTreeSet<u64>,
     has_model: bool,
+    /// Whether somebody answers in the model's place, if under a name of its own.
+    is_answered: bool,
 }
 
 impl StandingLines {
@@ -52,6 +54,7 @@ impl StandingLines {
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
         let speaker = key(said.name);
         let is_of_model = said.speaker == Speaker::Model;
+        self.is_answered |= said.speaker != Speaker::User;
         if is_of_model {
             self.has_model = true;
         } else {
@@ -74,6 +77,7 @@ impl StandingLines {
         !found.is_empty()
             || match said.speaker {
                 Speaker::Model => !self.has_model,
+                Speaker::Person if !self.is_answered => true,
                 _ => !self.people.contains(&key(said.name)),
             }
     }
@@ -92,12 +96,16 @@ impl StandingLines {
 
     /// The valid lines that bear on the answer to a question, in the order of [`Self::by_worth`]. Everything does that
     /// shares a word with the question. Of the rest: what the user of a model says; where several people use one, what binds
-    /// others than its speaker; not what a model labelled as a decision, and nothing where people speak with each other.
+    /// others than its speaker; instructions to whoever answers; not what a model labelled as a decision, and nothing else
+    /// where people speak with each other.
     #[must_use]
     pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
         let asked = asked(question);
         let is_alone = self.people.len() <= 1;
-        let is_of_all = |line: &StandingLine| !line.is_of_model && (is_alone || self.has_model && line.binds_others());
+        let is_of_all = |line: &StandingLine| {
+            let is_told = self.is_answered && line.standing.kind == StandingKind::Instruction;
+            !line.is_of_model && (is_alone || is_told || self.has_model && line.binds_others())
+        };
         let mut lines = self.by_worth(question);
         lines.retain(|line| is_of_all(line) || shared(line, &asked) > 0);
         lines

@@ -122,6 +122,8 @@ fn a_label_says_what_follows() {
     none("**Decision proposed: no generic ingest now.**");
     none("Decision 1: [Describe the decision and why]");
     none("**Decision**: <what was decided>");
+    let said = "Decision: [RFC 12] is adopted and replaces [RFC 9]";
+    check(said, StandingKind::Decision, said);
     none("What are your preferences: tea or coffee");
     none("The decision tree: see the figure above.");
     none("At 10:30 the decision:maker left for the harbour.");
@@ -233,6 +235,8 @@ fn what_is_taken_back_stands_no_more_and_what_takes_back_is_no_line() {
     assert_eq!(holding(&lines(&said)), [2]);
     let said = ["We decided to rent the hall in Ghent.", "Scrap the hall in Ghent."];
     assert_eq!(holding(&lines(&said)), [0; 0]);
+    let said = ["Let's go with the token bucket per node.", "I take back the token bucket, it counts twice."];
+    assert_eq!(holding(&lines(&said)), [0; 0]);
     let said = ["We decided to rent the hall in Ghent.", "Scrap the draft of the letter."];
     assert_eq!(holding(&lines(&said)), [1]);
 }
@@ -261,6 +265,13 @@ fn among_people_what_one_of_them_likes_is_shown_where_it_is_asked_for() {
     // They speak with each other; in what they ask a model for, decisions bind all of them.
     lines.add(&Said { node: NodeId::from_index(3), name: "assistant", speaker: Speaker::Model }, Vec::new());
     assert_eq!(bearing(&lines, "And now?"), [2]);
+}
+
+#[test]
+fn an_instruction_stands_also_where_the_model_has_a_name() {
+    let mut lines = lines(&["From now on answer in German.", "We decided to rent the hall in Ghent."]);
+    lines.add(&Said { node: NodeId::from_index(2), name: "supervisor", speaker: Speaker::Person }, Vec::new());
+    assert_eq!(bearing(&lines, "When is the train?"), [1]);
 }
 
 #[test]
