@@ -31,12 +31,14 @@ fn a_message_is_expanded_exactly_from_any_level() {
 fn a_message_is_shown_with_every_digit_of_its_numbers() {
     let store = Store::new();
     let call = r#"{"type":"tool_use","id":"t","name":"add","input":{"n":12345678901234567890.5,"m":[1e400,1.50]}}"#;
-    let line = format!(r#"{{"role":"assistant","content":[{call}],"metadata":{{"order":98765432109876543210}}}}"#);
+    let line = format!(
+        r#"{{"role":"assistant","content":[{call}],"metadata":{{"order":98765432109876543210,"timestamp":1712345678.12345678901}}}}"#
+    );
     let file = store.file("add.jsonl", &line);
     store.succeed(&["import", "--format", "jsonl", &file]);
     for command in [["show", "add"], ["expand", "1"]] {
         let shown = store.succeed(&[&command[..], &["--json"]].concat());
-        let numbers = ["12345678901234567890.5", "1e400", "1.50", "98765432109876543210"];
+        let numbers = ["12345678901234567890.5", "1e400", "1.50", "98765432109876543210", "1712345678.12345678901"];
         assert!(numbers.iter().all(|number| shown.contains(number)), "{command:?}: {shown}");
     }
 }

@@ -29,13 +29,13 @@ pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
 
 /// Reads JSON whose parsed values are of use as values.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    serde_json::from_str(&marked(text))
+    serde_json::from_str(&marked(text, &TIMES))
 }
 
 /// The value of JSON that is kept as text.
 #[must_use]
 pub fn value(json: &Json) -> Value {
-    parse(json.as_str()).unwrap_or_default()
+    serde_json::from_str(&marked(json.as_str(), &[])).unwrap_or_default()
 }
 
 /// A message as [`message_to_json`] gives it.
@@ -115,8 +115,8 @@ fn restore_json(json: &mut Json) {
     }
 }
 
-/// JSON in which each number that would change is a text with the mark.
-fn marked(text: &str) -> Cow<'_, str> {
+/// JSON in which each number that would change is a text with the mark, but those of the members `times`.
+fn marked<'a>(text: &'a str, times: &[&str]) -> Cow<'a, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut done, mut at) = (0, 0);
@@ -134,7 +134,7 @@ fn marked(text: &str) -> Cow<'_, str> {
                 let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
                 let length = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_of_number(byte)).count();
                 let number = text.get(at..at + length).unwrap_or_default();
-                let is_time = before == b':' && text.get(string.clone()).is_some_and(|key| TIMES.contains(&key));
+                let is_time = before == b':' && text.get(string.clone()).is_some_and(|key| times.contains(&key));
                 if !is_time && changes(number) {
                     out.push_str(text.get(done..at).unwrap_or_default());
                     out.push('"');
