@@ -10,6 +10,8 @@ use memory_strategies::{Backward, Gist, backward};
 
 /// How many messages before it a message may refer to.
 pub(crate) const LOOKED_BACK: usize = 24;
+/// The longest text that is kept until its gist is asked for, in bytes.
+const LONGEST: usize = 4_096;
 
 /// A message that refers back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,12 @@ impl Links {
             self.before.pop_front();
         }
         let (kind, speaker) = (node.kind(), message.speaker.clone());
-        let before = Before { node: node.id, kind, speaker, text: text.to_owned(), gist: OnceLock::new() };
+        // A pasted log is not kept for what may never be asked.
+        let (text, gist) = match text.len() {
+            ..=LONGEST => (text.to_owned(), OnceLock::new()),
+            _ => (String::new(), OnceLock::from(Gist::of(text))),
+        };
+        let before = Before { node: node.id, kind, speaker, text, gist };
         self.before.push_back(Arc::new(before));
     }
 
