@@ -3,12 +3,14 @@
 //! A unit never separates a negation from its scope, or a condition from its main clause, nor within a sentence a clause from
 //! one that takes it back in its first words: "We looked at Redis, but decided against it".
 
+mod bonds;
 mod ends;
 mod weight;
 
 use std::ops::Range;
 
 use self::{
+    bonds::{bind_reversals, conditions},
     ends::{End, cut_of, end_of},
     weight::{FIGURE, GREETED, weight},
 };
@@ -90,12 +92,6 @@ const DISTINCT: usize = 48;
 
 /// Maximum words before a colon that may be quoted by themselves.
 const LEAD: usize = 3;
-
-/// What takes a clause back stands at most this many words after "but".
-const NEAR_REVERSAL: usize = 6;
-
-/// A condition belongs to a main clause that begins at most this many words before it.
-const NEAR_CONDITION: usize = 12;
 
 impl Units {
     /// The units of all segments.
@@ -448,49 +444,6 @@ impl Open {
             None => (clause || !near_condition).then_some(false),
         }
     }
-}
-
-/// Removes the boundaries within a clause and the one after it that takes it back.
-fn bind_reversals(places: &mut [WordPlace]) {
-    for contrast in 1..places.len() {
-        if !places.get(contrast).is_some_and(|place| place.class.is(Class::CONTRAST)) {
-            continue;
-        }
-        let after = places.iter().enumerate().skip(contrast + 1).take(NEAR_REVERSAL);
-        let Some(reversal) = after.filter(|(_, place)| place.class.is(Class::REVERSAL)).map(|(at, _)| at).next() else {
-            continue;
-        };
-        let before = places.get(..contrast - 1).unwrap_or_default();
-        let first = before.iter().rposition(|place| place.end_of >= End::Clause).map_or(0, |end| end + 1);
-        let bound = places.get_mut(first..reversal).unwrap_or_default();
-        if bound.len() < LONGEST_BOND && bound.iter().all(|place| place.end_of != End::Gap) {
-            bound.iter_mut().for_each(|place| place.end_of = End::Nothing);
-        }
-    }
-}
-
-/// For each place, whether a condition opens soon after it in the same clause.
-fn conditions(places: &[WordPlace]) -> Vec<bool> {
-    if !places.iter().any(|place| place.class.is(Class::CONDITION)) {
-        return Vec::new();
-    }
-    let mut near = vec![false; places.len()];
-    let mut distance = usize::MAX;
-    let before = std::iter::once(Class::default()).chain(places.iter().map(|place| place.class));
-    let before: Vec<Class> = before.take(places.len()).collect();
-    for ((place, near), before) in places.iter().zip(&mut near).zip(before).rev() {
-        // The condition itself may follow a comma.
-        if place.end_of >= End::Clause && distance != 0 {
-            distance = usize::MAX;
-        }
-        *near = distance < NEAR_CONDITION;
-        distance = if place.class.is(Class::CONDITION) && !before.is(Class::ATTITUDE) {
-            0
-        } else {
-            distance.saturating_add(1)
-        };
-    }
-    near
 }
 
 /// Whether the text at the beginning of a segment or after a gap is a phrase that belongs to words before it.

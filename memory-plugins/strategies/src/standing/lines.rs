@@ -96,7 +96,7 @@ impl StandingLines {
 
     /// The valid lines that bear on the answer to a question, in the order of [`Self::by_worth`]. Everything does that
     /// shares a word with the question. Of the rest: what the user of a model says; where several people use one, what binds
-    /// others than its speaker; instructions to whoever answers; not what a model labelled as a decision, and nothing else
+    /// others than its speaker; instructions to the one who answers; not what a model labelled as a decision, and nothing else
     /// where people speak with each other.
     #[must_use]
     pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
@@ -106,7 +106,7 @@ impl StandingLines {
             let is_told = self.is_answered && line.standing.kind == StandingKind::Instruction;
             !line.is_of_model && (is_alone || is_told || self.has_model && line.binds_others())
         };
-        let mut lines = self.by_worth(question);
+        let mut lines = self.rated(&asked);
         lines.retain(|line| is_of_all(line) || shared(line, &asked) > 0);
         lines
     }
@@ -115,11 +115,14 @@ impl StandingLines {
     /// preferences, age.
     #[must_use]
     pub fn by_worth(&self, text: &str) -> Vec<&StandingLine> {
-        let asked = asked(text);
+        self.rated(&asked(text))
+    }
+
+    fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
         let last = self.lines.last().map_or(0, |line| line.node.get());
         let is_shown = |line: &&StandingLine| !line.is_over && line.standing.kind != StandingKind::Revocation;
         let mut rated: Vec<_> =
-            self.lines.iter().filter(is_shown).map(|line| (worth(line, &asked, last), line)).collect();
+            self.lines.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
             let order = b_worth.total_cmp(a_worth).then(b.node.cmp(&a.node));
             order.then(a.standing.at.cmp(&b.standing.at))
