@@ -9,6 +9,7 @@ mod written;
 use std::{ops::Range, sync::Arc};
 
 use memory_core::{ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
+use regex::Regex;
 
 pub(crate) use self::{
     excerpts::{bare_line, dated_line, gap_line},
@@ -77,6 +78,9 @@ impl Layout {
         if self.is_running() { written::write_running(parts, tail, count) } else { written::write(parts, tail, count) }
     }
 }
+
+/// Longest speaker's name, in characters.
+const LONGEST_NAME: usize = 64;
 
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";
 /// It begins like the lead of recalled words, too.
@@ -319,6 +323,25 @@ pub(crate) fn label(message: &memory_core::Message) -> String {
 /// The question with the lines that precede it where `parts` are shown, to count their cost.
 pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
     written::question(tail, parts)
+}
+
+/// Escapes text of the conversation, which is data: whatever looks like `own`, the layout's own lines, gets a backslash in
+/// front. That is a fence anywhere, and any other such line at the beginning of a line.
+fn escape_lines(text: &str, own: &Regex) -> String {
+    own.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
+}
+
+/// A layout's own lines, those that `marks` begins and those that all have, for a reader who ignores case, spaces and
+/// invisible characters.
+#[expect(clippy::expect_used, reason = "constant patterns, compiled by tests")]
+fn own_lines(marks: &str) -> Regex {
+    let line_breaks = r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}";
+    let lead = r"earlier\s+messages\s+that\s+bear\s+on|conversation\s+so\s+far,";
+    let fence = r"-{2,}\s*(?:end\s*)?previous\s+context";
+    let pattern = format!(
+        r"(?i)(?P<before>(?:^|[{line_breaks}])[\s\p{{C}}]*)(?P<mark>{marks}|{lead}|{fence})|(?P<anywhere>{fence})"
+    );
+    Regex::new(&pattern).expect("the pattern is valid")
 }
 
 /// Ends the last line.

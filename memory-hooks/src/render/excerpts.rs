@@ -5,10 +5,7 @@ use std::sync::LazyLock;
 use memory_core::{Node, NodeRange};
 use regex::Regex;
 
-use super::{is_line_break, written::own_offset};
-
-/// Longest speaker's name, in characters.
-const LONGEST_NAME: usize = 64;
+use super::{LONGEST_NAME, escape_lines, is_line_break, own_lines, written::own_offset};
 
 /// `[Message 7, Maya, 2023-05-21]: text` for the recall hook; without the day where the time is unknown.
 pub(crate) fn dated_line(node: &Node) -> String {
@@ -40,23 +37,14 @@ pub(crate) fn gap_line(before: NodeRange, after: NodeRange) -> Option<String> {
     Some(format!("[{missing} {unit} not shown]"))
 }
 
-/// Escapes text of the conversation, which is data: whatever looks like the layout's own lines gets a backslash in
-/// front. That is a fence anywhere, and any other such line at the beginning of a line.
+/// Text of the conversation as data.
 fn escape(text: &str) -> String {
-    LAYOUT.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
+    escape_lines(text, &LAYOUT)
 }
 
-/// The layout's own lines, for a reader who ignores case, spaces and invisible characters.
-#[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
 static LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
-    let line_breaks = r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}";
     let line = r"current\s+question\s*:|\[\s*messages?\s+\d|\[\d+\s+messages?\s+not\s+shown|nodes?\s+\d[\d\s-]*(?:\[important\])?\s*:";
-    let lead = r"earlier\s+messages\s+that\s+bear\s+on|conversation\s+so\s+far,";
-    let fence = r"-{2,}\s*(?:end\s*)?previous\s+context";
-    let pattern = format!(
-        r"(?i)(?P<before>(?:^|[{line_breaks}])[\s\p{{C}}]*)(?P<mark>{line}|{lead}|{fence})|(?P<anywhere>{fence})"
-    );
-    Regex::new(&pattern).expect("the pattern is valid")
+    own_lines(line)
 });
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use memory_core::{Civil, Json, Level, Message, Node, NodeId, NodeRange, Role, Ti
 use regex::Regex;
 
 use super::{
-    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail, Written, end_line,
-    is_line_break, marks,
+    Body, ELSEWHERE_LEAD, FENCE_CLOSE, FENCE_OPEN, LONGEST_NAME, Part, QUESTION, RECALL_LEAD, STANDING_LEAD, Tail,
+    Written, end_line, escape_lines, is_line_break, marks, own_lines,
 };
 use crate::{Piece, PieceKind};
 
@@ -19,8 +19,6 @@ const SUMMARIZED_LEAD: &str = "Conversation so far, oldest first. \"Messages 3-4
                                them, … for what is left out; expand_node(N) gives message N word for word. A message \
                                without a number follows the one before it.";
 
-/// Longest speaker's name, in characters.
-const LONGEST_NAME: usize = 64;
 /// Messages whose number is a multiple of this always show it, so that a reader need not count far.
 const NUMBERED: u64 = 5;
 /// A pause after which the time of day is shown again, in milliseconds.
@@ -412,24 +410,15 @@ pub(super) fn title(title: &str) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Escapes text of the conversation, which is data: whatever looks like the layout's own lines gets a backslash in
-/// front. That is a fence anywhere, and any other such line at the beginning of a line.
+/// Text of the conversation as data.
 pub(super) fn escape(text: &str) -> String {
-    LAYOUT.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
+    escape_lines(text, &LAYOUT)
 }
 
-/// The layout's own lines, for a reader who ignores case, spaces and invisible characters.
-#[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
 static LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
-    let line_breaks = r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}";
     let label = r"\[[^\]\n]{1,160}\]\s*:|\[\s*(?:messages?\s+\d|now\s*:|speakers\s*:|(?:mon|tues|wednes|thurs|fri|satur|sun)day\s+\d)";
     let line = r"current\s+question\s*:|messages?\s+\d[\d\s-]*(?:\([^)\n]{0,80}\)\s*)?:";
-    let lead = r"earlier\s+messages\s+that\s+bear\s+on|conversation\s+so\s+far,";
-    let fence = r"-{2,}\s*(?:end\s*)?previous\s+context";
-    let pattern = format!(
-        r"(?i)(?P<before>(?:^|[{line_breaks}])[\s\p{{C}}]*)(?P<mark>{label}|{line}|{lead}|{fence})|(?P<anywhere>{fence})"
-    );
-    Regex::new(&pattern).expect("the pattern is valid")
+    own_lines(&format!("{label}|{line}"))
 });
 
 #[cfg(test)]
