@@ -47,6 +47,7 @@ mod gist;
 mod goal;
 mod keyword_digest;
 mod keywords;
+mod language;
 mod markup;
 mod novelty;
 mod phrases;
@@ -84,7 +85,7 @@ pub use spans::Spans;
 pub use standing::{Said, Speaker, Standing, StandingKind, StandingLine, StandingLines, standing};
 pub use subjects::{Subject, Subjects};
 pub use themes::ThemeMerger;
-pub use title::{has_matter, title};
+pub use title::{has_matter, is_small_talk, title};
 
 #[cfg(test)]
 mod contract;

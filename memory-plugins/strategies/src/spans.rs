@@ -25,8 +25,9 @@ use self::{choose::choose, clauses::choose_clauses, compose::Composer, units::Un
 /// - A sentence is split into clauses (at punctuation, conjunctions, subjects after a comma) and phrases (at
 ///   prepositions, commas, "and"). A negation keeps all that it governs, a condition its main clause, a verb of wanting
 ///   or saying its complement. Phrases are never split, and no word is added but the speaker's name.
-/// - `…` marks an omission within or between sentences, `…?` a truncated question; whole sentences follow each other
-///   without a sign.
+/// - `…` marks an omission within a sentence, at its beginning and end too, `…?` a truncated question; whole sentences
+///   follow each other without a sign.
+/// - A sentence that is not English for certain is quoted whole or left out.
 /// - A SUMMARY begins with the speaker. A META or ARCHIVE separates the speakers by ` | `; consecutive messages of one
 ///   speaker share the name.
 /// - A META or ARCHIVE consists of whole sentences, or of clauses with a verb: few intelligible statements rather than
@@ -44,7 +45,7 @@ pub struct Spans;
 
 impl Summarizer for Spans {
     fn identity(&self) -> WrittenBy {
-        WrittenBy::new("spans", "3")
+        WrittenBy::new("spans", "4")
     }
 
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>> {

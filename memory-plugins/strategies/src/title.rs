@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use memory_core::floor_char_boundary;
 
 use crate::{
+    cues::{Cues, cues},
     markup::push_plain,
     phrases::Phrases,
     sentences::closes,
@@ -57,6 +58,16 @@ pub fn has_matter(text: &str) -> bool {
         return words(text).next().is_some();
     }
     said.any(|sentence| matter(sentence).is_some())
+}
+
+/// True if a text is greetings, thanks and the like alone: "Thanks, bye!"
+#[must_use]
+pub fn is_small_talk(text: &str) -> bool {
+    let is_said = |sentence: &str| {
+        let keys: Vec<u64> = words(sentence).map(|word| word.key).collect();
+        cues(sentence, &keys).has(Cues::SMALL_TALK)
+    };
+    !text.contains('?') && !has_matter(text) && spoken(text).any(is_said)
 }
 
 /// The matter of a sentence; `None` for a greeting alone, and for words that say nothing by themselves.

@@ -117,7 +117,7 @@ impl<'a> UnitChooser<'a> {
             return;
         }
         let first = of_question.last().copied().unwrap_or(last);
-        let Some(unit) = self.quotes.units.get(first) else { return };
+        let Some(unit) = self.quotes.units.get(first).filter(|unit| !unit.whole) else { return };
         let (_, ends) = self.beginning(first, unit, to_f32(self.quotes.job.max_tokens) * SHARE);
         for (_, end) in ends.into_iter().rev().take(ENDS) {
             self.cut = Some(Cut { unit: first, end });

@@ -8,7 +8,7 @@ use super::{
     compose::Composer,
     lexis::{Class, class},
     quotes::{MACHINES, Quotes, is_formula, is_model},
-    units::{Unit, Units, stops},
+    units::{PIECE, Unit, Units, stops},
     verbs::{asks, has_verb, is_title},
 };
 use crate::{
@@ -151,8 +151,6 @@ impl<'a> ClauseChooser<'a> {
 
     /// Whether a segment is a later piece of a sentence that was too long.
     fn goes_on_from_another(&self, segment: usize) -> bool {
-        /// A segment this long may be a piece of a sentence.
-        const PIECE: usize = 120;
         let of = |at: usize| self.quotes.reading.segments.get(at);
         let (Some(own), Some(before)) = (of(segment), segment.checked_sub(1).and_then(of)) else { return false };
         let one = before.source == own.source && before.kind == own.kind;

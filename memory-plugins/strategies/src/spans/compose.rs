@@ -80,15 +80,15 @@ impl<'a> Composer<'a> {
         let is_cut = |unit: usize| cut.is_some_and(|cut| cut.unit == unit);
         for run in chosen.chunk_by(|before, after| self.units.join(*before, *after) && !is_cut(*before)) {
             let (Some(&first), Some(&end)) = (run.first(), run.last()) else { continue };
+            let opens = self.units.get(first).is_some_and(|unit| unit.opens);
             match last {
-                None => text.push_str(self.name(first)),
+                None => self.begin(first, opens, &mut text),
                 Some(before) if self.speaker_id(before) != self.speaker_id(first) => {
-                    self.end(before, is_cut(before), false, false, &mut text);
+                    self.end_speaker(before, is_cut(before), &mut text);
                     text.push_str(SEPARATOR);
-                    text.push_str(self.name(first));
+                    self.begin(first, opens, &mut text);
                 }
                 Some(before) => {
-                    let opens = self.units.get(first).is_some_and(|unit| unit.opens);
                     let same = self.units.same_sentence(before, first);
                     let gap = !self.end(before, is_cut(before), opens, same, &mut text);
                     text.push_str(if gap { GAP } else { " " });
@@ -98,12 +98,26 @@ impl<'a> Composer<'a> {
             last = Some(end);
         }
         if let Some(last) = last {
-            let seen = self.end(last, is_cut(last), false, false, &mut text);
-            if is_cut(last) && !seen {
-                text.push_str(GAP.trim());
-            }
+            self.end_speaker(last, is_cut(last), &mut text);
         }
         text
+    }
+
+    /// Begins the words of a speaker.
+    fn begin(&self, first: usize, opens: bool, text: &mut String) {
+        text.push_str(self.name(first));
+        if !opens {
+            text.push_str(GAP.trim_start());
+        }
+    }
+
+    /// Ends the words of a speaker after `unit`.
+    fn end_speaker(&self, unit: usize, is_cut: bool, text: &mut String) {
+        let seen = self.end(unit, is_cut, false, false, text);
+        let ends = !is_cut && self.units.get(unit).is_some_and(|unit| unit.ends);
+        if !ends && !seen {
+            text.push_str(GAP.trim());
+        }
     }
 
     /// Ends the quotation after `unit`; returns whether the end is visible to a reader.
@@ -154,13 +168,13 @@ impl<'a> Composer<'a> {
         text.truncate(solid);
     }
 
-    /// The beginning of the most informative unit, if none fits whole.
+    /// The beginning of the most informative unit, if none fits whole; the sign of an omission where none may be cut.
     pub(super) fn cut(&self, job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
-        let best = self.units.iter().max_by(|(a, _), (b, _)| {
+        let best = self.units.iter().filter(|(_, unit)| !unit.whole).max_by(|(a, _), (b, _)| {
             let worth = |unit: usize| self.units.bag(unit).iter().map(|(_, weight)| weight).sum::<f32>();
             worth(*a).total_cmp(&worth(*b)).then(b.cmp(a))
         });
-        let Some((index, unit)) = best else { return unsegmented(job) };
+        let Some((index, unit)) = best else { return self.omitted(job) };
         let whole = reading.segments.get(unit.segment).map_or("", |segment| segment.text.as_str());
         let said = whole.get(unit.bare..).unwrap_or(whole);
         for name in [self.name(index), ""] {
@@ -172,6 +186,14 @@ impl<'a> Composer<'a> {
             }
         }
         unsegmented(job)
+    }
+
+    /// The first speaker and the sign of an omission, or as much of that as fits.
+    fn omitted(&self, job: &SummaryJob<'_>) -> String {
+        let sign = GAP.trim();
+        let named = self.names.first().map(|name| format!("{name}{sign}"));
+        let fits = |text: &String| job.counter.count(text) <= job.max_tokens;
+        named.into_iter().chain([sign.to_owned(), ".".to_owned()]).find(fits).unwrap_or_default()
     }
 }
 

@@ -64,7 +64,7 @@ fn a_gap_is_marked_and_a_sentence_end_needs_no_mark() {
         "The key of the cellar in Ghent hangs at 7 Rose Street. It was raining a bit again. Priya has the other one.";
     for max_tokens in 10..30 {
         let written = text_of(text, max_tokens);
-        let said = written.strip_prefix("Maya: ").unwrap();
+        let said = written.strip_prefix("Maya: ").unwrap().trim_start_matches("… ");
         for piece in said.split(" … ").flat_map(|span| span.split(". ")) {
             assert!(text.contains(piece.trim_end_matches('…')), "{piece:?}: {written}");
         }
@@ -258,5 +258,63 @@ proptest! {
             prop_assert!(WordCounter.count(&written.text) <= max, "{}", written.text);
             prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{:?}", written.text);
         }
+    }
+}
+
+/// Sentences whose negation or verb stands at the end, and the part that says the opposite without it.
+const LATE: &[(&str, &str)] = &[
+    (
+        "Wir rollen die neue Version am Freitagabend, auch wenn der Kunde es ausdrücklich verlangt und der Chef drängt, auf \
+         gar keinen Fall in die Produktion aus.",
+        "auf gar keinen Fall in die Produktion aus.",
+    ),
+    (
+        "De nieuwe versie rollen we vrijdagavond, ook als de klant er uitdrukkelijk om vraagt en de baas aandringt, in geen \
+         geval in de productie uit.",
+        "in geen geval in de productie uit.",
+    ),
+    (
+        "Yeni sürümü cuma akşamı, müşteri açıkça istese ve patron baskı yapsa bile, üretim ortamına kesinlikle almıyoruz.",
+        "kesinlikle almıyoruz.",
+    ),
+    (
+        "新しいバージョンは金曜日の夜に、たとえ顧客がはっきり要求しても、上司が急かしても、本番環境には決して展開しません。",
+        "決して展開しません。",
+    ),
+    (
+        "새 버전은 금요일 저녁에 고객이 명확하게 요구하고 상사가 재촉하더라도 운영 환경에는 절대로 배포하지 않습니다.",
+        "배포하지 않습니다.",
+    ),
+    ("新版本星期五晚上上线到生产环境，即使客户明确要求、老板催促，这件事我们也绝对不会做。", "绝对不会做。"),
+];
+
+#[test]
+fn a_sentence_with_its_negation_at_the_end_is_whole_or_left_out() {
+    for (sentence, end) in LATE {
+        let said = format!("{sentence} {sentence}");
+        let among = "Here is what the client wrote, and we have to answer them by Friday with the new plan.";
+        for text in [(*sentence).to_owned(), said, format!("{among} {sentence}")] {
+            for max in 2..90 {
+                for level in [Level::Summary, Level::Meta] {
+                    let written = testing::write(&Spans, level, &[message(&text), message(among)], max).text;
+                    let head: String = sentence.chars().take(6).collect();
+                    let whole = written.matches(end).count() == written.matches(head.as_str()).count();
+                    assert!(whole, "{max} at {level}: {written}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_cut_within_a_sentence_is_marked() {
+    let text = "We looked at the hall on Main Street for 1,850 euros because Ben wanted it, and then we went to Ghent with \
+                Anna, who had found a barn near the river for 900 euros.";
+    let source = [message(text)];
+    for max in 3..40 {
+        let written = testing::write(&Spans, Level::Summary, &source, max).text;
+        let said = written.trim_start_matches("user: ");
+        let ends = said.ends_with("900 euros.") || said.ends_with('…');
+        assert!(ends && (said.starts_with("We looked") || said.starts_with('…')), "{max}: {written}");
     }
 }

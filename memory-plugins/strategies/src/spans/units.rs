@@ -17,6 +17,7 @@ use self::{
 use super::lexis::{Class, class};
 use crate::{
     cues::{Cues, cues},
+    language::Language,
     reading::Reading,
     segments::{Kind, Segment},
     sentences::closes,
@@ -43,8 +44,12 @@ pub(super) struct Unit {
     pub(super) adrift: bool,
     /// Whether it begins its segment.
     pub(super) opens: bool,
+    /// True if it ends its segment.
+    pub(super) ends: bool,
     /// Whether it ends its segment, with a stop.
     pub(super) closes: bool,
+    /// True if it is quoted whole or not at all: a sentence that is not English for certain.
+    pub(super) whole: bool,
     /// Whether an omission follows it.
     pub(super) gap: bool,
     /// Whether it contains a figure, a name or a date.
@@ -98,12 +103,18 @@ impl Units {
     pub(super) fn of(reading: &Reading<'_>) -> Self {
         let mut cutter = UnitCutter::default();
         let starts: Vec<usize> = reading.parts().collect();
-        let mut part = 0;
-        for (index, segment) in reading.segments.iter().enumerate() {
-            while starts.get(part + 1).is_some_and(|&next| next <= index) {
-                part += 1;
+        for (part, &first) in starts.iter().enumerate() {
+            let end = starts.get(part + 1).copied().unwrap_or(reading.segments.len());
+            let segments = reading.segments.get(first..end).unwrap_or_default();
+            let languages: Vec<_> = segments.iter().map(|segment| Language::of(&segment.text)).collect();
+            let around = languages.iter().copied().fold(Language::default(), Language::with);
+            for ((index, segment), language) in (first..).zip(segments).zip(languages) {
+                let is_prose = matches!(segment.kind, Kind::Sentence | Kind::Heading);
+                let whole = is_prose && !language.may_be_cut(around);
+                if !whole || !is_piece(segments, index - first) {
+                    cutter.cut(index, part, segment, asks(&reading.segments, index), whole);
+                }
             }
-            cutter.cut(index, part, segment, asks(&reading.segments, index));
         }
         cutter.units
     }
@@ -172,10 +183,20 @@ impl Units {
     }
 }
 
+/// Bytes from which on a segment without a stop may be a piece of a sentence that was too long.
+pub(super) const PIECE: usize = 120;
+
+/// True if a segment is a piece of a sentence that was too long.
+fn is_piece(segments: &[Segment], at: usize) -> bool {
+    let goes_on = |at: usize| {
+        let pair = segments.get(at).zip(segments.get(at + 1));
+        pair.is_some_and(|(one, next)| one.kind == next.kind && one.text.len() >= PIECE && !stops(&one.text))
+    };
+    goes_on(at) || at.checked_sub(1).is_some_and(goes_on)
+}
+
 /// Whether a segment is a question, or a piece of one that was too long.
 fn asks(segments: &[Segment], index: usize) -> bool {
-    /// A segment this long may be a piece of a sentence.
-    const PIECE: usize = 120;
     /// Maximum pieces of one sentence that are read.
     const PIECES: usize = 8;
     for segment in segments.iter().skip(index).take(PIECES) {
@@ -203,7 +224,7 @@ struct UnitCutter {
 }
 
 impl UnitCutter {
-    fn cut(&mut self, index: usize, part: usize, segment: &Segment, asks: bool) {
+    fn cut(&mut self, index: usize, part: usize, segment: &Segment, asks: bool, whole: bool) {
         let text = segment.text.as_str();
         self.read(text, part, segment.kind);
         let places = std::mem::take(&mut self.places);
@@ -220,15 +241,18 @@ impl UnitCutter {
             if number == last {
                 break;
             }
+            if whole && place.end_of != End::Gap {
+                continue;
+            }
             let near = conditions.get(number).copied().unwrap_or_default();
             let next = places.get(number + 1).map(|next| next.class).unwrap_or_default();
             let Some(bound) = open.may_end(place, next, near, last - number) else { continue };
             let gap = place.end_of == End::Gap;
-            self.push(&places, &open, number + 1, place.cut, (index, part), text, asks, gap);
+            self.push(&places, &open, number + 1, place.cut, (index, part), text, [asks, gap, whole]);
             let head = if place.end_of >= End::Colon { self.units.units.len() } else { open.head };
             open = Open::at(&places, number + 1, place.cut, head, bound);
         }
-        self.push(&places, &open, places.len(), text.len(), (index, part), text, asks, false);
+        self.push(&places, &open, places.len(), text.len(), (index, part), text, [asks, false, whole]);
         self.places = places;
     }
 
@@ -303,8 +327,7 @@ impl UnitCutter {
         cut: usize,
         of: (usize, usize),
         text: &str,
-        asks: bool,
-        gap: bool,
+        [asks, gap, quoted_whole]: [bool; 3],
     ) {
         let (segment, part) = of;
         let said = places.get(open.first..end).unwrap_or_default();
@@ -333,15 +356,17 @@ impl UnitCutter {
             segment,
             part,
             bytes: from..end.max(from),
-            bare: bare(said, from, open.first == 0),
+            bare: if quoted_whole { from } else { bare(said, from, open.first == 0) },
             head: open.head.min(own),
             bound: open.bound,
             adrift: is_adrift(said, slice),
             opens: open.first == 0,
+            ends: whole && !gap,
             closes: whole && !gap && stops(solid),
+            whole: quoted_whole,
             gap,
             informative: said.iter().filter_map(|place| place.term).any(|(_, weight)| weight >= FIGURE),
-            holds: open.negated.is_some() || open.condition.is_some() || open.bound || open.reversed == Some(true),
+            holds: quoted_whole || open.negated.is_some() || open.condition.is_some() || open.bound || open.reversed == Some(true),
             asks: asks || asked.is_some(),
             cues: cues(slice, keys),
             bag: bag..self.units.bags.len(),

@@ -1,0 +1,119 @@
+//! Recognizes English, the one language in which a part of a sentence may be quoted.
+//!
+//! A cut sentence can say the opposite where the verb or the negation stands at its end, as in German, Dutch, Turkish,
+//! Japanese or Korean.
+
+use std::sync::LazyLock;
+
+use crate::{
+    phrases::word_keys,
+    words::{Form, KeySet, Word, words},
+};
+
+/// English function words that are no words of another language with Latin letters.
+const ENGLISH: &str = "the and with you it it's this that that's these those are have has had been being they them \
+                       their there from would could should what what's about which who whose where when why how your \
+                       our my its his she can can't not but because if then than some just like get got did does \
+                       doesn't don't didn't won't isn't aren't wasn't i'm i've i'd i'll you're you've you'll we're \
+                       we've we'll let's too very into over only more most each every any before after while until \
+                       without between through still yes need please were all also";
+
+/// Function words of other languages that are no English words.
+const OTHERS: &str = "der das dem den und nicht ist ein eine einen auf für mit von zu zum zur sich auch wir ich sie es \
+                      wenn aber oder kein keine bei nach nur noch schon wird werden haben sind dass weil als wie \
+                      het een van de en niet geen met voor zijn op te ik je wij dat maar ook naar wordt zal deze \
+                      le la les des du un une et est pas ne que qui pour dans sur avec nous vous je mais \
+                      el los las del y no se una por para con pero muy más como \
+                      il lo gli di che non per sono della nel ma anche uno e \
+                      o os um uma não com mas dos das em ao \
+                      ve bir bu için değil ile çok ama olarak \
+                      och att det som är inte på av ett jag vi og ikke \
+                      nie się jest na do że są dla \
+                      ja ei että on";
+
+static ENGLISH_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(ENGLISH));
+static OTHER_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(OTHERS));
+
+/// Fewest English function words of an English text.
+const FEWEST: u32 = 2;
+/// Most words of an English text for each of its function words.
+const SPREAD: u32 = 12;
+
+/// Counts of words by language.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Language {
+    words: u32,
+    english: u32,
+    others: u32,
+}
+
+impl Language {
+    /// The counts of a text that is English.
+    pub(crate) const ENGLISH: Self = Self { words: FEWEST, english: FEWEST, others: 0 };
+
+    /// The counts of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut language = Self::default();
+        words(text).for_each(|word| language.add(&word));
+        language
+    }
+
+    /// Counts a word.
+    pub(crate) fn add(&mut self, word: &Word<'_>) {
+        self.words += 1;
+        let is_foreign = || !word.text.is_ascii() && word.text.chars().any(|c| c.is_alphabetic() && !c.is_ascii());
+        if word.form == Form::Unspaced || OTHER_KEYS.contains(&word.key) {
+            self.others += 1;
+        } else if ENGLISH_KEYS.contains(&word.key) {
+            self.english += 1;
+        } else if is_foreign() {
+            self.others += 1;
+        }
+    }
+
+    /// The counts of two texts together.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            words: self.words + other.words,
+            english: self.english + other.english,
+            others: self.others + other.others,
+        }
+    }
+
+    /// True if the text is English for certain.
+    pub(crate) fn is_english(self) -> bool {
+        self.english >= FEWEST && self.english * SPREAD >= self.words && self.english > self.others
+    }
+
+    /// True if a sentence with these counts, in a message with those of `around`, may be quoted in part.
+    pub(crate) fn may_be_cut(self, around: Self) -> bool {
+        self.is_english() || self.others < FEWEST && self.others <= self.english && around.is_english()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_english_sentences_may_be_cut() {
+        let english = "We decided to rent the hall on Main Street for 1,850 euros because Ben's quote was too high.";
+        let around = Language::of(english);
+        for text in [english, "Ingredients: 200 g flour, 3 eggs, a pinch of salt.", "Rome, Paris, Oslo and Madrid, then home."] {
+            assert!(Language::of(text).may_be_cut(around), "{text}");
+        }
+        for text in [
+            "Wir rollen die neue Version am Freitagabend auf gar keinen Fall in die Produktion aus.",
+            "Ik ga de nieuwe versie vrijdagavond, ook als de klant het vraagt, echt niet uitrollen.",
+            "Müşteri istese bile yeni sürümü cuma akşamı kesinlikle yayına almıyoruz.",
+            "Nous ne déployons pas la nouvelle version vendredi soir.",
+            "新しいバージョンは金曜日の夜に本番環境へ展開しません。",
+            "고객이 원하더라도 금요일 저녁에는 새 버전을 배포하지 않습니다.",
+            "即使客户要求，我们周五晚上也不会发布新版本。",
+            "Мы не выкатываем новую версию в пятницу вечером.",
+        ] {
+            assert!(!Language::of(text).may_be_cut(Language::of(text)), "{text}");
+            assert!(!Language::of(text).may_be_cut(around), "{text}");
+        }
+    }
+}
