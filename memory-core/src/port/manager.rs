@@ -121,6 +121,8 @@ pub struct ViewRequest<'a> {
     pub recalls: bool,
     /// Tokens that the question adds, at most.
     pub question_tokens: u32,
+    /// Tokens to leave for standing lines by a history that does not fit word for word.
+    pub standing_tokens: u32,
     /// Tokens to leave for what is recalled from other conversations, also by a history that fits word for word. What
     /// does not fit beside them is shown in the history's share.
     pub elsewhere_tokens: u32,
@@ -147,6 +149,7 @@ impl<'a> ViewRequest<'a> {
             history_share: 1.0,
             recalls: false,
             question_tokens: 0,
+            standing_tokens: 0,
             elsewhere_tokens: 0,
             longest_result: None,
             manages: true,
@@ -159,6 +162,7 @@ impl<'a> ViewRequest<'a> {
         const history_share: f32,
         const recalls: bool,
         const question_tokens: u32,
+        const standing_tokens: u32,
         const elsewhere_tokens: u32,
         const longest_result: Option<u32>,
         const manages: bool,

@@ -11,8 +11,8 @@ use memory_core::{
     ViewRequest,
 };
 
-pub(crate) use self::running::{aside, turn, window_of};
-use super::{PieceKind, Prompt, PromptOptions, learning, mention};
+pub(crate) use self::running::{aside, turn, visible, window_of};
+use super::{PieceKind, Prompt, PromptOptions, learning, mention, standing};
 use crate::{
     MemoryError, RecallUsed,
     learned::Learned,
@@ -62,11 +62,26 @@ pub(crate) async fn assemble(
         let written = layout.write(&shown, &tail, &|text| parts.count(text));
         parts.counts.count_parts(&written.lines, parts.counter.as_ref())
     };
+    let learned = match snapshot.tree.tokens() <= u64::from(options.budget) {
+        true => Learned::default(),
+        false => learning::learned(parts, conversation, &snapshot).await?,
+    };
+    let wanted = standing::Wanted {
+        conversation,
+        lines: &learned.lines,
+        redactor: &snapshot.redactor,
+        question,
+        budget: options.budget,
+        shown: &[],
+    };
+    // Rules of messages that the history will show word for word are counted here, too; recall gets their room.
+    let (_, standing_tokens) = standing::standing(parts, &wanted, options.budget).await?;
     let asked = ViewRequest::new(conversation, options.budget, &tokens_of)
         .question(question)
         .history_share(options.history_share)
         .recalls(parts.retriever.is_some())
         .question_tokens(question_tokens(&tail, &[]))
+        .standing_tokens(standing_tokens)
         .elsewhere_tokens(parts.retriever.as_ref().map_or(0, |_| options.elsewhere_tokens()))
         .longest_result(longest_result)
         .manages(manages);

@@ -79,11 +79,10 @@ fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
     if message.keep_out_of_summaries || is_tool {
         return;
     }
-    let said = Said { node: node.id, name: message.speaker_or_role(), speaker };
     let found = standing(text, speaker);
     // The lines are shared with concurrent planners. Most messages have none and need no copy.
-    if lines.learns(&said, &found) {
-        Arc::make_mut(lines).add(&said, found);
+    if !found.is_empty() {
+        Arc::make_mut(lines).add(&Said { node: node.id, name: message.speaker_or_role() }, found);
     }
 }
 

@@ -128,20 +128,15 @@ impl PromptOptions {
     }
 
     /// The most tokens of a history that is not shown word for word, beside a question of `question` tokens: its share
-    /// of the budget, or the cost of the end of the conversation plus a little for what is older. Standing lines keep their share,
-    /// which is `standing`, 0..=1, where there are any.
+    /// of the budget, or the cost of the end of the conversation plus a little for what is older.
     ///
     /// It depends on the question only in steps, so that the history's part of a prompt stays the same from question to
     /// question. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and doubles
     /// until the question fits.
-    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool, standing: f32) -> u32 {
+    pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool) -> u32 {
         let ceiling = self.history_ceiling(question);
-        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER - standing.min(OLDER)));
-        let share = if recalls {
-            share_of(self.budget, self.history_share.clamp(0.0, 1.0) - standing.min(STANDING))
-        } else {
-            ceiling.saturating_sub(share_of(self.budget, standing))
-        };
+        let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
+        let share = if recalls { share_of(self.budget, self.history_share.clamp(0.0, 1.0)) } else { ceiling };
         share.max(end).min(ceiling)
     }
 
@@ -158,8 +153,6 @@ impl PromptOptions {
 /// The share of the budget for what is older than the end of a conversation, where both exceed the history's own share.
 const OLDER: f32 = 0.15;
 
-/// The share of a budget that standing lines take from the history's; a larger share of theirs is recall's.
-const STANDING: f32 = 0.05;
 /// The share of a budget that is left to recall by a conversation that fits word for word, where others are recalled from.
 const ELSEWHERE: f32 = 0.25;
 

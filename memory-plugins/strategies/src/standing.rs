@@ -56,8 +56,10 @@ pub struct Standing {
     pub kind: StandingKind,
     /// Its byte offset in the text of the message.
     pub at: u32,
-    /// Its length in bytes, at most 240.
+    /// Its length in bytes, at most 360.
     pub bytes: u16,
+    /// True if it holds only where its subject is the matter: "When I ask about invoices, name the accountant."
+    pub is_conditional: bool,
     /// Its subject: keys of its words, in order, without the announcing phrase.
     terms: Box<[u64]>,
     /// The same of the whole sentence: "Scrap MongoDB, we go with Postgres" takes back what stands before its part.
@@ -80,8 +82,8 @@ pub enum Speaker {
     Model,
 }
 
-/// Maximum bytes of a standing part.
-const LONGEST: usize = 240;
+/// Maximum bytes of a standing part. No sentence of [`sentences`] is longer.
+const LONGEST: usize = 360;
 /// Minimum words of a standing sentence: "Always!" has no content later.
 const FEWEST_WORDS: usize = 3;
 /// Minimum words after a label or of an item under one.
@@ -89,9 +91,9 @@ const FEWEST_LABELLED: usize = 2;
 /// Maximum words before the announcing phrase that belong to it: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
 /// Maximum standing parts of a message: a message with more is a list, a log or a book.
-const MOST: usize = 6;
+const MOST: usize = 16;
 
-/// The standing parts of a message's text, in order, at most 6.
+/// The standing parts of a message's text, in order, at most 16.
 ///
 /// Announcing phrases ("from now on", "I prefer") and labels ("Decision:") are searched in sentences of running text and
 /// lists, not in code, tables or quotations. The items of a list under a label ("My preferences:") are parts each. The
@@ -139,7 +141,9 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     }
     let terms = subject(&all);
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &keys])
+    // The label itself may say that something changes: "Moved: …".
+    let labelled: Vec<u64> = words(sentence).map(|word| word.key).collect();
+    made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &labelled])
 }
 
 /// Whether a text is a place to be filled in: "[Describe the decision]".
@@ -161,11 +165,22 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         return None;
     }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    let announcing::Announced { kind, at, length } = announcing::announced(sentence, &all, &keys)?;
+    let Some(announcing::Announced { kind, at, length }) = announcing::announced(sentence, &all, &keys) else {
+        return if announcing::corrects(sentence, &all, &keys) { change(text, sentence, &all, &keys) } else { None };
+    };
+    if kind == StandingKind::Revocation {
+        let (before, behind) = all.split_at(at);
+        let others: Vec<Word<'_>> = before.iter().chain(behind.iter().skip(length)).copied().collect();
+        return change(text, sentence, &others, &keys);
+    }
     if kind == StandingKind::Instruction && speaker != Speaker::User {
         return None;
     }
-    let part = cut::part(sentence, &all, at)?;
+    // A rule is whole: what was cut from it may be its limit.
+    let part = match kind {
+        StandingKind::Instruction if !asks(sentence) => 0..cut::bounded(sentence, 0, sentence.len())?,
+        _ => cut::part(sentence, &all, at)?,
+    };
     let within = |word: &&Word<'_>| word.at >= part.start && word.at < part.end;
     let after = all.iter().skip(at + length).filter(within).count();
     if after + 1 < FEWEST_WORDS {
@@ -182,6 +197,13 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     }
     let inside: Vec<u64> = all.iter().filter(within).map(|word| word.key).collect();
     made(kind, offset(text, sentence) + part.start, part.len(), [terms, subject(&all)], [&inside, &keys])
+}
+
+/// A sentence that changes what was said before and states nothing that stands.
+fn change(text: &str, sentence: &str, all: &[Word<'_>], keys: &[u64]) -> Option<Standing> {
+    let terms = subject(all);
+    let end = cut::bounded(sentence, 0, sentence.len())?;
+    made(StandingKind::Revocation, offset(text, sentence), end, [terms.clone(), terms], [keys, keys])
 }
 
 /// The keys of the words that say what these are about, in order.
@@ -209,11 +231,12 @@ fn made(
     [terms, around]: [Vec<u64>; 2],
     [inside, all]: [&[u64]; 2],
 ) -> Option<Standing> {
-    if terms.is_empty() {
+    if terms.is_empty() && kind != StandingKind::Revocation {
         return None;
     }
     Some(Standing {
         kind,
+        is_conditional: kind == StandingKind::Instruction && announcing::is_conditional(all),
         at: u32::try_from(at).ok()?,
         bytes: u16::try_from(bytes).ok()?,
         terms: terms.into(),
@@ -228,10 +251,8 @@ fn made(
 pub struct Said<'a> {
     /// The message.
     pub node: NodeId,
-    /// The speaker's name; only statements of the same speaker contradict each other.
+    /// The speaker's name; wishes and promises of different speakers do not contradict each other.
     pub name: &'a str,
-    /// Who that is.
-    pub speaker: Speaker,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::StandingKind;
 use crate::{
     cues::{has_negation, negated},
     phrases::{Phrases, word_keys},
-    words::{KeySet, Word},
+    words::{KeySet, Word, key},
 };
 
 /// Phrases separated by `|`, matched word by word; case and the kind of apostrophe are ignored.
@@ -16,9 +16,10 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
         "from now on | going forward please | in future please | in the future please | whenever i ask | when i ask | \
          if i ask | every time i ask | please always | please never | please don't | please do not | please use | \
          please keep | please avoid | please stop | please make sure | please remember | please include | please answer | \
-         please reply | please respond | please write | please call | we must not | you must not | must never | i want you to | i'd like you to | \
-         i would like you to | i need you to | you should always | you should never | you must always | you must never | \
-         ab jetzt | von jetzt an | bitte immer | bitte nie | bitte keine | à partir de maintenant | de ahora en adelante",
+         please reply | please respond | please write | please call | i must not | we must not | you must not | must never | must always | must only | you must | \
+         we must | you should always | you should never | and never | and always | but never | but always | then never | \
+         ab jetzt | von jetzt an | bitte immer | bitte nie | bitte keine | bitte kein | à partir de maintenant | \
+         de ahora en adelante",
     ),
     (
         StandingKind::Preference,
@@ -34,7 +35,8 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
          let's go with | we go with | we'll go with | we will go with | i'll go with | i will go with | i'm going with | \
          we're going with | we are going with | we went with | i went with | settled on | we agreed | we have agreed | \
          we've agreed | we chose | i chose | i've chosen | i have chosen | we've chosen | we have chosen | we'll use | \
-         we will use | let's use | i opted | we opted | signed off on | i switched to | we switched to | we're moving to | \
+         we will use | let's use | we stay with | we're staying with | we'll stay with | we stick with | \
+         we're sticking with | we change it | let's change it | i opted | we opted | signed off on | i switched to | we switched to | we're moving to | \
          made up my mind | the decision is | the decision was | the final decision is | it was decided | is approved | \
          wir haben beschlossen | wir haben entschieden | ich habe entschieden | on a décidé | hemos decidido",
     ),
@@ -59,8 +61,7 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
 const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
     (
         StandingKind::Instruction,
-        "always | never | avoid | do not use | don't use | do not add | don't add | do not change | don't change | \
-         do not touch | don't touch | do not remove | don't remove | do not delete | don't delete | stop using | \
+        "always | never | avoid | don't | do not | stop using | \
          stop answering | stop replying | stop writing | stop giving | stop adding | stop asking | stop calling | \
          stop including | stop making | stop sending | stop showing | stop suggesting | use only | only use | answer in | reply in | \
          respond in | write in | call me | remember that i | forget what i said | immer | niemals | toujours | siempre | \
@@ -77,7 +78,21 @@ const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
 /// Words after "always" or "never" that make a sentence a remark: "Always here to help!", "Never been there."
 const REMARKS: &str = "here there been had have a an the in on at of to nice good great glad happy fun so thought knew seen \
                      felt is was were are gonna wanted love loved mind more again before did does do i i'm i've you we \
-                     he she they it this that these those my your our his her their with for as by heard had";
+                     he she they it this that these those my your our his her their with for as by heard had \
+                     up down out off over about around ready open keen eager hungry late early busy saw got took went came \
+                     made told gave found kept left lost ate drank slept won ran wrote spoke thank thanks welcome sure too \
+                     quite really just enjoy worth same something anything everything ever wonder even once too";
+
+/// Phrases that limit a rule to a matter.
+const CONDITIONS: &str = "when i ask | whenever i ask | if i ask | every time i ask | each time i ask | when i mention | \
+                          when i talk | when i say | when i request | when i want | when i need | whenever i mention | \
+                          whenever i want | if i mention | when asked | if asked | wenn ich nach | wenn ich frage";
+/// Phrases of orders, which may be remarks or hold for a moment.
+const ORDERS: &str = "don't | do not | you must | we must | please don't | please do not | and never | and always | but never | \
+                      but always | then never";
+/// Phrases that may ask for one thing.
+const REQUESTS: &str = "please use | please keep | please include | please write | please make sure | please call | \
+                        please answer | please reply | please respond | please remember";
 
 /// Words of the phrases that belong to the subject.
 const TOPICS: &str = "answer reply respond write call remember";
@@ -85,19 +100,46 @@ const TOPICS: &str = "answer reply respond write call remember";
 /// Words after which a decision has no content: "We decided that already."
 const NAMES_NOTHING: &str = "that this it already so not against";
 
+/// Words after "don't", "you must" and the like that make a sentence a remark: "Don't worry", "You must be tired".
+const NO_RULES: &str = "worry forget know think mind get be hesitate panic laugh understand you have need see want care \
+                        believe bother tell feel like understand hear admit say i've go let give";
+/// Verbs that begin an order of style, and the words that name one: "Keep answers short", "Use tabs, not spaces".
+const STYLES: [&str; 2] = [
+    "use write keep answer reply respond format indent quote speak be make",
+    "everywhere short brief concise terse lowercase uppercase case formal informal polite plain metric tabs spaces \
+     emojis markdown",
+];
+/// Words of a sentence that hold for a moment.
+const MOMENTS: &str = "now yet today tonight tomorrow";
+/// Words after "please write" and the like that ask for one thing: "Please write me a poem".
+const ONE_THING: &str = "me a an the this that it us some my another down up out one two three his her their";
+
 /// Words that negate without a negation.
 const NEGATES: &str = "avoid stop";
 
 /// Phrases that revoke an earlier statement.
 const CHANGES: &str = "no longer | not any more | not anymore | instead | from now on | changed my mind | forget | stop | \
-                       actually | never mind | scrap | cancel | cancelled | canceled | rather than | switched | switching | \
-                       changed | now prefer | after all | nicht mehr | stattdessen";
+                       actually | never mind | scrap | scratch | cancel | cancelled | canceled | rather than | switch to | \
+                       switched | switching | changed | change it | change that | change the | moved to | move it | move the | \
+                       moved | postponed | corrected | correction | replaced | replace it | replaces | drop it | dropped | \
+                       stay with | staying with | stick with | back to | take back | take that back | take it back | \
+                       make it | make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | \
+                       nicht mehr | stattdessen | statt | doch lieber";
 
 struct StandingLexicon {
     phrases: Phrases<StandingKind>,
     beginnings: Phrases<StandingKind>,
     remarks: KeySet,
     names_nothing: KeySet,
+    no_rules: KeySet,
+    moments: KeySet,
+    one_thing: KeySet,
+    please: KeySet,
+    styles: [KeySet; 2],
+    no_refusals: KeySet,
+    conditions: Phrases<()>,
+    orders: Phrases<()>,
+    requests: Phrases<()>,
     changes: Phrases<()>,
     topics: KeySet,
     negations: KeySet,
@@ -108,6 +150,15 @@ static LEXICON: LazyLock<StandingLexicon> = LazyLock::new(|| StandingLexicon {
     beginnings: Phrases::listed(AT_THE_BEGINNING),
     remarks: word_keys(REMARKS),
     names_nothing: word_keys(NAMES_NOTHING),
+    no_rules: word_keys(NO_RULES),
+    moments: word_keys(MOMENTS),
+    one_thing: word_keys(ONE_THING),
+    please: word_keys("please pls plz"),
+    styles: STYLES.map(word_keys),
+    no_refusals: word_keys("problem worries thanks thank idea way rush hurry need doubt matter one please more"),
+    conditions: Phrases::listed(&[((), CONDITIONS)]),
+    orders: Phrases::listed(&[((), ORDERS)]),
+    requests: Phrases::listed(&[((), REQUESTS)]),
     changes: Phrases::listed(&[((), CHANGES)]),
     topics: word_keys(TOPICS),
     negations: word_keys(NEGATES),
@@ -134,6 +185,7 @@ pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Opt
             let next = words.get(at + length);
             let is_word = at == 0 && length == 1 && *kind != StandingKind::Revocation;
             let is_remark = is_word && next.is_none_or(is_remark);
+            let is_no_rule = *kind == StandingKind::Instruction && is_no_rule(keys, at, length, next);
             // "We decided that already" has no content, "not that we agreed" denies it.
             let is_none = *kind == StandingKind::Decision
                 && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key)) || negated(keys, at));
@@ -141,12 +193,45 @@ pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Opt
             let is_denied = *kind == StandingKind::Open
                 && at.checked_sub(1).is_some_and(|before| has_negation(keys.get(before..at).unwrap_or_default()));
             let is_none = is_none || is_denied || at > 0 && words.get(at).is_some_and(|word| is_quoted(sentence, word));
-            if !is_remark && !is_none && best.is_none_or(|known| *kind < known.kind) {
+            if !is_remark && !is_none && !is_no_rule && best.is_none_or(|known| *kind < known.kind) {
                 best = Some(Announced { kind: *kind, at, length });
             }
         }
     }
-    best
+    best.or_else(|| (refuses(keys) || sets_style(keys)).then_some(Announced { kind: StandingKind::Instruction, at: 0, length: 1 }))
+}
+
+/// Most words of a sentence like "No emojis please."
+const SHORT: usize = 8;
+
+/// True if the words are a wish to leave something out: "No emojis please", "Please no tables".
+fn refuses(keys: &[u64]) -> bool {
+    let lexicon = &*LEXICON;
+    let is_please = |key: Option<&u64>| key.is_some_and(|key| lexicon.please.contains(key));
+    let no = key("no");
+    let (first, second) = (keys.first(), keys.get(1));
+    let is_word = second.is_none_or(|key| lexicon.no_refusals.contains(key));
+    let refuses = first == Some(&no) && !is_word && is_please(keys.last()) || is_please(first) && second == Some(&no);
+    refuses && (3..=SHORT).contains(&keys.len())
+}
+
+/// True if the words are an order of style: "Write SQL in lower case".
+fn sets_style(keys: &[u64]) -> bool {
+    let lexicon = &*LEXICON;
+    let [verbs, styles] = &lexicon.styles;
+    let asks_once = keys.get(1).is_none_or(|key| lexicon.one_thing.contains(key));
+    keys.first().is_some_and(|key| verbs.contains(key)) && !asks_once && keys.iter().any(|key| styles.contains(key))
+}
+
+/// True if the words after an announcing phrase make it a remark, a wish for one thing or a matter of the moment.
+fn is_no_rule(keys: &[u64], at: usize, length: usize, next: Option<&Word<'_>>) -> bool {
+    let lexicon = &*LEXICON;
+    let Some(next) = next else { return false };
+    let phrase = keys.get(at..at + length).unwrap_or_default();
+    let orders = lexicon.orders.at(phrase).any(|(words, _)| words == length);
+    let asks_once = lexicon.requests.at(phrase).any(|(words, _)| words == length);
+    let is_of_moment = keys.iter().any(|key| lexicon.moments.contains(key));
+    orders && (lexicon.no_rules.contains(&next.key) || is_of_moment) || asks_once && lexicon.one_thing.contains(&next.key)
 }
 
 /// Whether a quotation begins with this word.
@@ -170,6 +255,25 @@ pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
 /// Whether words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
     LEXICON.changes.are_in(keys)
+}
+
+/// True if a sentence corrects what was said before: "no longer", "Dental ones are 45, not 30.", "Moved: …".
+pub(super) fn corrects(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> bool {
+    let is_replaced = |pair: &[Word<'_>]| {
+        let [before, not] = pair else { return false };
+        let gap = sentence.get(before.at + before.text.len()..not.at).unwrap_or_default();
+        not.text.eq_ignore_ascii_case("not") && gap.contains(',')
+    };
+    let not_but = || {
+        let not = keys.iter().position(|of| *of == key("not"));
+        not.is_some_and(|not| keys.iter().skip(not).any(|of| *of == key("but")))
+    };
+    changes(keys) || words.windows(2).any(is_replaced) || not_but()
+}
+
+/// True if a rule with these words holds under a condition.
+pub(super) fn is_conditional(keys: &[u64]) -> bool {
+    LEXICON.conditions.are_in(keys)
 }
 
 /// Whether words with these keys are negative.

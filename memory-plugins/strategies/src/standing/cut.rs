@@ -6,6 +6,7 @@ use memory_core::floor_char_boundary;
 
 use super::{LEAD_WORDS, LONGEST};
 use crate::{
+    language::Language,
     phrases::word_keys,
     words::{KeySet, Word},
 };
@@ -38,9 +39,13 @@ static LEXICON: LazyLock<ClauseLexicon> = LazyLock::new(|| {
     ClauseLexicon { clauses, joins, asks, conditions, pairs }
 });
 
-/// The byte range of the part around the phrase that begins at the word `at`; `None` in a question.
+/// The byte range of the part around the phrase that begins at the word `at`; `None` in a question. A sentence that is not
+/// English is not cut.
 pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Range<usize>> {
     let lexicon = &*LEXICON;
+    if !Language::of(sentence).may_be_cut(Language::ENGLISH) {
+        return (!crate::spoken::asks(sentence) && sentence.len() <= LONGEST).then_some(0..sentence.len());
+    }
     let first = begin(sentence, words, at);
     let start = words.get(first)?.at;
     let end = end(sentence, words, at);

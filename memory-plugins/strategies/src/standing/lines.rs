@@ -1,16 +1,18 @@
 //! The standing lines of a conversation; of contradicting lines the newest is valid.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use memory_core::NodeId;
 
-use super::{Said, Speaker, Standing, StandingKind};
+use super::{Said, Standing, StandingKind};
 use crate::words::{Form, key, words};
 
 /// How many earlier lines a new one is compared with.
 const COMPARED: usize = 2_000;
 /// Maximum words of lines that may differ in one value: "answer in English", "answer in German".
 const FRAME: usize = 3;
+/// Messages back that "I take that back" reaches.
+const NEAR: u64 = 8;
 /// Nodes after which the weight of a decision is halved.
 const HALF_LIFE: f64 = 400.0;
 
@@ -22,64 +24,47 @@ pub struct StandingLine {
     /// The statement.
     pub standing: Standing,
     speaker: u64,
-    is_of_model: bool,
-    /// Whether a newer line has replaced it.
-    is_over: bool,
+    /// The newest message that replaces it.
+    replaced_by: Option<NodeId>,
+    /// A bit for each of its terms, so that most lines need no comparison.
+    mask: u64,
 }
 
 impl StandingLine {
-    /// Whether it concerns others than its speaker.
-    fn binds_others(&self) -> bool {
-        !matches!(self.standing.kind, StandingKind::Preference | StandingKind::Promise)
+    fn new(node: NodeId, standing: Standing, speaker: u64) -> Self {
+        let mask = standing.terms.iter().chain(&standing.around).fold(0, |mask, term| mask | 1 << (term % 64));
+        Self { node, standing, speaker, replaced_by: None, mask }
+    }
+
+    fn replaces(&mut self, older: &mut Self) {
+        if replaces(self, older) {
+            older.replaced_by = older.replaced_by.max(Some(self.node));
+        }
     }
 }
 
 /// The standing lines of a conversation.
 ///
 /// Of two contradicting lines of one speaker the newer is valid: if it states a change, negates the older one or the
-/// reverse, has another value in the same words, or repeats it. Contradictions are detected by shared words, so that
-/// one in other words is not detected, and both lines stay, with their dates.
+/// reverse, has another value in the same words, or repeats it. A decision or a preference is over as soon as something
+/// later in the conversation changes anything of its subject: in doubt it is not shown. Contradictions are detected by
+/// shared words.
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
     lines: Vec<StandingLine>,
-    /// The speakers that are no models.
-    people: BTreeSet<u64>,
-    has_model: bool,
-    /// Whether somebody answers in the model's place, if under a name of its own.
-    is_answered: bool,
 }
 
 impl StandingLines {
     /// Adds the statements of a message, which may be none; messages may come in any order.
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
         let speaker = key(said.name);
-        let is_of_model = said.speaker == Speaker::Model;
-        self.is_answered |= said.speaker != Speaker::User;
-        if is_of_model {
-            self.has_model = true;
-        } else {
-            self.people.insert(speaker);
-        }
         for standing in found {
-            let mut line = StandingLine { node: said.node, standing, speaker, is_of_model, is_over: false };
+            let mut line = StandingLine::new(said.node, standing, speaker);
             let place = self.lines.partition_point(|other| other.node <= line.node);
-            for other in self.lines.iter_mut().take(place).rev().take(COMPARED) {
-                other.is_over |= replaces(&line, other);
-            }
-            line.is_over = self.lines.iter().skip(place).any(|newer| replaces(newer, &line));
+            self.lines.iter_mut().take(place).rev().take(COMPARED).for_each(|older| line.replaces(older));
+            self.lines.iter_mut().skip(place).for_each(|newer| newer.replaces(&mut line));
             self.lines.insert(place, line);
         }
-    }
-
-    /// Whether [`Self::add`] would change the set.
-    #[must_use]
-    pub fn learns(&self, said: &Said<'_>, found: &[Standing]) -> bool {
-        !found.is_empty()
-            || match said.speaker {
-                Speaker::Model => !self.has_model,
-                Speaker::Person if !self.is_answered => true,
-                _ => !self.people.contains(&key(said.name)),
-            }
     }
 
     /// The number of lines, including replaced ones.
@@ -94,20 +79,27 @@ impl StandingLines {
         self.lines.is_empty()
     }
 
-    /// The valid lines that bear on the answer to a question, in the order of [`Self::by_worth`]. Everything does that
-    /// shares a word with the question. Of the rest: what the user of a model says; where several people use one, what binds
-    /// others than its speaker; instructions to the one who answers; not what a model labelled as a decision, and nothing else
-    /// where people speak with each other.
+    /// The newest message that replaces a statement of this one.
+    #[must_use]
+    pub fn replaced_by(&self, node: NodeId) -> Option<NodeId> {
+        let from = self.lines.partition_point(|line| line.node < node);
+        self.lines.iter().skip(from).take_while(|line| line.node == node).filter_map(|line| line.replaced_by).max()
+    }
+
+    /// The valid lines that bear on the answer to a question: rules first, the newest before older ones, then the others in
+    /// the order of [`Self::by_worth`]. A rule under a condition and every other line bears on it only by a word that both
+    /// have. Without a question all rules do.
     #[must_use]
     pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
         let asked = asked(question);
-        let is_alone = self.people.len() <= 1;
-        let is_of_all = |line: &StandingLine| {
-            let is_told = self.is_answered && line.standing.kind == StandingKind::Instruction;
-            !line.is_of_model && (is_alone || is_told || self.has_model && line.binds_others())
+        let bears = |line: &&StandingLine| {
+            let is_rule = line.standing.kind == StandingKind::Instruction;
+            is_rule && (asked.is_empty() || !line.standing.is_conditional) || shared(line, &asked) > 0
         };
-        let mut lines = self.rated(&asked);
-        lines.retain(|line| is_of_all(line) || shared(line, &asked) > 0);
+        let rated = self.rated(&asked).into_iter().filter(bears);
+        let (mut lines, others): (Vec<_>, Vec<_>) = rated.partition(|line| line.standing.kind == StandingKind::Instruction);
+        lines.sort_by(|a, b| b.node.cmp(&a.node).then(a.standing.at.cmp(&b.standing.at)));
+        lines.extend(others);
         lines
     }
 
@@ -120,7 +112,7 @@ impl StandingLines {
 
     fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let is_shown = |line: &&StandingLine| !line.is_over && line.standing.kind != StandingKind::Revocation;
+        let is_shown = |line: &&StandingLine| line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation;
         let mut rated: Vec<_> =
             self.lines.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {
@@ -161,32 +153,46 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     of_kind * fresh * of_question
 }
 
-/// Whether `newer` replaces `older`.
+/// True if `newer` replaces `older`.
 fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
-    if newer.speaker != older.speaker || older.is_over {
+    let (new, old) = (&newer.standing, &older.standing);
+    let is_own = newer.speaker == older.speaker;
+    if new.kind == StandingKind::Revocation && new.terms.is_empty() {
+        // "I take that back."
+        return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
+    }
+    if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
-    let (new, old) = (&newer.standing, &older.standing);
+    // What changes something names it anywhere in its sentence.
+    let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
+    let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
+    if may_be_over && new.changes && named > 0 {
+        return true;
+    }
+    if !is_own {
+        return false;
+    }
     let wishes = |standing: &Standing| matches!(standing.kind, StandingKind::Instruction | StandingKind::Preference);
     let is_settled =
         old.kind == StandingKind::Open && matches!(new.kind, StandingKind::Decision | StandingKind::Promise);
     let alike = wishes(new) == wishes(old);
-    if !alike && !new.changes && !is_settled {
+    let takes_back = new.kind == StandingKind::Revocation || alike && new.changes;
+    if old.kind == StandingKind::Instruction && !alike && !takes_back || !alike && !new.changes && !is_settled {
         return false;
     }
     let shared = new.terms.iter().filter(|term| old.terms.contains(term)).count();
     let fewest = new.terms.len().min(old.terms.len()).max(1);
     let most = new.terms.len().max(old.terms.len()).max(1);
     let at_least = |part: usize, of: usize| shared * part >= of;
-    // What changes something names it anywhere in its sentence.
-    let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
-    let takes_back = new.changes && 2 * named >= old.terms.len();
+    let takes_back = new.changes && named > 0 && 2 * named >= old.terms.len();
     if shared == 0 && !takes_back {
         return false;
     }
     let says_again = at_least(4, 3 * most);
     let turns = new.negates != old.negates && at_least(2, fewest);
-    let changed = (new.changes || is_settled) && at_least(2, fewest);
+    let is_decided_again = (new.kind, old.kind) == (StandingKind::Decision, StandingKind::Decision);
+    let changed = (new.changes || is_settled || is_decided_again) && at_least(2, fewest);
     // One value differs, and the rest is the same.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
     says_again || turns || changed || is_frame || takes_back

@@ -183,7 +183,7 @@ fn lines(said: &[&str]) -> StandingLines {
     let mut lines = StandingLines::default();
     for (index, text) in said.iter().enumerate() {
         lines.add(
-            &Said { node: NodeId::from_index(index), name: "user", speaker: Speaker::User },
+            &Said { node: NodeId::from_index(index), name: "user" },
             standing(text, Speaker::User),
         );
     }
@@ -247,7 +247,7 @@ fn one_speaker_does_not_contradict_another() {
     for (index, name) in ["Maya", "Ben"].into_iter().enumerate() {
         let text = if index == 0 { "Please answer in English." } else { "Please answer in German." };
         lines.add(
-            &Said { node: NodeId::from_index(index), name, speaker: Speaker::User },
+            &Said { node: NodeId::from_index(index), name },
             standing(text, Speaker::User),
         );
     }
@@ -255,29 +255,90 @@ fn one_speaker_does_not_contradict_another() {
 }
 
 #[test]
-fn among_people_what_one_of_them_likes_is_shown_where_it_is_asked_for() {
-    let mut lines = lines(&["I don't like dark beer.", "We decided to rent the hall in Ghent."]);
-    assert_eq!(bearing(&lines, "And now?"), [1, 2]);
-    lines.add(&Said { node: NodeId::from_index(2), name: "Ben", speaker: Speaker::User }, Vec::new());
+fn decisions_and_wishes_are_shown_where_they_are_asked_for() {
+    let lines = lines(&["I don't like dark beer.", "We decided to rent the hall in Ghent."]);
     assert_eq!(bearing(&lines, "And now?"), [0; 0]);
     assert_eq!(bearing(&lines, "Which beer?"), [1]);
+    assert_eq!(bearing(&lines, "Where is the hall?"), [2]);
     assert_eq!(holding(&lines), [1, 2]);
-    // They speak with each other; in what they ask a model for, decisions bind all of them.
-    lines.add(&Said { node: NodeId::from_index(3), name: "assistant", speaker: Speaker::Model }, Vec::new());
-    assert_eq!(bearing(&lines, "And now?"), [2]);
+}
+
+#[test]
+fn every_sentence_of_a_rule_stands_whole() {
+    let rule = StandingKind::Instruction;
+    for (text, rules) in [
+        (
+            "An old Access file. Always answer in at most five sentences. Write SQL in lower case. And never run or \
+             propose a migration against the table invoices, the accountant owns it.",
+            &[
+                "Always answer in at most five sentences.",
+                "Write SQL in lower case.",
+                "And never run or propose a migration against the table invoices, the accountant owns it.",
+            ][..],
+        ),
+        ("use tabs, not spaces, everywhere. keep answers short pls", &["use tabs, not spaces, everywhere. keep answers short pls"]),
+        (
+            "You must run the tests before each commit. Never push to main.",
+            &["You must run the tests before each commit.", "Never push to main."],
+        ),
+        ("No emojis please. Don't touch the folder legacy.", &["No emojis please.", "Don't touch the folder legacy."]),
+        ("Please no tables, I read on a phone.", &["Please no tables, I read on a phone."]),
+    ] {
+        assert_eq!(parts(text), rules.iter().map(|part| (rule, *part)).collect::<Vec<_>>());
+    }
+    for text in [
+        "Don't worry about the noise.",
+        "You must be tired.",
+        "No problem, take your time please.",
+        "Please write me a poem about the sea.",
+        "Don't run the tests now.",
+        "Always up for something sweet.",
+        "Never saw this coming.",
+    ] {
+        assert!(parts(text).iter().all(|(kind, _)| *kind != rule), "{text}: {:?}", parts(text));
+    }
+}
+
+#[test]
+fn a_rule_under_a_condition_stands_where_its_subject_is_the_matter() {
+    let lines = lines(&["When I ask about invoices, name the accountant.", "Never push to main."]);
+    assert_eq!(bearing(&lines, "Which invoice is open?"), [1, 2]);
+    assert_eq!(bearing(&lines, "Is the build green?"), [2]);
+    assert_eq!(bearing(&lines, ""), [1, 2], "the window of an agent outlasts a question");
+}
+
+#[test]
+fn a_decision_is_over_as_soon_as_anything_later_changes_its_subject() {
+    let decided = "Decision: Postgres 16, not SQLite.";
+    for change in [
+        "Then we change it: Postgres 17 everywhere instead of 16, the host only offers that.",
+        "Actually, scratch Postgres, we use CockroachDB.",
+        "Changed: Postgres 17.",
+        "We switched to Postgres 17.",
+        "Postgres 17, not 16.",
+        "Not Postgres 16 but 17.",
+        "I take that back.",
+    ] {
+        assert!(!holding(&lines(&[decided, change])).contains(&1), "{change}");
+    }
+    for other in ["Scrap the draft of the letter.", "The hall costs 90, not 80.", "Thanks, that is clear."] {
+        assert!(holding(&lines(&[decided, other])).contains(&1), "{other}");
+    }
+    let changed = lines(&[decided, "Changed: Postgres 17."]);
+    assert_eq!(changed.replaced_by(NodeId::from_index(0)), Some(NodeId::from_index(1)));
 }
 
 #[test]
 fn an_instruction_stands_also_where_the_model_has_a_name() {
     let mut lines = lines(&["From now on answer in German.", "We decided to rent the hall in Ghent."]);
-    lines.add(&Said { node: NodeId::from_index(2), name: "supervisor", speaker: Speaker::Person }, Vec::new());
+    lines.add(&Said { node: NodeId::from_index(2), name: "supervisor" }, Vec::new());
     assert_eq!(bearing(&lines, "When is the train?"), [1]);
 }
 
 #[test]
-fn what_a_model_decided_makes_no_second_person_and_bears_on_its_subject_alone() {
-    let mut lines = lines(&["I don't like dark beer."]);
-    let said = Said { node: NodeId::from_index(1), name: "assistant", speaker: Speaker::Model };
+fn what_a_model_decided_bears_on_its_subject_alone() {
+    let mut lines = lines(&["Never use tabs in my files."]);
+    let said = Said { node: NodeId::from_index(1), name: "assistant" };
     lines.add(&said, standing("Decision: the hall in Ghent is rented.", Speaker::Model));
     assert_eq!(holding(&lines), [1, 2]);
     assert_eq!(bearing(&lines, "And now?"), [1]);
@@ -289,7 +350,7 @@ fn an_older_message_that_comes_later_contradicts_no_newer_one() {
     let mut lines = StandingLines::default();
     for (index, text) in [(1, "Please answer in German."), (0, "Please answer in English.")] {
         lines.add(
-            &Said { node: NodeId::from_index(index), name: "user", speaker: Speaker::User },
+            &Said { node: NodeId::from_index(index), name: "user" },
             standing(text, Speaker::User),
         );
     }
