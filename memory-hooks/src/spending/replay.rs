@@ -81,7 +81,7 @@ impl<'a> Replay<'a> {
             None => {
                 // The lines beside the history count as part of it.
                 let recalls = self.parts.retriever.is_some();
-                let limit = self.options.history_limit(&self.tree, QUESTION, recalls, 0.0);
+                let limit = self.options.history_limit(&self.tree, QUESTION, recalls);
                 self.plan(limit.saturating_sub(u32::try_from(self.lead).unwrap_or(u32::MAX)))?
             }
         };
@@ -111,7 +111,7 @@ impl<'a> Replay<'a> {
     /// costs more and still fits a prompt.
     fn plan(&mut self, budget: u32) -> Result<Cut, PlanError> {
         loop {
-            match self.parts.strategy.plan(&self.tree, &PlanRequest::new(budget).shown(Some(&self.shown))) {
+            match self.parts.strategy.plan(&self.tree, &PlanRequest::new(budget)) {
                 Err(PlanError::BudgetTooSmall { needed, .. }) => {
                     let smaller = self.parts.strategy.shrink(&self.tree, ShrinkScope::All);
                     if !smaller.is_empty() {

@@ -21,7 +21,6 @@ mod model_written;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
-mod prefix;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
