@@ -3,6 +3,7 @@
 mod assembly;
 pub(crate) mod end;
 pub(crate) mod learning;
+mod media;
 mod mention;
 mod messages;
 mod options;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Notice, Timestamp, ViewId};
 
-pub(crate) use assembly::{Request, aside, assemble, turn};
+pub(crate) use assembly::{Request, aside, assemble, turn, visible};
 pub use options::PromptOptions;
 pub(crate) use overflow::reduce;
 pub(crate) use past::rebuild;
@@ -96,6 +97,9 @@ impl Prompt {
     /// The prompt as a request to a chat model: [`instructions`](Self::instructions) as the system's words; messages of
     /// the history that are shown word for word as messages, with their content blocks; everything else, which is
     /// data, in the user's voice. The contents are those of [`text`](Self::text), in its order.
+    ///
+    /// Pictures and documents are sent as the budget has room for beside the text, the newest first; of the others their
+    /// names are. Their prices are estimates, at the upper end of what providers count.
     ///
     /// Reasoning that only the model that wrote it can read is left out; [`messages_for`](Self::messages_for) keeps it.
     #[must_use]

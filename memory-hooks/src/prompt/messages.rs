@@ -1,10 +1,13 @@
 //! A prompt as messages of a chat model.
 
-use std::{collections::BTreeSet, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Node, NodeId, Role};
 
-use super::Prompt;
+use super::{Prompt, media};
 use crate::render::{self, Body, Part};
 
 /// The prompt as a request.
@@ -17,6 +20,7 @@ pub(super) fn request(prompt: &Prompt, model: Option<&str>) -> ChatRequest {
     let end = prompt.parts.iter().rposition(|part| part.kind.is_history()).map_or(0, |last| last + 1);
     let parts = prompt.parts.get(..end).unwrap_or_default();
     let mut transcript = Transcript::new(parts, model);
+    let thinned = thinned(parts, prompt.budget.saturating_sub(prompt.tokens));
     let mut rest = prompt.text();
     for (part, piece) in parts.iter().zip(&prompt.pieces) {
         // The lead stands before the first piece, and nothing between pieces.
@@ -25,13 +29,24 @@ pub(super) fn request(prompt: &Prompt, model: Option<&str>) -> ChatRequest {
         transcript.say(lead);
         match &part.body {
             _ if !part.kind.is_history() => transcript.say(&piece.text),
-            Body::Message(node) => transcript.add(node, &piece.text),
+            Body::Message(node) => transcript.add(node, thinned.get(&node.id).unwrap_or(&node.message), &piece.text),
             Body::Summary { .. } | Body::Excerpt { .. } | Body::Lost | Body::Omitted => {
                 transcript.stand_for(&piece.text)
             }
         }
     }
     transcript.close(rest).system(prompt.instructions().map(str::to_owned))
+}
+
+/// The messages with pictures and documents, with those that fit into `left` tokens, the newest first.
+fn thinned(parts: &[Part], mut left: u32) -> BTreeMap<NodeId, Message> {
+    let message = |part: &Part| match &part.body {
+        Body::Message(node) if part.kind.is_history() && media::is_dear(&node.message) => {
+            Some((node.id, media::within_budget(&node.message, &mut left)))
+        }
+        _ => None,
+    };
+    parts.iter().rev().filter_map(message).collect()
 }
 
 /// Messages being written: user and assistant in turns, the user first.
@@ -73,8 +88,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// Adds a message that is shown word for word, as `shown` in text.
-    fn add(&mut self, node: &Node, shown: &str) {
-        let message = &node.message;
+    fn add(&mut self, node: &Node, message: &Message, shown: &str) {
         let follows = self.last.replace(node.id).is_some_and(|last| last.next() == node.id);
         if mem::take(&mut self.is_summarized) && self.breakpoints.is_empty() {
             self.flush();

@@ -9,11 +9,13 @@ use memory_core::{
     ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Scope, Timestamp,
     plan::PlanError,
 };
+use memory_strategies::is_small_talk;
 
 use super::{Assembly, HistoryPart};
 use crate::{
     MemoryError,
-    prompt::{PieceKind, Prompt, options::share_of},
+    learned::Learned,
+    prompt::{PieceKind, Prompt, media, options::share_of},
     render::{self, Elsewhere, Part},
     shorten,
 };
@@ -36,7 +38,9 @@ impl Assembly<'_> {
     ) -> Result<Prompt, MemoryError> {
         let elsewhere = if self.scope.is_some() { render::elsewhere_frame() } else { String::new() };
         let frame = self.count(&(render::recall_frame() + &elsewhere));
-        let taken = history.tokens.saturating_add(self.question_tokens).saturating_add(frame);
+        let media = media::of_last_turn(&history.shown, self.options.budget);
+        let most = self.options.budget.saturating_sub(media);
+        let taken = [self.question_tokens, frame, media].into_iter().fold(history.tokens, u32::saturating_add);
         let beside = self.options.budget.saturating_sub(taken);
         let (standing, standing_tokens) = self.standing(&history.verbatim, beside).await?;
         let mut room = beside.saturating_sub(standing_tokens);
@@ -56,18 +60,19 @@ impl Assembly<'_> {
             losses.extend(&recall.losses);
             let elsewhere = self.elsewhere(&recall).await?;
             let mut recalled = self.recalled_pieces(&shown, &recall, &elsewhere);
-            let most = share_of(self.options.budget, CORRECTIONS);
-            let corrections = self.corrections(&shown, &recalled, most, &mut losses).await?;
+            let of_corrections = share_of(self.options.budget, CORRECTIONS);
+            let corrections = self.corrections(&shown, &recalled, of_corrections, &mut losses).await?;
             recalled.extend(corrections);
             let mut prompt = self.close(history, in_order(&standing, &recalled, &pinned));
-            while prompt.tokens > self.options.budget
+            while prompt.tokens > most
                 && let Some(least) = take_least(&mut recall.excerpts)
             {
                 let conversation = Some(&least.conversation).filter(|of| *of != self.conversation);
                 recalled.retain(|part| part.conversation() != conversation || !least.nodes.covers(part.nodes));
                 prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             }
-            if prompt.tokens <= self.options.budget {
+            // Pictures that have no room are named.
+            if prompt.tokens <= most || room == 0 && prompt.tokens <= self.options.budget {
                 prompt.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
                 prompt.notices.extend(recall.notices);
                 prompt.notices.extend(losses.notice(self.conversation));
@@ -77,7 +82,7 @@ impl Assembly<'_> {
                 let (needed, budget) = (prompt.tokens, self.options.budget);
                 return Err(PlanError::BudgetTooSmall { needed, budget }.into());
             }
-            room = room.saturating_sub((prompt.tokens - self.options.budget).max(8));
+            room = room.saturating_sub((prompt.tokens - most).max(8));
         }
     }
 
@@ -148,7 +153,7 @@ impl Assembly<'_> {
         let all = NodeRange::first_n(self.nodes);
         let has_more = shown != all.as_slice() || self.scope.is_some();
         // Where others are recalled from, the answer says what of them has no room.
-        let is_asked = has_more && (room > 0 || self.scope.is_some());
+        let is_asked = has_more && (room > 0 || self.scope.is_some()) && !is_small_talk(question);
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| is_asked) else {
             return Ok(Recall::default());
         };
@@ -180,7 +185,8 @@ impl Assembly<'_> {
         let mut corrected: Vec<NodeId> = known.iter().copied().collect();
         let mut found = Vec::new();
         while let Some(node) = corrected.pop() {
-            for correction in self.learned.links.corrections_of(node) {
+            let Learned { links, lines, .. } = &self.learned;
+            for correction in links.corrections_of(node).chain(lines.replaced_by(node)) {
                 let is_told = shown.iter().any(|run| run.contains(correction)) || !known.insert(correction);
                 if is_told || correction.get() > self.nodes {
                     continue;

@@ -12,7 +12,7 @@ use crate::{
     MemoryError, RecallUsed,
     learned::Learned,
     parts::Parts,
-    prompt::{PieceKind, Prompt, PromptOptions, learning, options::share_of, past::rebuild},
+    prompt::{PieceKind, Prompt, PromptOptions, learning, media, options::share_of, past::rebuild},
     render::{self, Body, Layout, Part, Tail},
     shorten,
     snapshot_cache::Snapshot,
@@ -335,10 +335,12 @@ impl<'a> Running<'a> {
         self.notices.extend(losses.notice(self.assembly.conversation));
     }
 
+    /// Tokens of a window, with the pictures and documents of its last turn.
     fn tokens(&self, window: &Window) -> u32 {
         let parts = self.assembly.parts;
         let written = self.layout.write(&window.shown, &self.assembly.tail, &|text| parts.count(text));
-        parts.counts.count_parts(&written.lines, parts.counter.as_ref())
+        let text = parts.counts.count_parts(&written.lines, parts.counter.as_ref());
+        text.saturating_add(media::of_last_turn(&window.shown, self.assembly.options.budget))
     }
 
     /// Renders a window, and what is recalled for a question after it.
@@ -366,7 +368,7 @@ fn last_asking(shown: &[Part]) -> Option<(usize, &Node)> {
 }
 
 /// The messages of the conversation that are shown word for word.
-fn visible(shown: &[Part]) -> Vec<NodeRange> {
+pub(crate) fn visible(shown: &[Part]) -> Vec<NodeRange> {
     let messages = shown.iter().filter(|part| matches!(part.kind, PieceKind::Message | PieceKind::Recalled));
     NodeRange::merge(messages.map(|part| part.nodes).collect())
 }
