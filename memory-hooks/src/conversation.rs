@@ -16,7 +16,7 @@ use crate::{
         rewriting,
     },
     parts::Parts,
-    prompt::{self, Request},
+    prompt::{self, Request, visible},
     snapshot_cache::Snapshot,
 };
 
@@ -90,14 +90,25 @@ impl Conversation {
         Ok(appended)
     }
 
-    /// Appends a message and calls the hooks. Returns the outgoing copy for the model.
+    /// Appends a message and calls the hooks. Returns the outgoing copy for the model. Hooks add nothing that
+    /// [`turn`](Self::turn) showed the agent last.
     ///
     /// # Errors
     /// When the store or a hook fails. After a failure of a hook the message is appended nonetheless.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
+        let visible = self.parts.windows.get(&self.id).map(|window| visible(&window.shown)).unwrap_or_default();
+        self.add_message_beside(message, visible).await
+    }
+
+    /// The same for a program that keeps its model's list by itself: hooks add nothing of the messages that are `visible`
+    /// there word for word.
+    ///
+    /// # Errors
+    /// As [`Self::add_message`].
+    pub async fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, MemoryError> {
         let appended = self.append(message.clone()).await?;
         let (conversation, node) = (self.id.clone(), appended.node);
-        let mut event = MessageAdded { conversation, node, outgoing: message, recalled: Vec::new() };
+        let mut event = MessageAdded { conversation, node, outgoing: message, visible, recalled: Vec::new() };
         self.parts.hooks().dispatch(&mut event).await?;
         Ok(Added { appended, outgoing: event.outgoing, recalled: event.recalled })
     }

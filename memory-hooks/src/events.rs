@@ -12,6 +12,8 @@ pub struct MessageAdded {
     pub node: NodeId,
     /// The outgoing copy.
     pub outgoing: Message,
+    /// Earlier messages that the model is shown word for word anyway, in order.
+    pub visible: Vec<NodeRange>,
     /// The earlier messages whose words hooks have added to it, in order: a sign that memory was used.
     pub recalled: Vec<NodeRange>,
 }

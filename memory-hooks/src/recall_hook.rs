@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxError, BoxFuture, ContentBlock, ConversationId, Node, NodeId, NodeRange, Query, Retriever, Scope, Store,
-    TokenCounter,
+    BoxError, BoxFuture, ContentBlock, Node, NodeId, NodeRange, Query, Retriever, Scope, Store, TokenCounter,
 };
+use memory_strategies::is_small_talk;
 
 use crate::{Hook, HookProvider, HookRegistry, MessageAdded, render};
+
+/// Most visible messages for which more hits are requested.
+const MOST_VISIBLE: usize = 100;
 
 /// The limit of the recalled text for one message.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct RecallHookOptions {
     pub top_k: usize,
     /// Messages before and after each hit.
     pub radius: u64,
+    /// The least [relevance](memory_core::Hit::relevance) of a hit, 0..=1. A hit of unknown relevance passes.
+    pub min_relevance: f32,
 }
 
 impl RecallHookOptions {
@@ -51,14 +56,16 @@ impl RecallHookOptions {
         const include_metadata: bool,
         const top_k: usize,
         const radius: u64,
+        const min_relevance: f32,
     }
 }
 
 impl Default for RecallHookOptions {
-    /// The documented defaults: 2,000 characters, with metadata, three hits, two messages on each side.
+    /// The documented defaults: 2,000 characters, with metadata, three hits that bear on the message, two messages on each
+    /// side.
     fn default() -> Self {
         let budget = RecallBudget::Characters(2_000);
-        Self { enabled: true, budget, include_metadata: true, top_k: 3, radius: 2 }
+        Self { enabled: true, budget, include_metadata: true, top_k: 3, radius: 2, min_relevance: 0.2 }
     }
 }
 
@@ -66,7 +73,8 @@ impl Default for RecallHookOptions {
 ///
 /// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker,
 /// 2023-05-21]: text`; `[Message N, speaker]: text` where the time is unknown), `---End Previous Context---`, a blank line
-/// and `Current question: …`. The day is that of the message's `utc_offset`, or of UTC. Text inside is escaped: it cannot
+/// and `Current question: …`. Messages that the model is shown anyway are left out, and to a message
+/// that asks and tells nothing ("Thanks, bye!") nothing is added. The day is that of the message's `utc_offset`, or of UTC. Text inside is escaped: it cannot
 /// close the fence. The budget is filled with the best hit first; the entries are in order of time. A message for which nothing
 /// is found, or for which recall fails, is sent unchanged.
 #[derive(Debug)]
@@ -85,10 +93,10 @@ impl RecallHook {
 
     async fn enrich(&self, event: &mut MessageAdded) -> Result<(), BoxError> {
         let question = event.outgoing.text();
-        if !self.options.enabled || !event.outgoing.begins_prompt() || question.trim().is_empty() {
+        if !self.options.enabled || !event.outgoing.begins_prompt() || question.trim().is_empty() || is_small_talk(&question) {
             return Ok(());
         }
-        let chosen = self.choose(&event.conversation, event.node, &question).await?;
+        let chosen = self.choose(event, &question).await?;
         if chosen.is_empty() {
             return Ok(());
         }
@@ -111,23 +119,22 @@ impl RecallHook {
     }
 
     /// The messages to show, in order of time.
-    async fn choose(
-        &self,
-        conversation: &ConversationId,
-        asking: NodeId,
-        question: &str,
-    ) -> Result<Vec<Node>, BoxError> {
-        // The question is its own best hit, so one more is requested.
-        let limit = self.options.top_k + 1;
-        let query = Query::new(question, Scope::one(conversation)).limit(limit);
+    async fn choose(&self, event: &MessageAdded, question: &str) -> Result<Vec<Node>, BoxError> {
+        let MessageAdded { conversation, node: asking, visible, .. } = event;
+        let is_visible = |node: NodeId| visible.iter().any(|run| run.contains(node));
+        // The question is its own best hit, so one more is requested; and visible messages may be the best.
+        let seen: u64 = visible.iter().map(|run| run.count()).sum();
+        let limit = self.options.top_k + 1 + usize::try_from(seen).unwrap_or(MOST_VISIBLE).min(MOST_VISIBLE);
+        let query =
+            Query::new(question, Scope::one(conversation)).limit(limit).min_relevance(self.options.min_relevance);
         let hits = self.retriever.search(&query).await?.hits;
         let total = asking.get() - 1;
         let mut found: Vec<_> = hits.into_iter().map(|hit| Arc::unwrap_or_clone(hit.node)).collect();
-        found.retain(|node| node.id < asking);
+        found.retain(|node| node.id < *asking && !is_visible(node.id));
         found.truncate(self.options.top_k);
         let hits: Vec<_> = found.iter().map(|node| node.id).collect();
         let around = |hit: &NodeId| NodeRange::single(*hit).widen(self.options.radius, total);
-        let beside = hits.iter().flat_map(|hit| around(hit).iter()).filter(|node| !hits.contains(node));
+        let beside = hits.iter().flat_map(|hit| around(hit).iter()).filter(|node| !hits.contains(node) && !is_visible(*node));
         for run in NodeRange::merge(beside.map(NodeRange::single).collect()) {
             found.extend(self.store.readable_nodes(conversation, run).await?.nodes);
         }

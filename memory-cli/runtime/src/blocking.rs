@@ -186,6 +186,14 @@ impl Conversation {
         block_on(self.0.add_message(message))
     }
 
+    /// As [`Conversation::add_message_beside`](crate::Conversation::add_message_beside).
+    ///
+    /// # Errors
+    /// When the store or a hook fails.
+    pub fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, Error> {
+        block_on(self.0.add_message_beside(message, visible))
+    }
+
     /// As [`Conversation::prompt`](crate::Conversation::prompt).
     ///
     /// # Errors

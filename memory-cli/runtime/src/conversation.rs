@@ -95,6 +95,21 @@ impl Conversation {
         .await
     }
 
+    /// The same for a program that keeps its model's list by itself: hooks add nothing of the messages that are `visible`
+    /// there word for word.
+    ///
+    /// # Errors
+    /// As [`Self::add_message`].
+    pub async fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, Error> {
+        let appends = self.memory.on_append();
+        self.call(|inner| async move {
+            let added = inner.add_message_beside(message, visible).await;
+            appends(inner.id().clone());
+            Ok(added?)
+        })
+        .await
+    }
+
     /// Assembles what a model is shown for a question, within 4,000 tokens; see [`Self::prompt_with`].
     ///
     /// # Errors

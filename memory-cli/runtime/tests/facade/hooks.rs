@@ -2,6 +2,8 @@
 
 use memory::{ContentBlock, Message, Query, RecallHookOptions, Scope, blocking::Memory};
 
+use memory_core::NodeRange;
+
 use crate::support::{Dir, remark};
 
 #[test]
@@ -40,4 +42,23 @@ fn the_recall_hook_adds_to_an_outgoing_message_what_the_log_holds() {
     let answered = talk.add_message(message.clone()).unwrap();
     assert_eq!(answered.outgoing, message);
     assert!(!memory.search(Query::new("locker 4471", Scope::all())).unwrap().hits.is_empty());
+}
+
+#[test]
+fn the_recall_hook_adds_nothing_that_is_visible_and_nothing_to_a_goodbye() {
+    let dir = Dir::new();
+    let memory = Memory::from(dir.words().recall_hook(RecallHookOptions::default()).open().unwrap());
+    let talk = memory.conversation("talk").unwrap();
+    for number in 1..=40 {
+        talk.append(if number == 7 { Message::user("My bag is in locker 4471.") } else { remark(number) }).unwrap();
+    }
+    for goodbye in ["Thanks, bye!", "Write me a haiku about the sea."] {
+        assert_eq!(talk.add_message(Message::user(goodbye)).unwrap().outgoing.text(), goodbye);
+    }
+    let visible = NodeRange::first_n(20).into_iter().collect();
+    let question = "Which locker has my bag?";
+    let added = talk.add_message_beside(Message::user(question), visible).unwrap();
+    assert_eq!(added.outgoing.text(), question, "the list shows it");
+    let added = talk.add_message(Message::user(question)).unwrap();
+    assert!(added.outgoing.text().contains("locker 4471"), "{}", added.outgoing.text());
 }

@@ -10,5 +10,6 @@ mod failures;
 mod held;
 mod hooks;
 mod managers;
+mod reading;
 mod sessions;
 mod support;
