@@ -1,5 +1,6 @@
 //! The group `embed`: how fast texts become vectors, and how close the fast vectors are to the exact ones.
 
+mod largest;
 mod python;
 mod resident;
 mod settings;
@@ -17,6 +18,7 @@ use crate::{
     rounds::{Entrant, Samples, interleave},
     stats::Spread,
 };
+pub use largest::print_largest;
 use python::{Job, Peer};
 pub use resident::print_resident;
 use texts::Texts;
@@ -41,7 +43,7 @@ struct Contenders {
 /// # Errors
 /// When the model is missing, or a measurement fails. Peers that cannot be installed are skipped together with their
 /// figures, and a message states it.
-pub(crate) fn measure(_: &Path) -> Result<Vec<Figure>> {
+pub(crate) fn measure(scratch: &Path) -> Result<Vec<Figure>> {
     let store = ModelStore::discover(None)?;
     let files = |precision| store.locate_with(ALL_MINILM_L6_V2.name, precision).context("run `cargo xtask setup`");
     let (full, int8) = (files(Precision::Full)?, files(Precision::Int8)?);
@@ -60,6 +62,7 @@ pub(crate) fn measure(_: &Path) -> Result<Vec<Figure>> {
     let mixed = texts::mixed();
     let mut figures = nearness(&mut contenders, &mixed)?;
     figures.push(resident::measure()?);
+    figures.push(largest::measure(scratch)?);
     eprintln!("embed: threads and batches");
     let chosen = settings::measure(&files(Precision::Int8)?, &mixed)?;
     for texts in [mixed, texts::short(), texts::long()] {

@@ -44,7 +44,6 @@ pub(crate) use score::PackedShares;
 use score::Scored;
 use subject::Subject;
 pub use summaries::summaries;
-pub(crate) use summaries::{SummaryFigures, summary_figures};
 
 /// Turns in a ranking.
 const RANKED: usize = 50;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     embed,
     figure::{Report, machine},
-    log, managers, plugins, retrieval, soak, tools, vectors, views,
+    log, plugins, retrieval, soak, tools, vectors, views,
 };
 
 /// A table of `figures.toml`.
@@ -25,8 +25,6 @@ pub enum Group {
     Plugins,
     /// Views and compaction.
     Views,
-    /// Managing conversations turn by turn.
-    Managers,
     /// Serving tools, answering hooks, importing.
     Tools,
     /// Running for long.
@@ -42,7 +40,7 @@ pub struct Inputs {
     pub plot: Option<PathBuf>,
     /// Where stores that take minutes to make are kept for the next run, if wanted.
     pub kept: Option<PathBuf>,
-    /// Whether a tenth of the traffic of the groups `managers`, `tools` and `soak` is enough.
+    /// Whether a tenth of the traffic of the groups `views`, `tools` and `soak` is enough.
     pub short: bool,
     /// The `memory` binary, which the group `tools` calls; by default the one beside the binary that runs.
     pub memory: Option<PathBuf>,
@@ -50,17 +48,8 @@ pub struct Inputs {
 
 impl Group {
     /// All groups.
-    pub const ALL: [Self; 9] = [
-        Self::Log,
-        Self::Vectors,
-        Self::Embed,
-        Self::Retrieval,
-        Self::Plugins,
-        Self::Views,
-        Self::Managers,
-        Self::Tools,
-        Self::Soak,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Log, Self::Vectors, Self::Embed, Self::Retrieval, Self::Plugins, Self::Views, Self::Tools, Self::Soak];
 
     /// The name of its table.
     #[must_use]
@@ -72,7 +61,6 @@ impl Group {
             Self::Retrieval => "retrieval",
             Self::Plugins => "plugins",
             Self::Views => "views",
-            Self::Managers => "managers",
             Self::Tools => "tools",
             Self::Soak => "soak",
         }
@@ -89,8 +77,7 @@ impl Group {
             Self::Embed => embed::measure(scratch)?,
             Self::Retrieval => retrieval::measure(scratch, inputs)?,
             Self::Plugins => plugins::measure(inputs.eval.as_deref())?,
-            Self::Views => views::measure(scratch, inputs.eval.as_deref())?,
-            Self::Managers => managers::measure(scratch, inputs.short)?,
+            Self::Views => views::measure(scratch, inputs)?,
             Self::Tools => tools::measure(scratch, inputs)?,
             Self::Soak => soak::measure(scratch, inputs.short)?,
         };

@@ -5,7 +5,7 @@
 //! - `figures` measures one [`Group`] of figures with [`Group::report`], which takes its [`Inputs`] and returns a
 //!   [`Report`]. Each [`Figure`] has a bar in `figures.toml` and the [`Measure`] of each peer, such as another store.
 //!   `cargo xtask bench` runs it. Some figures need a process of their own: [`serve_appends`] for an [`Appender`],
-//!   [`print_resident`], [`print_cold_search`], [`measure_by_words`], [`serve_searches`] and [`print_load`].
+//!   [`print_resident`], [`print_largest`], [`print_cold_search`], [`measure_by_words`], [`serve_searches`] and [`print_load`].
 //! - `eval` imports evaluation data into the [`EvalParts`] of a memory and asks its questions. [`evaluate`] writes a run
 //!   file as [`EvalOptions`] state, with messages packed into a [`Budget`]. [`fit()`] fits the ranker's weights to a
 //!   [`Fit`], which [`weights_file`] prints. [`summaries()`] measures what summaries keep. [`question_mode()`] measures
@@ -42,7 +42,6 @@ mod eval;
 mod figure;
 mod group;
 mod log;
-mod managers;
 mod needles;
 mod plugins;
 mod process_memory;
@@ -58,7 +57,7 @@ mod vectors;
 mod views;
 
 pub use corpus::Corpus;
-pub use embed::print_resident;
+pub use embed::{print_largest, print_resident};
 pub use eval::{
     Asked, Budget, ContextsOptions, EvalOptions, EvalParts, Fit, HeldOut, QuestionMode, Running, evaluate, fit, judge,
     question_mode, running, summaries, weights_file, write_contexts,

@@ -6,7 +6,6 @@ mod reader;
 use std::{fmt, path::Path, sync::Arc};
 
 use anyhow::{Result, ensure};
-use memory::{Access, Config};
 use memory_core::{ConversationId, Level, NodeId, Store, Summarizer, Summary};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Conversation, Memory, MemoryBuilder, PieceKind, Prompt, PromptOptions};
@@ -17,8 +16,6 @@ use memory_strategies::Rules;
 
 pub(crate) use planted::{Needle, plant};
 use reader::worth_opening;
-
-use crate::eval;
 
 /// Lengths of the conversations in which facts are planted, in messages.
 pub const SIZES: [usize; 3] = [100, 1_000, 10_000];
@@ -102,33 +99,6 @@ pub fn score(directory: &Path, messages: usize, summarizer: &str) -> Result<[Nee
             *score = NeedleScore { kept, ..find(&seen, &recalled, &needles, budget).await? };
         }
         Ok(scores)
-    })
-}
-
-/// Plants the same facts, and counts those in a context with what the question recalls at the defaults: by words and by
-/// the embedding model, within 4,000 tokens.
-///
-/// # Errors
-/// When the model is missing, or a part of the memory fails.
-pub(crate) fn recalled_at_the_defaults(directory: &Path, messages: usize) -> Result<NeedleScore> {
-    let directory = tempfile::Builder::new().prefix("needles").tempdir_in(directory)?;
-    let parts = memory::parts::open(&Config::new(directory.path(), Access::Write))?;
-    let (drafts, needles) = plant(messages, &**parts.memory.token_counter())?;
-    let id = ConversationId::new("needles")?;
-    for batch in drafts.chunks(1_000) {
-        pollster::block_on(parts.store.append(&id, batch.to_vec()))?;
-    }
-    eval::index_with_bar(&*parts.retriever, &id, messages as u64)?;
-    let recalled = parts.memory.conversation(id);
-    pollster::block_on(async {
-        recalled.compact(&()).await?;
-        let options = PromptOptions::new(FEW_TOKENS);
-        let mut score = NeedleScore { budget: FEW_TOKENS, needles: needles.len(), ..NeedleScore::default() };
-        for needle in &needles {
-            let context = recalled.prompt(&needle.question, &options).await?;
-            score.by_recall += usize::from(holds(&context, &needle.answer));
-        }
-        Ok(score)
     })
 }
 

@@ -12,7 +12,6 @@ use memory_core::{
     testing::{FixedClock, HashEmbedder},
 };
 
-pub(crate) use self::traffic::Use;
 use self::traffic::{Client, Done};
 use crate::{figure::Figure, process_memory, rounds::Samples, stats::Spread};
 
@@ -44,27 +43,23 @@ pub(crate) fn measure(scratch: &Path, is_short: bool) -> Result<Vec<Figure>> {
     let words = |store: &Path| Builder::of(Config::new(store, memory::Access::Write).without_model());
     let vectors = |store: &Path| Builder::new(store).embedder(Arc::new(HashEmbedder::new(DIMENSIONS)));
     Ok(vec![
-        growth("memory_growth_words", words(&scratch.join("words")), Use::Asking, is_short)?,
-        growth("memory_growth_vectors", vectors(&scratch.join("vectors")), Use::Asking, is_short)?,
+        growth("memory_growth_words", words(&scratch.join("words")), is_short)?,
+        growth("memory_growth_vectors", vectors(&scratch.join("vectors")), is_short)?,
     ])
 }
 
-/// How the memory of a process grows in a day in which its conversations are used so; a tenth of the traffic if it
-/// `is_short`.
-///
-/// # Errors
-/// When a call of the memory fails, or something in its background.
-pub(crate) fn growth(key: &'static str, builder: Builder, used: Use, is_short: bool) -> Result<Figure> {
+/// How the memory of a process grows in a day; a tenth of the traffic if it `is_short`.
+fn growth(key: &'static str, builder: Builder, is_short: bool) -> Result<Figure> {
     let day = if is_short { SHORT } else { WHOLE };
-    day.run(key, builder, used)
+    day.run(key, builder)
 }
 
 impl Day {
     /// Plays days before and the day, and compares the memory of the last hour with that of the first.
-    fn run(self, key: &'static str, builder: Builder, used: Use) -> Result<Figure> {
+    fn run(self, key: &'static str, builder: Builder) -> Result<Figure> {
         let clock = FixedClock::starting_at(Timestamp::from_millis(1_704_067_200_000));
         let memory = Memory::from(builder.clock(Arc::new(clock)).open()?);
-        let client = |number| Client::new(number, CLIENTS, self.conversations, used);
+        let client = |number| Client::new(number, CLIENTS, self.conversations);
         let mut clients: Vec<_> = (0..CLIENTS).map(client).collect();
         // Half of the messages are of days before: a store that begins empty grows by what is in it.
         let (start, mut hours, before) = (Instant::now(), Vec::new(), self.messages / 2);

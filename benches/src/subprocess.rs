@@ -26,6 +26,11 @@ impl Subprocess {
         Ok(Self { name, child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
     }
 
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a line that has no answer.
     pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
         // At once, since a reader may take what is written in parts.

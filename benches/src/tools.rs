@@ -5,6 +5,7 @@ mod binary;
 mod client;
 mod hook;
 mod import;
+mod notes;
 mod served;
 mod sessions;
 mod start;
@@ -31,7 +32,8 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     figures.push(served::tools_list(&memory)?);
     // Later than the others, since it appends.
     figures.push(hook::measure(&memory, scratch)?);
-    figures.push(import::rate(&binary, scratch)?);
+    figures.extend(import::rates(&binary, scratch)?);
     figures.push(import::resident(&binary, scratch, inputs.short)?);
+    figures.push(notes::growth(&binary, scratch, inputs.short)?);
     Ok(figures)
 }

@@ -3,30 +3,31 @@
 mod assemble;
 mod compaction;
 mod grown;
-mod needles;
+mod overhead;
 mod prices;
 mod questions;
 mod reduction;
 mod running;
 mod talk;
+mod waiting;
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use crate::figure::Figure;
+use crate::{figure::Figure, group::Inputs};
 use talk::Talk;
 
 /// Messages of a conversation that figures call 10k, and 1M.
 const TEN_THOUSAND: usize = 10_000;
 const MILLION: usize = 1_000_000;
 
-/// Measures the group, with its files under `directory`; includes the figures of question mode if there is evaluation
-/// data.
+/// Measures the group, with its files under `directory`; includes the figures of question and running mode if there is
+/// evaluation data.
 ///
 /// # Errors
 /// When a part of the memory fails.
-pub(crate) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figure>> {
+pub(crate) fn measure(directory: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let mut figures = vec![compaction::rate(directory)?];
     eprintln!("views: compacting {TEN_THOUSAND} messages");
     let compacted = Talk::begin(directory)?;
@@ -40,9 +41,9 @@ pub(crate) fn measure(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figur
     grown::grow(&thousand, 1_000)?;
     figures.extend(assemble::measure(&compacted, &million)?);
     figures.push(compaction::growth(&million, &thousand)?);
+    figures.push(overhead::measure(directory, inputs.short)?);
     figures.extend(prices::measure(directory)?);
-    figures.extend(needles::measure(directory)?);
-    figures.extend(questions::measure(directory, eval)?);
-    figures.extend(running::measure(directory, eval)?);
+    figures.extend(questions::measure(directory, inputs.eval.as_deref())?);
+    figures.extend(running::measure(directory, inputs.eval.as_deref())?);
     Ok(figures)
 }

@@ -27,7 +27,7 @@ use serde_json::Value;
 pub(crate) use self::{
     fault::{Fault, FaultKind, Place},
     keys::{CONFIGURE, Key, Kind, MANAGER_SETTINGS, keys, with_values},
-    secret::{hidden, is_secret},
+    secret::{hidden, is_secret, shown_text, without_texts},
     template::template,
 };
 use crate::{Config, failure::Listed};
@@ -114,13 +114,13 @@ pub(crate) fn json_of(kind: Kind, texts: &[String]) -> Value {
     let one = texts.first().map(String::as_str).unwrap_or_default();
     let parsed = || serde_json::from_str(one).ok();
     let value = match kind {
-        Kind::List => return texts.iter().map(|text| hidden(&text.as_str().into())).collect(),
+        Kind::List => return texts.iter().map(|text| Value::from(shown_text(text))).collect(),
         Kind::Text => None,
         Kind::Switch | Kind::Whole => parsed(),
         Kind::Number => one.parse::<f64>().ok().map(crate::output::decimal),
-        Kind::Table | Kind::Tables => parsed().map(|value| hidden(&value)),
+        Kind::Table | Kind::Tables => Some(hidden(&parsed().unwrap_or_else(|| one.into()))),
     };
-    value.unwrap_or_else(|| hidden(&one.into()))
+    value.unwrap_or_else(|| shown_text(one).into())
 }
 
 /// A configuration file as it was read: the settings that hold, and what is wrong with the rest.
@@ -171,6 +171,8 @@ impl ConfigFile {
         let is_name = matches!(error, ManagerNameError::Unknown { .. });
         let (at, key) = if is_name { (named, "manager") } else { (settings, MANAGER_SETTINGS) };
         let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |why| format!("{error}: {why}"));
+        let why =
+            settings.and_then(|setting| setting.value.as_ref()).map_or(why.clone(), |value| without_texts(why, value));
         let fault = Fault::new(FaultKind::Value, at.map(|setting| setting.place), why).at(None, key);
         self.faults.push(fault);
         self.faults.sort_by_key(|fault| fault.place);

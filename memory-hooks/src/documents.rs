@@ -5,15 +5,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use memory_core::{DOCUMENT, Json, Message, MessageKey, Node, NodeId, NodeRange, Role, StoreError, Timestamp};
+use memory_core::{
+    DOCUMENT, Json, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, StoreError, Timestamp,
+};
 use serde_json::{Value, json};
 
 use crate::{Conversation, Memory, MemoryError};
 
 /// What stands in the log for an empty text.
 const EMPTY: &str = "(empty)";
-/// Most messages that are read at once.
-const CHUNK: u64 = 256;
+/// Most messages that are read at once, each of which may be as long as the longest document.
+const CHUNK: u64 = 16;
 /// How often a change is tried again after another process changed something first.
 const TRIES: usize = 64;
 
@@ -21,8 +23,8 @@ const TRIES: usize = 64;
 /// a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
 ///
 /// Several processes may change the same documents at once: a change is decided on what stands there, and decided again if
-/// another process was first. That conversation is a [companion](memory_core::Mark::Companion), which no search over all
-/// finds, and its texts are excluded from summaries. It is read on from where it was read last.
+/// another process was first. That conversation is a [companion](memory_core::Mark::Companion), which is neither indexed nor
+/// summarized, since most of its texts are of the past. It is read on from where it was read last.
 #[derive(Debug)]
 pub struct Documents {
     conversation: Conversation,
@@ -35,7 +37,7 @@ pub struct Documents {
 pub struct Document {
     /// Its text.
     pub text: String,
-    /// The message with the text.
+    /// The message with the text, or with the last addition to it.
     pub node: NodeId,
     /// When it was written.
     pub at: Timestamp,
@@ -49,6 +51,13 @@ pub enum DocumentChange {
         /// Its name.
         name: String,
         /// The whole text.
+        text: String,
+    },
+    /// Adds text at the end of a document, which begins with it if it is new. The log takes the added text alone.
+    Append {
+        /// Its name.
+        name: String,
+        /// The text to add.
         text: String,
     },
     /// Removes a document, and every one whose name goes on with `/`.
@@ -144,14 +153,19 @@ impl Documents {
             };
             // Of all changes that follow the same message the first one has the key.
             let key = MessageKey::new(&format!("documents after {}", known.nodes)).ok();
-            match self.conversation.append(message(&change).key(key)).await {
-                Ok(appended) if appended.is_new => {
+            let parts = &self.conversation.parts;
+            let message = message(&change).key(key);
+            let tokens = parts.counter.count(&message.text());
+            let draft = NodeDraft::new(message, parts.clock.now(), tokens);
+            // Past the queue of compaction: there is nothing to summarize.
+            match parts.store.append(&self.conversation.id, vec![draft]).await {
+                Ok(appended) if appended.iter().all(|one| one.is_new) => {
                     self.conversation.hide().await?;
                     return Ok(Ok(answer));
                 }
                 // Another process made the same change, or another one.
-                Ok(_) | Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {}
-                Err(error) => return Err(error),
+                Ok(_) | Err(StoreError::KeyConflict { .. }) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Err(MemoryError::Contended { tries: TRIES })
@@ -194,11 +208,20 @@ impl Known {
     fn apply(&mut self, node: Node) {
         let Some(change) = node.message.metadata.get(DOCUMENT).map(Json::to_value) else { return };
         let member = |name: &str| change.get(name).and_then(Value::as_str).map(str::to_owned);
+        let text = || {
+            let is_empty = change.get("empty").and_then(Value::as_bool).unwrap_or_default();
+            if is_empty { String::new() } else { node.message.text() }
+        };
+        if let Some(name) = member("append") {
+            let blank = || Document { text: String::new(), node: node.id, at: node.at };
+            let document = self.documents.entry(name).or_insert_with(blank);
+            document.text.push_str(&text());
+            (document.node, document.at) = (node.id, node.at);
+            return;
+        }
         match (member("write"), member("remove"), member("from").zip(member("to"))) {
             (Some(name), _, _) => {
-                let is_empty = change.get("empty").and_then(Value::as_bool).unwrap_or_default();
-                let text = if is_empty { String::new() } else { node.message.text() };
-                self.documents.insert(name, Document { text, node: node.id, at: node.at });
+                self.documents.insert(name, Document { text: text(), node: node.id, at: node.at });
             }
             (_, Some(name), _) => drop(self.take(&name)),
             (_, _, Some((from, to))) => {
@@ -226,6 +249,10 @@ fn message(change: &DocumentChange) -> Message {
             (EMPTY.to_owned(), json!({"write": name, "empty": true}))
         }
         DocumentChange::Write { name, text } => (text.clone(), json!({"write": name})),
+        DocumentChange::Append { name, text } if text.is_empty() => {
+            (EMPTY.to_owned(), json!({"append": name, "empty": true}))
+        }
+        DocumentChange::Append { name, text } => (text.clone(), json!({"append": name})),
         DocumentChange::Remove { name } => (format!("Removed {name}"), json!({"remove": name})),
         DocumentChange::Rename { from, to } => (format!("Renamed {from} to {to}"), json!({"from": from, "to": to})),
     };
@@ -282,9 +309,12 @@ mod tests {
         write(&ours, "d/y/z", "two");
         write(&ours, "d2", "three");
         write(&ours, "a", "four");
+        for (name, text) in [("a", ""), ("a", " and five"), ("new", "six")] {
+            done(&ours, &DocumentChange::Append { name: name.to_owned(), text: text.to_owned() });
+        }
         done(&ours, &DocumentChange::Rename { from: "d".to_owned(), to: "e/f".to_owned() });
         done(&ours, &DocumentChange::Remove { name: "d2".to_owned() });
-        let left = expected(&[("a", "four"), ("e/f/x", ""), ("e/f/y/z", "two")]);
+        let left = expected(&[("a", "four and five"), ("e/f/x", ""), ("e/f/y/z", "two"), ("new", "six")]);
         assert_eq!(texts(&ours), left);
         assert_eq!(texts(&documents(&store)), left, "another process reads the same");
         for mark in [Mark::Archived, Mark::Companion] {

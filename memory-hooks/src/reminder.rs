@@ -101,7 +101,7 @@ fn written(
     let each = of_exchange / u32::try_from(exchange.len()).unwrap_or(u32::MAX).max(1);
     let exchange = exchange.iter().map(|spoken| (beginning(spoken, each, count), Some(spoken.node))).collect();
     let newest = |statements: &[Statement]| statements.iter().rev().map(|s| (item(s), Some(s.node))).collect();
-    let topics: Vec<_> = state.topics.iter().map(|topic| render::escape(&topic.name)).collect();
+    let topics: Vec<_> = state.topics.iter().map(|topic| render::escape_in_reminder(&topic.name)).collect();
     let about = if topics.is_empty() { Vec::new() } else { vec![(topics.join(", "), None)] };
     // In the order of the text; what matters most is tried first.
     let sections = [
@@ -161,7 +161,10 @@ fn text_of(lead: &str, sections: &[Section; 5], kept: &[Vec<Line>; 5]) -> String
 
 /// `Where "Rome in May" (trip) stood after 412 messages, the last of Sunday 2023-05-21, 19:48:`
 fn lead(state: &DerivedState) -> String {
-    let title = state.title.as_ref().map(|title| format!("\"{}\" (", render::escape(&title.text)));
+    let title = state
+        .title
+        .as_ref()
+        .map(|title| format!("\"{}\" (", render::escape_in_reminder(&title.text).replace('"', "'")));
     let (opens, closes) = title.as_deref().map_or(("", ""), |title| (title, ")"));
     let last = state.last_at.and_then(|at| at.civil(0)).map(|at| format!(", the last of {at}")).unwrap_or_default();
     let messages = if state.nodes == 1 { "message" } else { "messages" };
@@ -171,8 +174,8 @@ fn lead(state: &DerivedState) -> String {
 /// `We take the night train. (message 12, Ana, 2023-05-19)`
 fn item(statement: &Statement) -> String {
     let day = statement.at.civil(0).map(|day| format!(", {}", day.date())).unwrap_or_default();
-    let speaker = render::escape(&statement.speaker);
-    format!("{} (message {}, {speaker}{day})", render::escape(&statement.text), statement.node)
+    let speaker = render::escape_in_reminder(&statement.speaker);
+    format!("{} (message {}, {speaker}{day})", render::escape_in_reminder(&statement.text), statement.node)
 }
 
 /// `[Message 411, user]: …`, the beginning of at most `most` tokens.
@@ -183,7 +186,7 @@ fn beginning(spoken: &Spoken, most: u32, count: &dyn Fn(&str) -> u32) -> String 
         bytes = floor_char_boundary(text, bytes * 3 / 4);
     }
     let dots = if bytes < text.len() { " […]" } else { "" };
-    let head = render::escape(text.get(..bytes).unwrap_or_default().trim_end());
+    let head = render::escape_in_reminder(text.get(..bytes).unwrap_or_default().trim_end());
     format!("[Message {}, {}]: {head}{dots}", spoken.node, spoken.label)
 }
 

@@ -1,14 +1,19 @@
 //! Rendering of views, recalled words and questions for a model.
 
 mod excerpts;
+#[cfg(test)]
+mod forged;
 mod marks;
 #[cfg(test)]
 mod testing;
 mod written;
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, LazyLock},
+};
 
-use memory_core::{ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
+use memory_core::{ConversationId, Level, Look, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
 use regex::Regex;
 
 pub(crate) use self::{
@@ -302,6 +307,19 @@ pub(crate) fn escape(text: &str) -> String {
     written::escape(text)
 }
 
+/// Text of the conversation as data in a reminder: nothing in it can pose as a line of a prompt, of the reminder, or of
+/// those that a hook puts around it.
+pub(crate) fn escape_in_reminder(text: &str) -> String {
+    escape_lines(text, &REMINDER)
+}
+
+static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
+    let sections = r"goal\s*:|decided\s*:|open\s*:|about\s*:|last\s+exchange\s*:|where\s[^\n]*stood\s+after";
+    let item = r"-\s[^\n]*\(\s*message\s+\d";
+    let around = r"to\s+look\s+up|more\s*:|notes\s+(?:from|of)|an\s+earlier\s+session|this\s+session|`?memory`?\s+has";
+    own_lines(&format!("{}|{sections}|{item}|{around}", written::MARKS))
+});
+
 /// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and characters
 /// that are not seen are escaped.
 #[must_use]
@@ -327,8 +345,21 @@ pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
 
 /// Escapes text of the conversation, which is data: whatever looks like `own`, the layout's own lines, gets a backslash in
 /// front. That is a fence anywhere, and any other such line at the beginning of a line.
+///
+/// A text is read by its look, so that full-width signs, other dashes and other alphabets pass for nothing.
 fn escape_lines(text: &str, own: &Regex) -> String {
-    own.replace_all(text, r"${before}\${mark}${anywhere}").into_owned()
+    let look = Look::of(text);
+    let marks =
+        own.captures_iter(look.text()).filter_map(|found| found.name("mark").or_else(|| found.name("anywhere")));
+    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut written = 0;
+    for mark in marks.map(|mark| look.place(mark.start())) {
+        escaped.push_str(text.get(written..mark).unwrap_or_default());
+        escaped.push('\\');
+        written = mark;
+    }
+    escaped.push_str(text.get(written..).unwrap_or_default());
+    escaped
 }
 
 /// A layout's own lines, those that `marks` begins and those that all have, for a reader who ignores case, spaces and

@@ -106,7 +106,9 @@ impl Late<'_> {
         let made = self.embedder.embed_documents_with_tokens(&texts).await?;
         let mut tokens = Vec::with_capacity(made.len());
         for (place, chunks) in places.into_iter().zip(made) {
-            let all = joined(self.embedder.model(), chunks.iter().map(|chunk| &chunk.tokens))?;
+            let mut all = Pooled::default();
+            chunks.iter().try_for_each(|chunk| all.add(self.embedder.model(), &chunk.tokens))?;
+            let all = all.vectors();
             if !all.is_empty() {
                 tokens.push((place, all));
             }
@@ -115,45 +117,64 @@ impl Late<'_> {
     }
 }
 
-/// The token vectors of all chunks of a text, pooled by token id.
-pub(crate) fn joined<'a>(
-    model: &ModelId,
-    chunks: impl Iterator<Item = &'a TokenVectors>,
-) -> Result<TokenVectors, EmbedError> {
-    let mut all = TokenVectors::default();
-    for chunk in chunks {
-        let what = || "token vectors of different dimensions".to_owned();
-        all.append(chunk).ok_or_else(|| EmbedError::BadOutput { model: model.clone(), what: what() })?;
-    }
-    Ok(pooled(&all))
-}
-
 /// One vector for each distinct token of a text, in order of first occurrence: the mean direction of its vectors. This
 /// halves the vectors of a long text and hardly changes the scores (for pooling in general see Clavié and others,
-/// "Reducing the Footprint of Multi-Vector Retrieval", 2024).
-fn pooled(tokens: &TokenVectors) -> TokenVectors {
-    let dimensions = tokens.dimensions();
-    let mut rows: HashMap<u32, usize> = HashMap::with_capacity(tokens.len());
-    let (mut ids, mut components): (Vec<u32>, Vec<f32>) = (Vec::new(), Vec::new());
-    for (id, vector) in tokens.iter() {
-        let row = *rows.entry(id).or_insert(ids.len());
-        if row == ids.len() {
-            ids.push(id);
-            components.extend_from_slice(vector);
-        } else if let Some(sum) = components.get_mut(row * dimensions..(row + 1) * dimensions) {
-            sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+/// "Reducing the Footprint of Multi-Vector Retrieval", 2024). A text of any length takes no more than the vocabulary.
+#[derive(Debug, Default)]
+pub(crate) struct Pooled {
+    dimensions: usize,
+    rows: HashMap<u32, usize>,
+    ids: Vec<u32>,
+    /// The sum of the vectors of each id.
+    sums: Vec<f32>,
+}
+
+impl Pooled {
+    /// Adds the tokens of the next chunk.
+    ///
+    /// # Errors
+    /// When its vectors have other dimensions than those before.
+    pub(crate) fn add(&mut self, model: &ModelId, chunk: &TokenVectors) -> Result<(), EmbedError> {
+        if self.ids.is_empty() {
+            self.dimensions = chunk.dimensions();
         }
-    }
-    let (mut kept_ids, mut kept) = (Vec::with_capacity(ids.len()), Vec::with_capacity(components.len()));
-    for (id, sum) in ids.into_iter().zip(components.chunks_exact(dimensions.max(1))) {
-        let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
-        // NaN is left for the index to reject; a vector without direction is dropped.
-        if length.is_nan() || length > SHORTEST_SUM {
-            kept_ids.push(id);
-            kept.extend(sum.iter().map(|component| component / length));
+        let dimensions = self.dimensions;
+        if !chunk.is_empty() && chunk.dimensions() != dimensions {
+            let what = "token vectors of different dimensions".to_owned();
+            return Err(EmbedError::BadOutput { model: model.clone(), what });
         }
+        for (id, vector) in chunk.iter() {
+            let row = *self.rows.entry(id).or_insert(self.ids.len());
+            if row == self.ids.len() {
+                self.ids.push(id);
+                self.sums.extend_from_slice(vector);
+            } else if let Some(sum) = self.sums.get_mut(row * dimensions..(row + 1) * dimensions) {
+                sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+            }
+        }
+        Ok(())
     }
-    TokenVectors::new(kept_ids, dimensions, kept).unwrap_or_default()
+
+    /// The vectors of all tokens that were added.
+    pub(crate) fn vectors(self) -> TokenVectors {
+        let Self { dimensions, ids, mut sums, .. } = self;
+        let (mut kept, mut row) = (Vec::with_capacity(ids.len()), 0);
+        for (at, id) in ids.into_iter().enumerate() {
+            let here = at * dimensions..(at + 1) * dimensions;
+            let sum = sums.get(here.clone()).unwrap_or_default();
+            let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
+            // NaN is left for the index to reject; a vector without direction is dropped.
+            if length.is_nan() || length > SHORTEST_SUM {
+                kept.push(id);
+                sums.copy_within(here, row * dimensions);
+                let unit = sums.get_mut(row * dimensions..(row + 1) * dimensions);
+                unit.into_iter().flatten().for_each(|component| *component /= length);
+                row += 1;
+            }
+        }
+        sums.truncate(row * dimensions);
+        TokenVectors::new(kept, dimensions, sums).unwrap_or_default()
+    }
 }
 
 fn weighted(cosines: &[f32], weights: &[f32]) -> f32 {
@@ -220,20 +241,29 @@ mod tests {
         assert_eq!(one.at(3), 0.0);
     }
 
+    fn pooled(chunks: &[&TokenVectors]) -> TokenVectors {
+        let mut pooled = Pooled::default();
+        chunks.iter().for_each(|chunk| pooled.add(&ModelId::new("m"), chunk).unwrap());
+        pooled.vectors()
+    }
+
     #[test]
     fn equal_tokens_are_pooled() {
         let half = 0.5_f32.sqrt();
         let tokens = TokenVectors::new(vec![7, 3, 7], 2, vec![1.0, 0.0, 0.0, -1.0, 0.0, 1.0]).unwrap();
-        let pooled = pooled(&tokens);
-        assert_eq!(pooled.ids(), [7, 3]);
+        let first = TokenVectors::new(vec![7], 2, vec![1.0, 0.0]).unwrap();
+        let rest = TokenVectors::new(vec![3, 7], 2, vec![0.0, -1.0, 0.0, 1.0]).unwrap();
+        let all = pooled(&[&tokens]);
+        assert_eq!(all, pooled(&[&first, &rest]), "however a text is cut");
+        assert_eq!(all.ids(), [7, 3]);
         let expected = [half, half, 0.0, -1.0];
-        assert!(pooled.components().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{pooled:?}");
+        assert!(all.components().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{all:?}");
     }
 
     #[test]
     fn opposite_tokens_leave_nothing_that_could_be_kept() {
         let tokens = TokenVectors::new(vec![7, 7, 9], 2, vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0]).unwrap();
-        assert_eq!(pooled(&tokens).ids(), [9]);
+        assert_eq!(pooled(&[&tokens]), TokenVectors::new(vec![9], 2, vec![0.0, 1.0]).unwrap());
     }
 
     #[test]

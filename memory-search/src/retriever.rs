@@ -50,6 +50,8 @@ const LIKELY: f32 = 0.05;
 ///
 /// A session is named by the metadata member `session`; without it, a pause of six hours ends a session.
 ///
+/// Conversations that keep notes ([`ConversationId::is_of_notes`]) are neither indexed nor searched.
+///
 /// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
 /// Vectors are made by [`catch_up`](Retriever::catch_up), however long it takes. A query embeds at most 64 new
 /// messages: if the searched conversations together lack the vectors of at most 64 messages and 64 KiB of text, the
@@ -235,10 +237,11 @@ impl HybridRetriever {
         Ok(Listed { chosen, question: weighed, beyond, failed })
     }
 
-    /// The conversations of a scope that have the tags of a filter, in order of id.
+    /// The conversations of a scope that have the tags of a filter, in order of id. Notes are left out: their messages are
+    /// mostly texts of the past, which no index is to hold.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = scope.states(&*self.source).await?;
-        states.retain(|state| filter.admits_tags(&state.tags));
+        states.retain(|state| filter.admits_tags(&state.tags) && !state.id.is_of_notes());
         Ok(states)
     }
 }
@@ -345,6 +348,9 @@ impl Retriever for HybridRetriever {
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
         Box::pin(async move {
             let nodes = self.source.conversation(conversation).await?.nodes;
+            if conversation.is_of_notes() {
+                return Ok(IndexReport::default());
+            }
             let vectors = self.semantic.vectors();
             // Loads the saved blocks first: they need not be read from the store.
             self.words.load(&*self.source, conversation, nodes).await?;

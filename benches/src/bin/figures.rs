@@ -71,6 +71,12 @@ enum Command {
     /// Prints the memory of a process that embeds; the group `embed` runs it.
     #[command(hide = true)]
     Resident,
+    /// Prints what a message of 5 MB takes in memory; the group `embed` runs it.
+    #[command(hide = true)]
+    LargestMessage {
+        /// Where to make its store.
+        store: PathBuf,
+    },
     /// The cost of calling strategies behind the plugin interface.
     Plugins(Measured),
     /// Loads one plugin and prints how long it took; the group `plugins` runs it.
@@ -81,8 +87,6 @@ enum Command {
     },
     /// The cost of views and compaction.
     Views(Measured),
-    /// The cost of managing conversations turn by turn.
-    Managers(Measured),
     /// What programs wait for that use the memory through its binary.
     Tools(Measured),
     /// The memory of a process that runs for long.
@@ -107,7 +111,7 @@ struct Measured {
     /// Where to keep stores that take minutes to make for the next run; by default they are not kept.
     #[arg(long)]
     kept: Option<PathBuf>,
-    /// A tenth of the traffic of the groups `managers`, `tools` and `soak`.
+    /// A tenth of the traffic of the groups `views`, `tools` and `soak`.
     #[arg(long)]
     short: bool,
     /// The `memory` binary that the group `tools` calls, built for release; by default the one beside this one.
@@ -133,10 +137,10 @@ fn main() -> Result<()> {
         }
         Command::ServeSearches { store, by_words } => memory_benches::serve_searches(&store, by_words)?,
         Command::Resident => memory_benches::print_resident()?,
+        Command::LargestMessage { store } => memory_benches::print_largest(&store)?,
         Command::Plugins(measured) => measure(Group::Plugins, &measured)?,
         Command::LoadPlugin { library } => memory_benches::print_load(&library)?,
         Command::Views(measured) => measure(Group::Views, &measured)?,
-        Command::Managers(measured) => measure(Group::Managers, &measured)?,
         Command::Tools(measured) => measure(Group::Tools, &measured)?,
         Command::Soak(measured) => measure(Group::Soak, &measured)?,
     }

@@ -121,44 +121,6 @@ pub fn summaries(data: &[PathBuf]) -> Result<String> {
     Ok(table::render(&measure(data)?))
 }
 
-/// What the default summarizer keeps, and how faithful it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SummaryFigures {
-    /// Messages with evidence, and groups of 30.
-    pub(crate) messages: usize,
-    pub(crate) groups: usize,
-    /// The share of terms that it keeps divided by the share that first words keep.
-    pub(crate) message_terms_vs_first_words: f64,
-    pub(crate) group_terms_vs_first_words: f64,
-    /// For single messages, as their bars in `figures.toml` state.
-    pub(crate) words_per_run: f64,
-    pub(crate) unmarked_splices_per_100: f64,
-    pub(crate) negations_flipped_percent: f64,
-    pub(crate) questions_kept_percent: f64,
-}
-
-/// The figures of `spans` on this data.
-pub(crate) fn summary_figures(data: &[PathBuf]) -> Result<SummaryFigures> {
-    let kept = measure(data)?;
-    let of = |unit| kept.iter().filter(|kept| kept.unit == unit).collect::<Vec<_>>();
-    let (messages, groups) = (of(Unit::Node), of(Unit::Group));
-    let ratio = |of: &[&Kept]| {
-        let share = |contender| table::pooled(of, contender, |kept| kept.all);
-        share(Contender::Spans) / share(Contender::FirstWords)
-    };
-    let faithful = table::faithful(&messages, Contender::Spans);
-    Ok(SummaryFigures {
-        messages: messages.len(),
-        groups: groups.len(),
-        message_terms_vs_first_words: ratio(&messages),
-        group_terms_vs_first_words: ratio(&groups),
-        words_per_run: faithful.words_per_run(),
-        unmarked_splices_per_100: faithful.splices_per_100(),
-        negations_flipped_percent: faithful.flipped_percent(),
-        questions_kept_percent: faithful.asking_percent(),
-    })
-}
-
 fn measure(data: &[PathBuf]) -> Result<Vec<Kept>> {
     let counter = TiktokenCounter::cl100k();
     let (mut kept, mut conversations) = (Vec::new(), 0);

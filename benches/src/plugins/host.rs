@@ -19,10 +19,8 @@ use crate::{
     rounds::{Entrant, Samples, interleave},
 };
 
-/// Calls of a round, back to back.
-const CALLS: usize = 10_000;
-/// Calls of a round, one at a time, and the pause before each.
-const ISOLATED: usize = 100;
+/// Calls of a round, and the pause before each.
+const CALLS: usize = 100;
 const REST: Duration = Duration::from_millis(10);
 
 /// Gives the same answers as the plugin.
@@ -53,52 +51,34 @@ impl TokenCounter for Bytes {
     }
 }
 
-pub(super) fn overhead() -> Result<[Figure; 2]> {
+pub(super) fn overhead() -> Result<Figure> {
     let mut registry = Registry::with_builtins();
     let info = registry.load(&fixture()?)?;
     let plugin = registry.summarizer(&info.name)?;
-    let [[through, through_alone], [directly, directly_alone]] = interleave([
-        Entrant::new("through the host", ["us", "us"], || both(&*plugin)),
-        Entrant::new("directly", ["us", "us"], || both(&Fine)),
+    let [[through], [directly]] = interleave([
+        Entrant::new("through the host", ["us"], || median(&*plugin)),
+        Entrant::new("directly", ["us"], || median(&Fine)),
     ])?;
-    let figure = |key, through: &Samples, directly: &Samples, note| {
-        let difference = through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly);
-        let samples = Samples { name: "memory-plugins".to_owned(), unit: "us", values: difference.collect() };
-        Figure::absolute(key, &samples, note)
-    };
-    let note = "from the port to the plugin on a thread of the host's, under a deadline, and back, less a direct call";
-    let alone = "the same for one call after a rest of 10 ms, the median of a hundred";
-    Ok([
-        figure("host_call_overhead_us", &through, &directly, note),
-        figure("host_call_isolated_us", &through_alone, &directly_alone, alone),
-    ])
+    let difference = through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly);
+    let samples = Samples { name: "memory-plugins".to_owned(), unit: "us", values: difference.collect() };
+    let note = "one call after a rest of 10 ms, from the port to the plugin on a thread of the host's, under a deadline, and \
+                back, less a direct call; the median of a hundred";
+    Ok(Figure::absolute("host_call_us", &samples, note))
 }
 
-/// Microseconds of a call in a series, and of a single call.
-fn both(summarizer: &dyn Summarizer) -> Result<[f64; 2]> {
-    let all: f64 = time(summarizer, CALLS, Duration::ZERO)?.iter().sum();
-    let mut alone = time(summarizer, ISOLATED, REST)?;
-    alone.sort_by(f64::total_cmp);
-    let median = alone.get(ISOLATED / 2).copied().unwrap_or(f64::NAN);
-    #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
-    let mean = all / CALLS as f64;
-    Ok([mean, median])
-}
-
-/// Microseconds of each call.
-fn time(summarizer: &dyn Summarizer, calls: usize, rest: Duration) -> Result<Vec<f64>> {
+/// Microseconds of the middle call.
+fn median(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
     let source = SummarySource::new(NodeRange::single(NodeId::FIRST), MESSAGE).role(Role::User).speaker("user");
     let sources = [source];
     let job = SummaryJob::new(Level::Summary, &sources, 20, &Bytes);
-    let mut times = Vec::with_capacity(calls);
-    for _ in 0..calls {
-        if !rest.is_zero() {
-            thread::sleep(rest);
-        }
+    let mut times = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        thread::sleep(REST);
         let start = Instant::now();
         let written = block_on(summarizer.summarize(job))?;
         times.push(start.elapsed().as_secs_f64() * 1e6);
         ensure!(written.text == "fine", "the answer is not the one that was asked for");
     }
-    Ok(times)
+    times.sort_by(f64::total_cmp);
+    Ok([times.get(CALLS / 2).copied().unwrap_or(f64::NAN)])
 }

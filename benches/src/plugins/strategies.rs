@@ -1,4 +1,4 @@
-//! How fast the built-in strategies are, and what their summaries keep.
+//! How fast the built-in strategies are.
 
 use std::{hint::black_box, path::Path, time::Instant};
 
@@ -7,11 +7,11 @@ use memory_core::{
     ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummaryJob, SummarySource, TokenCounter, WrittenSummary,
 };
 use memory_embed::TiktokenCounter;
-use memory_strategies::{Extractive, Rules, Spans};
+use memory_strategies::{Rules, Spans};
 
 use crate::{
     Corpus,
-    eval::{SummaryFigures, directories, summary_figures},
+    eval::directories,
     figure::Figure,
     rounds::{Entrant, Samples, interleave},
 };
@@ -67,32 +67,23 @@ impl Texts {
     }
 }
 
-/// The speed figures, and with evaluation data those of what is kept.
+/// The speed figures, the slower of made-up and real messages.
 pub(super) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     let mut texts = vec![Texts::made_up()];
     texts.extend(data.map(Texts::real).transpose()?);
-    let mut measured = [const { Vec::new() }; 4];
+    let mut measured = [const { Vec::new() }; 3];
     for texts in &texts {
         measured.iter_mut().zip(read(texts)?).for_each(|(all, figure)| all.push(figure));
     }
-    let mut figures: Vec<_> = measured.into_iter().filter_map(Figure::smallest).collect();
-    if let Some(data) = data {
-        figures.extend(kept(data)?);
-    } else {
-        eprintln!("plugins: no evaluation data is at hand to summarize");
-    }
-    Ok(figures)
+    Ok(measured.into_iter().filter_map(Figure::smallest).collect())
 }
 
-fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 4]> {
+fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 3]> {
     let count = u32::try_from(sources.len())?;
     let bytes: usize = sources.iter().map(|source| source.text.len()).sum();
     let megabytes = f64::from(u32::try_from(bytes)?) / 1e6;
     let exact = TiktokenCounter::cl100k();
-    let [[written], [cut], [counted], [scored]] = interleave([
-        Entrant::new("extractive", ["MB/s"], || {
-            Ok([megabytes / write_all(sources, &Quarters, |job| Extractive.write(job))?])
-        }),
+    let [[cut], [counted], [scored]] = interleave([
         Entrant::new("spans", ["MB/s"], || Ok([megabytes / write_all(sources, &Quarters, |job| Spans.write(job))?])),
         Entrant::new("spans", ["MB/s"], || Ok([megabytes / write_all(sources, &exact, |job| Spans.write(job))?])),
         Entrant::new("rules", ["messages/s"], || Ok([f64::from(count) / score_all(sources)?])),
@@ -102,7 +93,6 @@ fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 4]> {
     let summaries = "a SUMMARY of each, counting tokens not included";
     let exactly = format!("a SUMMARY of each, its tokens counted exactly ({})", exact.name());
     Ok([
-        Figure::absolute("extractive_mb_per_s", &written, note(summaries)),
         Figure::absolute("spans_mb_per_s", &cut, note(summaries)),
         Figure::absolute("spans_counted_mb_per_s", &counted, note(&exactly)),
         Figure::absolute("rules_messages_per_s", &scored, note("in batches of 256")),
@@ -136,39 +126,4 @@ fn score_all(sources: &[SummarySource]) -> Result<f64> {
         ensure!(black_box(Rules.score(black_box(&jobs))?).len() == jobs.len(), "a message has no score");
     }
     Ok(start.elapsed().as_secs_f64())
-}
-
-/// What the default summarizer keeps of the evidence compared with as many first words, and how faithful it is.
-fn kept(data: &Path) -> Result<Vec<Figure>> {
-    let sets = directories(data)?;
-    let names: Vec<_> = sets.iter().filter_map(|set| set.file_name()).map(|name| name.to_string_lossy()).collect();
-    let SummaryFigures {
-        messages,
-        groups,
-        message_terms_vs_first_words,
-        group_terms_vs_first_words,
-        words_per_run,
-        unmarked_splices_per_100,
-        negations_flipped_percent,
-        questions_kept_percent,
-    } = summary_figures(&sets)?;
-    let figure = |key, unit, value, note: &str| {
-        let samples = Samples { name: "spans".to_owned(), unit, values: vec![value] };
-        Figure::absolute(key, &samples, note)
-    };
-    let terms = "evidence terms kept at the same bound in tokens, names of speakers not counted";
-    let of_messages = format!("{messages} single messages of {}", names.join(", "));
-    Ok(vec![
-        figure("summary_terms_vs_first_words", "x", message_terms_vs_first_words, &format!("{terms}; {of_messages}")),
-        figure(
-            "meta_terms_vs_first_words",
-            "x",
-            group_terms_vs_first_words,
-            &format!("{terms}; {groups} groups of 30 of {}", names.join(", ")),
-        ),
-        figure("summary_words_per_run", "words", words_per_run, &of_messages),
-        figure("summary_unmarked_splices_per_100", "per 100 words", unmarked_splices_per_100, &of_messages),
-        figure("summary_negations_flipped_percent", "%", negations_flipped_percent, &of_messages),
-        figure("summary_questions_kept_percent", "%", questions_kept_percent, &of_messages),
-    ])
 }

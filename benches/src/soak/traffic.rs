@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
-use memory::{ConversationId, PromptOptions, Query, Scope, blocking::Memory};
+use memory::{ConversationId, Query, Scope, blocking::Memory};
 
 use crate::talks::{Asked, KINDS, Talk};
 
@@ -20,15 +20,6 @@ const PER_CONTEXT: u32 = 8;
 const PER_SEARCH_OF_SOME: u32 = 40;
 const PER_SEARCH_OF_ALL: u32 = 400;
 
-/// What a context of a conversation is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// A question to it.
-    Asking,
-    /// The next call of an agent that runs.
-    Running,
-}
-
 /// One of several programs that use a memory at once; each appends to conversations of its own.
 pub(super) struct Client {
     number: u32,
@@ -36,7 +27,6 @@ pub(super) struct Client {
     /// Messages in each of its conversations.
     said: Vec<usize>,
     appended: usize,
-    used: Use,
     rng: Rng,
 }
 
@@ -75,9 +65,9 @@ impl fmt::Display for Done {
 
 impl Client {
     /// The client of this number, from 0, of so many, which share the conversations.
-    pub(super) fn new(number: u32, clients: u32, conversations: u32, used: Use) -> Self {
+    pub(super) fn new(number: u32, clients: u32, conversations: u32) -> Self {
         let own = conversations / clients;
-        Self { number, clients, said: vec![0; own as usize], appended: 0, used, rng: Rng::with_seed(number.into()) }
+        Self { number, clients, said: vec![0; own as usize], appended: 0, rng: Rng::with_seed(number.into()) }
     }
 
     /// Appends and asks until it has appended at least `due` messages in its life.
@@ -100,11 +90,7 @@ impl Client {
             }
             if self.is_one_of(PER_CONTEXT) {
                 let conversation = memory.conversation(id.as_str())?;
-                match self.used {
-                    Use::Asking => conversation.prompt(&question),
-                    Use::Running => conversation.turn(&PromptOptions::default()),
-                }
-                .context("making a context")?;
+                conversation.prompt(&question).context("making a context")?;
                 done.contexts += 1;
             }
             if self.is_one_of(PER_SEARCH_OF_SOME) {

@@ -28,6 +28,11 @@ impl Client {
         Ok(client)
     }
 
+    /// The number of the server's process.
+    pub(super) fn process(&self) -> u32 {
+        self.server.id()
+    }
+
     /// The result of a request.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         let (answer, _) = self.timed(method, params)?;

@@ -30,8 +30,8 @@ const FILE: u64 = 20_000_000;
 /// Between two looks at the memory of the import.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Each round into a store of its own.
-pub(super) fn rate(binary: &Binary, scratch: &Path) -> Result<Figure> {
+/// As a user imports and without summaries, each round into a store of its own.
+pub(super) fn rates(binary: &Binary, scratch: &Path) -> Result<[Figure; 2]> {
     let directory = scratch.join("sessions");
     fs::create_dir_all(&directory)?;
     let mut bytes = 0;
@@ -42,14 +42,12 @@ pub(super) fn rate(binary: &Binary, scratch: &Path) -> Result<Figure> {
         fs::write(directory.join(session.file()), text)?;
     }
     let messages = usize::try_from(SESSIONS)? * TURNS * MESSAGES_OF_A_TURN;
-    let mut round = 0;
-    let [[rate]] = interleave([Entrant::new("memory import", ["messages/s"], || {
-        round += 1;
-        let store = scratch.join(format!("imported-{round}"));
+    let import = |flags: &[&str]| -> Result<[f64; 1]> {
+        let store = scratch.join("imported");
         let memory = binary.with_store(&store);
-        let args = ["--json", "import", "--no-embed", "--no-summaries"].map(Into::into);
+        let args = [&["--json", "import", "--no-embed"], flags].concat().into_iter().map(Into::into);
         let start = Instant::now();
-        let output = memory.run(args.into_iter().chain([directory.clone().into_os_string()]), b"")?;
+        let output = memory.run(args.chain([directory.clone().into_os_string()]), b"")?;
         let took = start.elapsed().as_secs_f64();
         let said: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let all = said.get("conversations").and_then(serde_json::Value::as_array).into_iter().flatten();
@@ -58,14 +56,23 @@ pub(super) fn rate(binary: &Binary, scratch: &Path) -> Result<Figure> {
         fs::remove_dir_all(&store)?;
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
         Ok([messages as f64 / took])
-    })])?;
+    };
+    let [[usual], [bare]] = interleave([
+        Entrant::new("memory import", ["messages/s"], || import(&[])),
+        Entrant::new("memory import --no-summaries", ["messages/s"], || import(&["--no-summaries"])),
+    ])?;
     fs::remove_dir_all(&directory)?;
-    let note = format!(
-        "{messages} messages of {SESSIONS} sessions of Claude Code, {} MB, from the start of `memory import --no-embed --no-summaries` to its end, \
-         each batch synced",
-        bytes / 1_000_000
-    );
-    Ok(Figure::absolute("import_messages_per_s", &rate, note))
+    let note = |flags: &str| {
+        format!(
+            "{messages} messages of {SESSIONS} sessions of Claude Code, {} MB, from the start of `memory import {flags}` to its \
+             end, each batch synced",
+            bytes / 1_000_000
+        )
+    };
+    Ok([
+        Figure::absolute("import_messages_per_s", &usual, note("--no-embed")),
+        Figure::absolute("import_bare_messages_per_s", &bare, note("--no-embed --no-summaries")),
+    ])
 }
 
 /// A gigabyte, once; a tenth if it `is_short`.

@@ -36,7 +36,6 @@ const SETTINGS: [Setting; 6] = [(2_000, false), (2_000, true), VIEW, DEFAULT, (8
 struct Way {
     name: String,
     prompts: PromptTokens,
-    history: PromptTokens,
     found: f64,
 }
 
@@ -49,7 +48,7 @@ pub(super) fn measure(directory: &Path) -> Result<Vec<Figure>> {
         eprintln!("views: what {} turns cost in {budget} tokens{recall}", MESSAGES / 2);
         ours.push(carry_on(directory, &drafts, &needles, recalls, budget)?);
     }
-    let mut figures = cached(&ours)?;
+    let mut figures = vec![cached(&ours)?];
     for (key, setting, other) in others(&drafts, &needles)? {
         figures.push(compared(key, &ours, setting, &other)?);
     }
@@ -85,26 +84,20 @@ fn name(budget: u32, recalls: bool) -> String {
     format!("{} in {budget} tokens", if recalls { "view and recall" } else { "view" })
 }
 
-/// The shares of a view in 8,000 tokens, after those of the default.
-fn cached(ours: &[Way]) -> Result<Vec<Figure>> {
+/// The share of a view in 8,000 tokens; that of the default is in the note.
+fn cached(ours: &[Way]) -> Result<Figure> {
     let (measured, default) = (in_setting(ours, (8_000, false))?, in_setting(ours, DEFAULT)?);
-    let figure = |key, what, share: fn(&Way) -> f64| {
-        let told = |way: &&Way| format!("{}: {:.3}", way.name, share(way));
-        let others = ours.iter().filter(|way| ![measured, default].map(|known| &known.name).contains(&&way.name));
-        let others: Vec<_> = others.collect::<Vec<_>>().iter().map(told).collect();
-        let note = format!(
-            "{what}; {}, {} turns of two messages; at the default, {}\n{}",
-            measured.name,
-            MESSAGES / 2,
-            told(&default),
-            others.join("\n")
-        );
-        one(key, "", share(measured), note)
-    };
-    Ok(vec![
-        figure("cached_history_share", "of the history's tokens", |way| way.history.cached_share()),
-        figure("view_cached_prompt_share", "of the whole prompt", |way| way.prompts.cached_share()),
-    ])
+    let told = |way: &&Way| format!("{}: {:.3}", way.name, way.prompts.cached_share());
+    let others = ours.iter().filter(|way| ![measured, default].map(|known| &known.name).contains(&&way.name));
+    let others: Vec<_> = others.collect::<Vec<_>>().iter().map(told).collect();
+    let note = format!(
+        "of the whole prompt; {}, {} turns of two messages; at the default, {}\n{}",
+        measured.name,
+        MESSAGES / 2,
+        told(&default),
+        others.join("\n")
+    );
+    Ok(one("view_cached_prompt_share", "", measured.prompts.cached_share(), note))
 }
 
 fn one(key: &'static str, unit: &'static str, value: f64, note: String) -> Figure {
@@ -121,7 +114,7 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
     let recalled = conversation(&store, &summarizer, true)?;
     let shown = if recalls { &recalled } else { &seen };
     let options = PromptOptions::new(budget);
-    let (mut prompts, mut history) = (PromptTokens::default(), PromptTokens::default());
+    let mut prompts = PromptTokens::default();
     let mut before: Option<Prompt> = None;
     pollster::block_on(async {
         for (turn, messages) in drafts.chunks(2).enumerate() {
@@ -129,14 +122,13 @@ fn carry_on(directory: &Path, drafts: &[NodeDraft], needles: &[Needle], recalls:
                 let context = shown.prompt(&asked.message.text(), &options).await?;
                 let same = before.as_ref().map_or(0, |before| u64::from(context.shared_history(before)));
                 prompts.add(u64::from(context.tokens), same);
-                history.add(u64::from(context.history_tokens()), same);
                 before = Some(context);
             }
             store.append(shown.id(), messages.to_vec()).await?;
         }
         let score = find(&seen, &recalled, needles, budget).await?;
         let found = if recalls { score.by_recall } else { score.by_view };
-        Ok(Way { name: name(budget, recalls), prompts, history, found: score.share(found) })
+        Ok(Way { name: name(budget, recalls), prompts, found: score.share(found) })
     })
 }
 
@@ -165,7 +157,7 @@ fn others(drafts: &[NodeDraft], needles: &[Needle]) -> Result<Vec<(&'static str,
         let found = needles.iter().filter(|needle| found(needle)).count();
         #[expect(clippy::cast_precision_loss, reason = "some dozens of needles")]
         let found = found as f64 / needles.len().max(1) as f64;
-        Way { name: name.to_owned(), prompts, history: prompts, found }
+        Way { name: name.to_owned(), prompts, found }
     };
     Ok(vec![
         ("cost_vs_full_history", DEFAULT, way("full history", shown.full_history(), &|_| true)),

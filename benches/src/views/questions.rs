@@ -58,8 +58,6 @@ fn figures(measured: &[QuestionMode]) -> Vec<Figure> {
     };
     let mut figures: Vec<_> = [
         figure("hits_kept_4000", "x", Figure::smallest, |mode| mode.hits_kept),
-        figure("end_verbatim_share", "", Figure::smallest, |mode| mode.end_verbatim),
-        figure("recent_verbatim_4000", "", Figure::smallest, |mode| mode.recent_verbatim),
         figure("label_overhead", "x", Figure::largest, |mode| mode.label_overhead),
     ]
     .into_iter()
@@ -75,30 +73,15 @@ fn figures(measured: &[QuestionMode]) -> Vec<Figure> {
 mod tests {
     use super::*;
 
-    fn mode(data: &str, [kept, end, recent, labels]: [Option<f64>; 4]) -> QuestionMode {
-        QuestionMode {
-            data: data.to_owned(),
-            hits_kept: kept,
-            end_verbatim: end,
-            recent_verbatim: recent,
-            label_overhead: labels,
-            ..QuestionMode::default()
-        }
+    fn mode(data: &str, [kept, labels]: [Option<f64>; 2]) -> QuestionMode {
+        QuestionMode { data: data.to_owned(), hits_kept: kept, label_overhead: labels, ..QuestionMode::default() }
     }
 
     #[test]
     fn the_worst_data_set_counts() {
-        let modes = [
-            mode("locomo", [Some(0.9), Some(1.0), Some(0.8), Some(1.1)]),
-            mode("beam100k", [Some(0.95), Some(0.5), None, Some(1.3)]),
-        ];
+        let modes = [mode("locomo", [Some(0.9), Some(1.1)]), mode("beam100k", [Some(0.95), None])];
         let values: Vec<_> = figures(&modes).iter().map(|figure| (figure.key, figure.value)).collect();
-        let expected = [
-            ("hits_kept_4000", 0.9),
-            ("end_verbatim_share", 0.5),
-            ("recent_verbatim_4000", 0.8),
-            ("label_overhead", 1.3),
-        ];
+        let expected = [("hits_kept_4000", 0.9), ("label_overhead", 1.1)];
         assert_eq!(values, expected);
         assert!(figures(&modes)[0].note.contains("of locomo, the worst"));
     }

@@ -48,7 +48,6 @@ fn figures(measured: &[Running]) -> Vec<Figure> {
     let mut figures: Vec<_> = [
         figure("cached_prompt_share", Figure::smallest, &|played| Some(played.cached_share())),
         figure("running_evidence_vs_hits", Figure::smallest, &Running::evidence_vs_hits),
-        figure("cost_vs_fresh_recall", Figure::largest, &|played| played.cost_vs(Running::FRESH_RECALL)),
         figure("cost_vs_sliding_window", Figure::largest, &|played| played.cost_vs(Running::SLIDING_WINDOW)),
     ]
     .into_iter()

@@ -1,8 +1,6 @@
 //! What tools, resources and prompts work with: the memory, the options, the notes.
 
-use std::collections::BTreeSet;
-
-use memory::{ConversationId, Documents, InvalidConversationId, Memory, NodeId};
+use memory::{ConversationId, Documents, InvalidConversationId, Memory};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -48,11 +46,6 @@ impl Context {
     /// The documents of models.
     pub(crate) fn notes(&self) -> &Documents {
         &self.notes
-    }
-
-    /// The messages of the notes that hold the text of a document, of those that hold an earlier one or none.
-    pub(crate) async fn current_notes(&self) -> Result<BTreeSet<NodeId>, Failure> {
-        Ok(self.notes.look(|now| now.all().map(|(_, document)| document.node).collect()).await?)
     }
 
     /// The part of a text that a cursor names, or its first, which fits a bound with the lines around it. `whole` is called

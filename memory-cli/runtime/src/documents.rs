@@ -1,10 +1,13 @@
 //! Small texts under names, kept in the log.
 
-use std::sync::Arc;
+mod present;
 
-use memory_core::ConversationId;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memory_core::{ConversationId, InvalidConversationId, Query, Retrieved};
 use memory_hooks::{DocumentChange, Documents as Inner, DocumentsNow};
 
+use self::present::Present;
 use crate::{Error, Memory};
 
 /// Texts under names, which a model or a program writes, reads and changes; each change is a message in the log. See
@@ -13,11 +16,15 @@ use crate::{Error, Memory};
 pub struct Documents {
     memory: Memory,
     inner: Arc<Inner>,
+    searched_as: ConversationId,
+    /// The texts as they were when they were searched last.
+    searched: Arc<Mutex<Option<Arc<Present>>>>,
 }
 
 impl Documents {
-    pub(crate) fn new(memory: Memory, inner: Inner) -> Self {
-        Self { memory, inner: Arc::new(inner) }
+    pub(crate) fn new(memory: Memory, inner: Inner) -> Result<Self, InvalidConversationId> {
+        let searched_as = ConversationId::new("documents")?;
+        Ok(Self { memory, inner: Arc::new(inner), searched_as, searched: Arc::default() })
     }
 
     /// The conversation with their changes.
@@ -51,12 +58,33 @@ impl Documents {
         T: Send + 'static,
         E: Send + 'static,
     {
-        let (inner, appends) = (Arc::clone(&self.inner), self.memory.on_append());
+        let inner = Arc::clone(&self.inner);
+        self.memory.run(async move { Ok(inner.change(decide).await?) }).await
+    }
+
+    /// The present texts that answer a question best, by words, under the filter and limit of `query`. No index holds
+    /// documents: most of their texts are of the past. A hit has the whole text, under the number of its last change.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn search(&self, query: Query) -> Result<Retrieved, Error> {
+        let (inner, searched) = (Arc::clone(&self.inner), Arc::clone(&self.searched));
+        let (store, name) = (Arc::clone(&self.memory.parts().store), self.searched_as.clone());
         self.memory
             .run(async move {
-                let changed = inner.change(decide).await?;
-                appends(inner.conversation().id().clone());
-                Ok(changed)
+                let id = inner.conversation().id();
+                let state = match store.conversation(id).await {
+                    Ok(state) => state,
+                    Err(error) if error.is_not_found() => return Ok(Retrieved::default()),
+                    Err(error) => return Err(error.into()),
+                };
+                let known = searched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let present = match known.filter(|known| known.is_of(&state)) {
+                    Some(known) => known,
+                    None => Arc::new(inner.look(|now| Present::new(state, name, now)).await?),
+                };
+                *searched.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&present));
+                Ok(present.search(query).await?)
             })
             .await
     }

@@ -106,7 +106,7 @@ impl Memory {
     /// # Errors
     /// When no conversation can have that name.
     pub fn documents(&self, name: &str) -> Result<Documents, InvalidConversationId> {
-        Ok(Documents::new(self.clone(), self.0.parts.memory.documents(ConversationId::new(name)?)))
+        Documents::new(self.clone(), self.0.parts.memory.documents(ConversationId::new(name)?))
     }
 
     /// The configuration that it was opened with.

@@ -7,6 +7,7 @@ mod install;
 mod installed;
 mod program;
 mod remind;
+mod replace;
 mod settings;
 
 use std::path::Path;

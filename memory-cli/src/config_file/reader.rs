@@ -96,7 +96,7 @@ impl Reader<'_> {
             Ok(texts) => texts,
             Err(faults) => return self.faults.extend(faults.into_iter().map(|fault| fault.at(table, key.name))),
         };
-        if texts.iter().any(|text| memory_embed::redacted(text) != *text) {
+        if texts.iter().any(|text| memory_embed::redacted(text) != *text || secret::looks_like_a_key(text)) {
             let why = format!("the value of {} holds a secret, which does not belong in this file", key.shown());
             let why = match key.variable() {
                 Some(variable) => format!("{why}: set {variable} in the environment"),

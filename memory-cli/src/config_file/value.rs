@@ -14,6 +14,7 @@ use toml::{Spanned, de::DeValue};
 use super::{
     fault::{Fault, FaultKind, Place},
     keys::{Key, Kind},
+    secret::shown_text,
 };
 
 /// The text of a file, for the places of what stands in it.
@@ -115,11 +116,11 @@ fn check(argument: &Arg, text: &str) -> Result<(), String> {
     {
         let near = nearest(text, possible, String::as_str);
         let near = near.first().map(|near| format!("; nearest: {near:?}")).unwrap_or_default();
-        return Err(format!("{text:?} is none of {}{near}", possible.join(", ")));
+        return Err(format!("{:?} is none of {}{near}", shown_text(text), possible.join(", ")));
     }
     match std::error::Error::source(&error) {
-        Some(why) => Err(format!("{text:?}: {why}")),
-        None => Err(format!("{text:?} is not taken")),
+        Some(why) => Err(format!("{:?}: {}", shown_text(text), why.to_string().replace(text, &shown_text(text)))),
+        None => Err(format!("{:?} is not taken", shown_text(text))),
     }
 }
 

@@ -1,12 +1,18 @@
 //! Packed files: zip archives and zstd streams, unpacked within bounds.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::{self, BufReader, Read, Seek},
     path::{Path, PathBuf},
 };
 
-use zip::{ZipArchive, result::ZipError};
+use zip::{
+    ZipReadOptions,
+    read::{Config, ZipFileEntry},
+    result::ZipError,
+    unstable::read::ZipIterable,
+};
 
 use crate::{Limits, TranscriptError, records::Input};
 
@@ -46,6 +52,8 @@ struct Guard<R> {
     /// Bytes that are packed.
     packed: u64,
     read: u64,
+    /// Bytes of the archive around it, and those unpacked of it before.
+    around: Option<(u64, u64)>,
     limits: Limits,
 }
 
@@ -53,11 +61,16 @@ impl<R: Read> Read for Guard<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.unpacked.read(into)?;
         self.read += read as u64;
-        if self.read > self.limits.unpacked {
-            return Err(io::Error::other(Refused::Size(self.limits.unpacked)));
+        let Limits { unpacked, ratio, .. } = self.limits;
+        let (packed, before) = self.around.unwrap_or((self.packed, 0));
+        let all = before.saturating_add(self.read);
+        if all > unpacked {
+            return Err(io::Error::other(Refused::Size(unpacked)));
         }
-        if self.read > ALWAYS && self.read / self.limits.ratio.max(1) > self.packed {
-            return Err(io::Error::other(Refused::Ratio(self.limits.ratio)));
+        let is_bomb = |read: u64, packed: u64| read > ALWAYS && read / ratio.max(1) > packed;
+        // Small members may add up to what one may not be.
+        if is_bomb(self.read, self.packed) || is_bomb(all, packed) {
+            return Err(io::Error::other(Refused::Ratio(ratio)));
         }
         Ok(read)
     }
@@ -69,7 +82,7 @@ pub(crate) fn zstd(file: File, path: &Path, limits: Limits) -> Result<Input, Tra
     let packed = file.metadata().map_err(io)?.len();
     let mut decoder = ::zstd::stream::read::Decoder::new(file).map_err(io)?;
     decoder.window_log_max(WINDOW).map_err(io)?;
-    Ok(Box::new(Guard { unpacked: decoder, packed, read: 0, limits }))
+    Ok(Box::new(Guard { unpacked: decoder, packed, read: 0, around: None, limits }))
 }
 
 /// A transcript of an archive, in a temporary file without a name.
@@ -87,21 +100,20 @@ pub(crate) struct Unpacked {
     pub(crate) entries: Vec<Entry>,
     /// The names of all other files.
     pub(crate) others: Vec<String>,
+    /// Conversations that cannot be read, and why not.
+    pub(crate) broken: Vec<(String, TranscriptError)>,
 }
 
-/// The conversations of an export.
+/// The conversations of an export. Several members of one name are each read, and one that cannot be read stops no other.
 ///
 /// Names in archives are compared, never used as paths.
 pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked, TranscriptError> {
-    let damaged = |place: String, error: ZipError| match error {
-        ZipError::Io(source) if source.get_ref().is_some_and(|inner| inner.is::<Refused>()) => {
-            failed(Path::new(&place), source)
-        }
-        error => TranscriptError::Damaged { place, why: format!("the archive cannot be read: {error}") },
-    };
+    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
+    let bytes = file.metadata().map_err(io)?.len();
+    let mut body = BufReader::new(file.try_clone().map_err(io)?);
     let whole = || path.display().to_string();
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(whole(), error))?;
-    let mut unpacked = Unpacked::default();
+    let unread = |error| damaged(whole(), error);
+    let mut archive = ZipIterable::try_new(BufReader::new(file), Config::default()).map_err(unread)?;
     if archive.len() > limits.files {
         return Err(TranscriptError::TooLarge {
             place: whole(),
@@ -111,30 +123,59 @@ pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked,
             hint: "unpack it and import the files",
         });
     }
-    let mut names: Vec<(String, usize)> = (0..archive.len())
-        .filter_map(|index| Some((archive.name_for_index(index)?.ok()?.into_owned(), index)))
-        .filter(|(name, _)| !name.ends_with('/'))
-        .collect();
-    names.sort();
-    let mut left = limits.unpacked;
-    for (name, index) in names {
+    // The directory is read before the members, since both handles have one position.
+    let mut members = archive.files().map_err(unread)?.collect::<Result<Vec<_>, _>>().map_err(unread)?;
+    members.retain(|member| !member.is_dir());
+    members.sort_by_cached_key(name_of);
+    let mut unpacked = Unpacked::default();
+    let mut read = 0;
+    for member in members {
+        let name = name_of(&member);
         if !holds_conversations(&name) {
             unpacked.others.push(name);
             continue;
         }
         // The name is shown, so that it is one line.
         let place = format!("{}, {}", path.display(), memory_core::one_line(&name));
-        let member = archive.by_index(index).map_err(|error| damaged(place.clone(), error))?;
-        let packed = member.compressed_size();
-        let mut guard = Guard { unpacked: member, packed, read: 0, limits: limits.unpacked(left) };
-        let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-        let mut spool = tempfile::tempfile().map_err(io)?;
-        let copied = io::copy(&mut guard, &mut spool).map_err(|error| damaged(place.clone(), ZipError::Io(error)))?;
-        left = left.saturating_sub(copied);
-        spool.rewind().map_err(io)?;
-        unpacked.entries.push(Entry { path: PathBuf::from(place), file: spool });
+        match spooled(member, &mut body, (bytes, read), limits) {
+            Ok((file, copied)) => {
+                read += copied;
+                unpacked.entries.push(Entry { path: PathBuf::from(place), file });
+            }
+            // A bomb is not unpacked further.
+            Err(ZipError::Io(source)) if is_refusal(&source) => return Err(failed(Path::new(&place), source)),
+            Err(error) => unpacked.broken.push((name, damaged(place, error))),
+        }
     }
     Ok(unpacked)
+}
+
+fn name_of(member: &ZipFileEntry<'_>) -> String {
+    member.name().map_or_else(|_| String::from_utf8_lossy(member.name_raw()).into_owned(), Cow::into_owned)
+}
+
+/// Unpacks a member of an archive of so many bytes, of which so many were unpacked before.
+fn spooled(
+    member: ZipFileEntry<'_>,
+    body: &mut BufReader<File>,
+    around: (u64, u64),
+    limits: Limits,
+) -> Result<(File, u64), ZipError> {
+    let packed = member.compressed_size();
+    let unpacked = member.with_reader(body, ZipReadOptions::new())?;
+    let mut guard = Guard { unpacked, packed, read: 0, around: Some(around), limits };
+    let mut spool = tempfile::tempfile()?;
+    let copied = io::copy(&mut guard, &mut spool)?;
+    spool.rewind()?;
+    Ok((spool, copied))
+}
+
+fn is_refusal(source: &io::Error) -> bool {
+    source.get_ref().is_some_and(|inner| inner.is::<Refused>())
+}
+
+fn damaged(place: String, error: ZipError) -> TranscriptError {
+    TranscriptError::Damaged { place, why: format!("the archive cannot be read: {error}") }
 }
 
 /// Whether a file of an export holds conversations, by its name: `conversations.json` anywhere, parts of it
@@ -199,6 +240,73 @@ mod tests {
         cut.rewind().unwrap();
         let error = unzip(cut, Path::new("x.zip"), Limits::default()).unwrap_err();
         assert!(matches!(error, TranscriptError::Damaged { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_ratio_is_of_the_whole_archive() {
+        let part = vec![b' '; 30 << 20];
+        let names: Vec<_> = (0..4).map(|number| format!("conversations-{number}.json")).collect();
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), part.as_slice())).collect();
+        let error = unzip(archive(&files), Path::new("x.zip"), Limits::default().ratio(100)).unwrap_err();
+        assert!(matches!(error, TranscriptError::Bomb { .. }), "{error}");
+        let limits = Limits::default().unpacked(40 << 20);
+        let error = unzip(archive(&files), Path::new("x.zip"), limits).unwrap_err();
+        assert!(matches!(error, TranscriptError::TooLarge { .. }), "{error}");
+    }
+
+    /// The bytes of an archive in which `from` stands as `to`, which is as long.
+    fn patched(mut file: File, from: &[u8], to: &[u8]) -> File {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        for at in 0..bytes.len() - from.len() {
+            if bytes[at..].starts_with(from) {
+                bytes[at..at + to.len()].copy_from_slice(to);
+            }
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    #[test]
+    fn members_of_one_name_are_each_read() {
+        let two = archive(&[("conversations.json", b"[1]"), ("conversations.JSOX", b"[2]"), ("a.txt", b"")]);
+        let two = patched(two, b".JSOX", b".json");
+        let unpacked = unzip(two, Path::new("x.zip"), Limits::default()).unwrap();
+        let texts = unpacked.entries.into_iter().map(|mut entry| {
+            let mut text = String::new();
+            entry.file.read_to_string(&mut text).unwrap();
+            text
+        });
+        assert_eq!(texts.collect::<Vec<_>>(), ["[1]", "[2]"]);
+    }
+
+    #[test]
+    fn a_broken_member_is_named_and_stops_no_other() {
+        let stored = |files: &[(&str, &[u8])]| {
+            let mut zip = ZipWriter::new(tempfile::tempfile().unwrap());
+            for (name, content) in files {
+                let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+                zip.start_file(*name, options).unwrap();
+                zip.write_all(content).unwrap();
+            }
+            let mut file = zip.finish().unwrap();
+            file.rewind().unwrap();
+            file
+        };
+        let file = stored(&[
+            ("conversations-0.json", b"[1, 2]"),
+            ("conversations-1.json", b"[9, 9]"),
+            ("conversations-2.json", b"[3]"),
+        ]);
+        // Its checksum is wrong.
+        let file = patched(file, b"[9, 9]", b"[8, 8]");
+        let unpacked = unzip(file, Path::new("x.zip"), Limits::default()).unwrap();
+        assert_eq!(unpacked.entries.len(), 2);
+        let [(name, error)] = unpacked.broken.as_slice() else { panic!("{:?}", unpacked.broken) };
+        assert_eq!(name, "conversations-1.json");
+        assert!(error.to_string().contains("x.zip, conversations-1.json"), "{error}");
     }
 
     #[test]

@@ -292,14 +292,23 @@ fn of_file(
             let kind = other.rsplit('/').next().unwrap_or_default().to_owned();
             found.others.skip(Why::Note, &kind, || format!("{}, {other}", path.display()));
         }
-        if unpacked.entries.is_empty() {
-            let why = "the archive holds no conversations.json";
-            return Err(TranscriptError::Unfit { place: path.display().to_string(), why });
-        }
+        let (before, mut broken) = (found.transcripts.len(), unpacked.broken);
         for entry in unpacked.entries {
             let again = entry.file.try_clone().map_err(io)?;
             let from = From::File(Arc::new(entry.file));
-            recognized(&entry.path, again, from, format, limits, found)?;
+            if let Err(error) = recognized(&entry.path, again, from, format, limits, found) {
+                broken.push((entry.path.display().to_string(), error));
+            }
+        }
+        if found.transcripts.len() == before {
+            let why = "the archive holds no conversations.json";
+            let unfit = || TranscriptError::Unfit { place: path.display().to_string(), why };
+            return Err(broken.into_iter().next().map_or_else(unfit, |(_, error)| error));
+        }
+        // One that cannot be read stops no other.
+        for (name, error) in broken {
+            let kind = format!("{} that cannot be read", name.rsplit('/').next().unwrap_or_default());
+            found.others.skip(Why::Broken, &kind, || error.to_string());
         }
         return Ok(());
     }

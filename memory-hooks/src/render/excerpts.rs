@@ -38,7 +38,7 @@ pub(crate) fn gap_line(before: NodeRange, after: NodeRange) -> Option<String> {
 }
 
 /// Text of the conversation as data.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     escape_lines(text, &LAYOUT)
 }
 

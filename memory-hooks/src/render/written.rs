@@ -415,11 +415,13 @@ pub(super) fn escape(text: &str) -> String {
     escape_lines(text, &LAYOUT)
 }
 
-static LAYOUT: LazyLock<Regex> = LazyLock::new(|| {
-    let label = r"\[[^\]\n]{1,160}\]\s*:|\[\s*(?:messages?\s+\d|now\s*:|speakers\s*:|(?:mon|tues|wednes|thurs|fri|satur|sun)day\s+\d)";
-    let line = r"current\s+question\s*:|messages?\s+\d[\d\s-]*(?:\([^)\n]{0,80}\)\s*)?:";
-    own_lines(&format!("{label}|{line}"))
-});
+/// The beginnings of lines: labels, the question, summaries.
+pub(super) const MARKS: &str = concat!(
+    r"\[[^\]\n]{1,160}\]\s*:|\[\s*(?:messages?\s+\d|now\s*:|speakers\s*:|(?:mon|tues|wednes|thurs|fri|satur|sun)day\s+\d)|",
+    r"current\s+question\s*:|messages?\s+\d[\d\s-]*(?:\([^)\n]{0,80}\)\s*)?:",
+);
+
+static LAYOUT: LazyLock<Regex> = LazyLock::new(|| own_lines(MARKS));
 
 #[cfg(test)]
 mod tests;

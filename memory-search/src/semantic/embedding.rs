@@ -4,19 +4,20 @@ use std::time::{Duration, Instant};
 
 use memory_core::{
     ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Source, TokenVectors, VectorError,
+    floor_char_boundary,
 };
 
 use super::{SemanticError, Tokens, Vectors, is_absent};
 use crate::{
-    late::joined,
+    late::Pooled,
     lexical::{Indexed, indexed_text},
     notices::in_full,
 };
 
 /// Maximum nodes read from the store at a time and embedded together.
 const READ_NODES: u64 = 256;
-/// Maximum bytes of text that are embedded together, except for a single longer node: some 32,000 tokens, whose vectors
-/// take 1.5 KB each. Larger batches make workers wait less often for the last text of a batch.
+/// Maximum bytes of text that are embedded together, of several nodes or of a piece of one: some 32,000 tokens, whose
+/// vectors take 1.5 KB each. Larger batches make workers wait less often for the last text of a batch.
 const BATCH_BYTES: usize = 128 << 10;
 /// How long vectors stay in memory alone: an interrupted run loses the work of so long, and of one batch.
 const BETWEEN_FLUSHES: Duration = Duration::from_secs(2);
@@ -195,6 +196,11 @@ impl Vectors<'_> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
+        if let [text] = texts
+            && text.len() > BATCH_BYTES
+        {
+            return Ok(vec![self.embed_in_pieces(text, tokens).await?]);
+        }
         let embedded: Vec<Embedded> = match tokens {
             None => {
                 let found = self.embedder.embed_documents(texts).await?;
@@ -202,11 +208,39 @@ impl Vectors<'_> {
             }
             Some(tokens) => tokens.embed(texts).await?,
         };
-        if embedded.len() != texts.len() {
-            let what = format!("vectors of {} texts for {}", embedded.len(), texts.len());
-            return Err(EmbedError::BadOutput { model: self.embedder.model().clone(), what });
-        }
+        self.check_count(embedded.len(), texts.len())?;
         Ok(embedded)
+    }
+
+    /// The vectors of a text of any length, of which one piece at a time is with the model.
+    async fn embed_in_pieces(&self, text: &str, tokens: Option<Tokens<'_>>) -> Result<Embedded, EmbedError> {
+        let (mut chunks, mut pooled) = (Vec::new(), tokens.map(|_| Pooled::default()));
+        for piece in pieces(text) {
+            match (tokens, &mut pooled) {
+                (Some(tokens), Some(pooled)) => {
+                    let found = tokens.embedder.embed_documents_with_tokens(&[piece]).await?;
+                    self.check_count(found.len(), 1)?;
+                    for chunk in found.into_iter().flatten() {
+                        pooled.add(self.embedder.model(), &chunk.tokens)?;
+                        chunks.push(chunk.whole);
+                    }
+                }
+                _ => {
+                    let found = self.embedder.embed_documents(&[piece]).await?;
+                    self.check_count(found.len(), 1)?;
+                    chunks.extend(found.into_iter().flatten());
+                }
+            }
+        }
+        Ok((chunks, pooled.map(Pooled::vectors)))
+    }
+
+    fn check_count(&self, found: usize, texts: usize) -> Result<(), EmbedError> {
+        if found == texts {
+            return Ok(());
+        }
+        let what = format!("vectors of {found} texts for {texts}");
+        Err(EmbedError::BadOutput { model: self.embedder.model().clone(), what })
     }
 }
 
@@ -324,8 +358,9 @@ impl Tokens<'_> {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
         let found = self.embedder.embed_documents_with_tokens(texts).await?;
         let embedded = found.into_iter().map(|chunks| {
-            let tokens = joined(self.embedder.model(), chunks.iter().map(|chunk| &chunk.tokens))?;
-            Ok((chunks.into_iter().map(|chunk| chunk.whole).collect(), Some(tokens)))
+            let mut tokens = Pooled::default();
+            chunks.iter().try_for_each(|chunk| tokens.add(self.embedder.model(), &chunk.tokens))?;
+            Ok((chunks.into_iter().map(|chunk| chunk.whole).collect(), Some(tokens.vectors())))
         });
         embedded.collect()
     }
@@ -350,6 +385,20 @@ fn batches(nodes: NodeRange, read: &ReadNodes) -> Vec<(NodeRange, Vec<(NodeId, S
     batches
 }
 
+/// A long text in pieces of at most [`BATCH_BYTES`], each cut after a line, else after a word, where there is one.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = floor_char_boundary(rest, BATCH_BYTES);
+        let most = rest.get(..end).filter(|most| !most.is_empty())?;
+        let after = |blank: char| most.rfind(blank).map(|at| at + blank.len_utf8()).filter(|at| *at > BATCH_BYTES / 2);
+        let cut = if end == rest.len() { end } else { after('\n').or_else(|| after(' ')).unwrap_or(end) };
+        let (piece, left) = rest.split_at(cut);
+        rest = left;
+        Some(piece)
+    })
+}
+
 fn nodes_after(through: u64, last: u64) -> Option<NodeRange> {
     let end = through.saturating_add(READ_NODES).min(last);
     NodeRange::new(NodeId::new(through + 1)?, NodeId::new(end)?)
@@ -358,8 +407,20 @@ fn nodes_after(through: u64, last: u64) -> Option<NodeRange> {
 #[cfg(test)]
 mod tests {
     use memory_core::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
+    use proptest::prelude::*;
 
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn pieces_are_the_text_and_bounded(text in "(\\PC|[a-z ]{60}|\n){0,40}", times in 0_usize..400) {
+            let text = text.repeat(times);
+            let pieces: Vec<_> = pieces(&text).collect();
+            prop_assert_eq!(pieces.concat(), text);
+            prop_assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() <= BATCH_BYTES));
+        }
+    }
 
     #[test]
     fn batches_are_bounded_by_their_text_and_leave_no_node_out() {

@@ -17,9 +17,9 @@ pub(super) enum Group {
     Plugins,
     Views,
     Privacy,
-    Managers,
     Tools,
     Agent,
+    Languages,
     Soak,
 }
 
@@ -32,9 +32,9 @@ impl Group {
         Self::Plugins,
         Self::Views,
         Self::Privacy,
-        Self::Managers,
         Self::Tools,
         Self::Agent,
+        Self::Languages,
         Self::Soak,
     ];
 
@@ -47,9 +47,9 @@ impl Group {
             Self::Plugins => "plugins",
             Self::Views => "views",
             Self::Privacy => "privacy",
-            Self::Managers => "managers",
             Self::Tools => "tools",
             Self::Agent => "agent",
+            Self::Languages => "languages",
             Self::Soak => "soak",
         }
     }

@@ -12,15 +12,16 @@ use super::report::Figure;
 pub(super) enum Verdict {
     Holds,
     FallsShort,
-    /// A bar without a figure.
-    Missing,
+    /// A bar without a figure, whose bench a later issue brings.
+    Owed,
     /// A figure without a bar.
     NoBar,
 }
 
 impl Verdict {
-    pub(super) fn fails(self) -> bool {
-        matches!(self, Self::FallsShort | Self::Missing)
+    /// Whether a check fails; one of all groups, unlike that of one, takes what is owed.
+    pub(super) fn fails(self, is_of_one_group: bool) -> bool {
+        self == Self::FallsShort || self == Self::Owed && is_of_one_group
     }
 }
 
@@ -29,7 +30,7 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::Holds => "holds",
             Self::FallsShort => "falls short",
-            Self::Missing => "not measured",
+            Self::Owed => "owed",
             Self::NoBar => "no bar",
         })
     }
@@ -53,7 +54,7 @@ pub(super) fn judge(mut bars: GroupBars, figures: Vec<Figure>) -> Vec<Judged> {
             Judged::measured(figure, bar)
         })
         .collect();
-    judged.extend(bars.into_iter().map(|(key, bar)| Judged::missing(key, bar)));
+    judged.extend(bars.into_iter().map(|(key, bar)| Judged::owed(key, bar)));
     judged
 }
 
@@ -67,7 +68,7 @@ impl Judged {
         Self { key: figure.key.clone(), figure: Some(figure), bar, verdict }
     }
 
-    fn missing(key: String, bar: Bar) -> Self {
-        Self { key, figure: None, bar: Some(bar), verdict: Verdict::Missing }
+    fn owed(key: String, bar: Bar) -> Self {
+        Self { key, figure: None, bar: Some(bar), verdict: Verdict::Owed }
     }
 }

@@ -84,19 +84,12 @@ impl Answer for ReadOutput {
     }
 }
 
-/// Writes what `text` makes of the present text.
-async fn write(context: &Context, text: impl Fn(&str) -> String + Send + 'static) -> Result<WriteOutput, Failure> {
-    let decide = move |now: DocumentsNow<'_>| {
-        let text = text(now.get(NAME).map_or("", |document| &document.text));
-        let bytes = text.len();
-        if bytes > MOST {
-            return Err(Failure(format!(
-                "the scratchpad takes at most {MOST} bytes, and these are {bytes}: shorten it"
-            )));
-        }
-        Ok((DocumentChange::Write { name: NAME.to_owned(), text }, WriteOutput { bytes }))
-    };
-    context.notes().change(decide).await?
+/// A change after which the scratchpad has so many bytes.
+fn checked(bytes: usize, change: DocumentChange) -> Result<(DocumentChange, WriteOutput), Failure> {
+    if bytes > MOST {
+        return Err(Failure(format!("the scratchpad takes at most {MOST} bytes, and these are {bytes}: shorten it")));
+    }
+    Ok((change, WriteOutput { bytes }))
 }
 
 impl Tool for Set {
@@ -109,7 +102,11 @@ impl Tool for Set {
     type Output = WriteOutput;
 
     async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
-        write(context, move |_| input.text.clone()).await
+        let decide = move |_: DocumentsNow<'_>| {
+            let text = input.text.clone();
+            checked(text.len(), DocumentChange::Write { name: NAME.to_owned(), text })
+        };
+        context.notes().change(decide).await?
     }
 }
 
@@ -122,11 +119,13 @@ impl Tool for Append {
     type Output = WriteOutput;
 
     async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
-        write(context, move |before| {
+        let decide = move |now: DocumentsNow<'_>| {
+            let before = now.get(NAME).map_or("", |document| &document.text);
             let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-            format!("{before}{end}{}", input.text)
-        })
-        .await
+            let text = format!("{end}{}", input.text);
+            checked(before.len() + text.len(), DocumentChange::Append { name: NAME.to_owned(), text })
+        };
+        context.notes().change(decide).await?
     }
 }
 

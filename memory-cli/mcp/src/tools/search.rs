@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt::Display};
 
 use memory::{
-    ConversationId, ConversationState, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, TimeRange,
-    Timestamp, excerpt,
+    ConversationId, Conversations, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, TimeRange, Timestamp,
+    excerpt,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ impl Tool for Search {
         for name in &input.conversations {
             ids.push(failure::conversation(memory, name).await?.id().clone());
         }
-        let scope = if ids.is_empty() { everywhere(context).await? } else { Scope::only(ids) };
+        let scope = if ids.is_empty() { Scope::all() } else { Scope::only(ids) };
         let skip = PAGES.skipped(input.cursor.as_deref(), LAST)?;
         let limit = input.limit.clamp(1, 100);
         // One more, which tells whether there are more.
@@ -123,17 +123,6 @@ impl Tool for Search {
     }
 }
 
-/// All conversations, and these notes, which are kept beside conversations and so have to be named.
-async fn everywhere(context: &Context) -> Result<Scope, Failure> {
-    let notes = context.notes().conversation();
-    let states = context.memory().conversations().await?;
-    if states.iter().all(|state| state.id != *notes) {
-        return Ok(Scope::all());
-    }
-    let is_meant = |state: &ConversationState| state.id == *notes || !state.is_companion();
-    Ok(Scope::only(states.into_iter().filter(is_meant).map(|state| state.id).collect()))
-}
-
 /// Which messages may be hits.
 fn filter(input: &Input) -> Result<Filter, Failure> {
     let wrong = |name: &str, why: &dyn Display| Failure(format!("{name}: {}", memory::one_line(&why.to_string())));
@@ -143,26 +132,34 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
     Ok(Filter::default().time(time).tags(input.tags.clone()))
 }
 
-/// As many hits as `query` has a limit, if there are, without earlier texts of notes. The order is that of any limit, so
-/// that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked for, and so
-/// they are always asked for alone, and those after them always together.
+/// As many hits as `query` has a limit, if there are, those of the notes among them where they are meant. The order is that
+/// of any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked
+/// for, and so they are always asked for alone, and those after them always together.
 async fn found(context: &Context, query: Query) -> Result<Retrieved, Failure> {
-    let wanted = query.limit;
-    let mut asked = wanted.min(NEAR);
-    let mut found = context.memory().search(query.clone().limit(asked)).await?;
-    if asked < NEAR && found.hits.iter().any(|hit| hit.conversation.is_of_notes()) {
-        asked = NEAR;
-        // The notices are told once.
-        found.hits = context.memory().search(query.clone().limit(asked)).await?.hits;
+    let (memory, notes, wanted) = (context.memory(), context.notes().conversation(), query.limit);
+    let mut said = query.clone();
+    let of_notes = match &mut said.scope.conversations {
+        Conversations::All => true,
+        Conversations::Only(ids) => {
+            let named = ids.len();
+            ids.retain(|id| id != notes);
+            ids.len() < named
+        }
+    };
+    let mut found = if said.scope.conversations == Conversations::Only(Vec::new()) {
+        Retrieved::default()
+    } else {
+        memory.search(said.clone().limit(wanted.min(NEAR))).await?
+    };
+    if wanted > NEAR && found.hits.len() == NEAR {
+        let near: BTreeSet<_> = found.hits.iter().map(place).collect();
+        let far = memory.search(said.limit(LAST)).await?;
+        found.hits.extend(far.hits.into_iter().filter(|hit| !near.contains(&place(hit))));
     }
-    let is_all = found.hits.len() < asked;
-    let near: BTreeSet<_> = found.hits.iter().map(place).collect();
-    retain_present(context, &mut found.hits).await?;
-    if !is_all && found.hits.len() < wanted {
-        let mut far = context.memory().search(query.limit(LAST)).await?;
-        far.hits.retain(|hit| !near.contains(&place(hit)));
-        retain_present(context, &mut far.hits).await?;
-        found.hits.append(&mut far.hits);
+    if of_notes {
+        // Notes that are another owner's, of a store from before names were reserved, are nobody's.
+        let hits = context.notes().search(query.limit(LAST)).await.unwrap_or_default().hits;
+        found.hits = merged(found.hits, hits);
     }
     found.hits.truncate(wanted);
     Ok(found)
@@ -172,16 +169,18 @@ fn place(hit: &Hit) -> (ConversationId, NodeId) {
     (hit.conversation.clone(), hit.node.id)
 }
 
-/// Drops what is no present text of these notes.
-async fn retain_present(context: &Context, hits: &mut Vec<Hit>) -> Result<(), Failure> {
-    if hits.iter().any(|hit| hit.conversation.is_of_notes()) {
-        // Notes that are another owner's, of a store from before names were reserved, are nobody's.
-        let current = context.current_notes().await.unwrap_or_default();
-        let notes = context.notes().conversation();
-        let is_present = |hit: &Hit| hit.conversation == *notes && current.contains(&hit.node.id);
-        hits.retain(|hit| !hit.conversation.is_of_notes() || is_present(hit));
+/// Both lists in their order, of two heads the likelier one first.
+fn merged(said: Vec<Hit>, noted: Vec<Hit>) -> Vec<Hit> {
+    let relevance = |hit: &Hit| hit.relevance.unwrap_or_default();
+    let (mut all, mut noted) = (Vec::with_capacity(said.len() + noted.len()), noted.into_iter().peekable());
+    for hit in said {
+        while let Some(better) = noted.next_if(|note| relevance(note) > relevance(&hit)) {
+            all.push(better);
+        }
+        all.push(hit);
     }
-    Ok(())
+    all.extend(noted);
+    all
 }
 
 /// The part of a hit that bears on the question.

@@ -38,6 +38,65 @@ async fn no_owner_reads_or_locks_the_notes_of_another() {
 }
 
 #[tokio::test]
+async fn nothing_of_notes_is_indexed_or_summarized_and_the_present_texts_are_found() {
+    let store = Store::new();
+    let memory = store.memory();
+    say(&memory, "talk", ["The ferry sails from quay nine.".to_owned(), "Where do we dine?".to_owned()]).await;
+    let client = Client::new(&memory, everything()).await;
+    for version in 0..40 {
+        let text = format!("Version {version}: the lighthouse opens at noon. {}", "Filling words. ".repeat(200));
+        client.ask("scratchpad_set", json!({"text": text})).await;
+        client.ask("search_memory", json!({"query": "when does the lighthouse open"})).await;
+    }
+    client
+        .ask("memory", json!({"command": "create", "path": "/memories/a/quay.md", "file_text": "Quay two is closed."}))
+        .await;
+    memory.catch_up().await.unwrap();
+    let notes = memory::ConversationId::new("memory-notes").unwrap();
+    let parts = memory.parts();
+    let indexed = parts.retriever.catch_up(&notes, &()).await.unwrap();
+    assert_eq!((indexed.words, indexed.embedded), (0, 0));
+    assert_eq!(parts.store.summaries(&notes).await.unwrap(), []);
+    let held = || memory.held().iter().map(|held| held.bytes).sum::<u64>();
+    assert!(held() < 100_000, "{} bytes of words are held", held());
+
+    let found = client.ask("search_memory", json!({"query": "when does the lighthouse open"})).await;
+    let first = &found["messages"][0];
+    assert_eq!((first["conversation"].as_str(), first["node"].as_u64()), (Some("memory-notes"), Some(40)), "{found}");
+    assert!(!found.to_string().contains("Version 38"), "{found}");
+    let by_name = client.ask("search_memory", json!({"query": "quay", "conversations": ["memory-notes"]})).await;
+    assert!(by_name["messages"][0]["text"].as_str().unwrap().contains("Quay two"), "{by_name}");
+    let elsewhere = client.ask("search_memory", json!({"query": "quay lighthouse", "conversations": ["talk"]})).await;
+    assert!(!elsewhere.to_string().contains("memory-notes"), "{elsewhere}");
+    // What has nothing to do with the question is not before what answers it.
+    let found = client.ask("search_memory", json!({"query": "Which quay does the ferry sail from?"})).await;
+    assert_eq!(found["messages"][0]["conversation"], "talk", "{found}");
+}
+
+#[tokio::test]
+async fn what_is_appended_to_the_scratchpad_takes_its_own_length() {
+    let store = Store::new();
+    let memory = store.memory();
+    let client = Client::new(&memory, everything()).await;
+    client.ask("scratchpad_set", json!({"text": "x".repeat(50_000)})).await;
+    for line in 0..20 {
+        client.ask("scratchpad_append", json!({"text": format!("line {line}")})).await;
+    }
+    let parts = memory.parts();
+    let notes = memory::ConversationId::new("memory-notes").unwrap();
+    let run = memory::NodeRange::first_n(21).unwrap();
+    let nodes = parts.store.nodes(&notes, run).await.unwrap();
+    assert_eq!(nodes.iter().map(|node| node.message.text().len()).max(), Some(50_000));
+    assert!(nodes.iter().skip(1).all(|node| node.message.text().len() < 10));
+    let other = Client::new(&store.memory(), everything()).await;
+    let read = other.ask("scratchpad_read", json!({"max_tokens": 50_000})).await;
+    assert_eq!(read["bytes"], 50_000 + (0..20).map(|line| format!("\nline {line}").len()).sum::<usize>());
+    assert!(read["text"].as_str().unwrap().ends_with("\nline 18\nline 19"), "{read}");
+    let refused = other.refused("scratchpad_append", json!({"text": "x".repeat(20_000)})).await;
+    assert!(refused.contains("at most 65536 bytes"), "{refused}");
+}
+
+#[tokio::test]
 async fn messages_go_to_no_conversation_that_was_not_meant() {
     let store = Store::new();
     let memory = store.memory();

@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, parser::ValueSource};
 use serde_json::{Value, json};
 
 use crate::{
-    config_file::{CONFIGURE, ConfigFile, Key, hidden, is_secret, json_of, keys, variable},
+    config_file::{CONFIGURE, ConfigFile, Key, is_secret, json_of, keys, shown_text, variable},
     globals::Globals,
     output::shorten,
 };
@@ -12,7 +12,8 @@ use crate::{
 /// Shows every setting, its value and where that comes from: a flag of this call, an environment variable, a line of the
 /// configuration file, or what is built in.
 ///
-/// A setting that has no value is shown as `–`. Keys and passwords are never shown.
+/// A setting that has no value is shown as `–`. Of the tables of strategies and managers only switches and numbers are shown,
+/// since any text in them may be a secret.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// Only what is not built in
@@ -95,7 +96,7 @@ fn shown(name: &str, value: &str) -> Option<String> {
     if is_secret(name) || name.contains("TOKEN") || name.contains("KEY") {
         return None;
     }
-    Some(memory_embed::redacted(value).into_owned())
+    Some(shown_text(value))
 }
 
 /// The rows of a key: one, or one for each strategy that is configured.
@@ -204,7 +205,7 @@ impl Row {
             Origin::Flag => ("flag", None, None),
         };
         json!({
-            "table": self.table, "key": self.key, "value": hidden(&self.value), "from": from,
+            "table": self.table, "key": self.key, "value": self.value, "from": from,
             "file": line.map(|_| file.path().display().to_string()), "line": line, "variable": variable,
         })
     }

@@ -2,19 +2,20 @@
 
 use std::{
     env, fs,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal},
     path::{Path, PathBuf},
 };
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_files::{Links, create_dir_all, read_to_string};
+use memory_files::{Links, read_to_string};
 use serde_json::json;
 
 use super::{
     Agent,
     diff::diff,
     program::{is_call, own_path},
+    replace::{ReplaceError, replace},
     settings,
 };
 use crate::{failure::Usage, globals::Globals, terminal::To};
@@ -161,11 +162,10 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
         output.note("nothing was changed");
         return Ok(false);
     }
-    if text_of(&file)? != before {
-        let why = "changed meanwhile: nothing was written; call this again";
-        return Err(anyhow::anyhow!("{shown} {why}"));
-    }
-    write(&file, after.as_deref()).with_context(|| format!("cannot write {shown}"))?;
+    replace(&file, before.as_deref(), after.as_deref()).map_err(|error| match error {
+        ReplaceError::Io(error) => anyhow::Error::new(error).context(format!("cannot write {shown}")),
+        refused => anyhow::anyhow!("{shown} {refused}"),
+    })?;
     if output.json {
         output.value(&changed(true))?;
     } else {
@@ -192,24 +192,4 @@ fn is_wanted() -> anyhow::Result<bool> {
     let mut answer = String::new();
     input.lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// Replaces a file at once, with the permissions that it had; `None` removes it.
-fn write(file: &Path, text: Option<&str>) -> io::Result<()> {
-    let directory = file.parent().unwrap_or(Path::new("."));
-    let Some(text) = text else {
-        fs::remove_file(file)?;
-        // The directory that was made for it goes with it; one that holds something else stays.
-        drop(fs::remove_dir(directory));
-        return Ok(());
-    };
-    create_dir_all(directory).or_else(|error| if directory.is_dir() { Ok(()) } else { Err(error) })?;
-    let mut new = tempfile::NamedTempFile::new_in(directory)?;
-    new.write_all(text.as_bytes())?;
-    if let Ok(old) = fs::metadata(file) {
-        new.as_file().set_permissions(old.permissions())?;
-    }
-    new.as_file().sync_all()?;
-    new.persist(file)?;
-    Ok(())
 }

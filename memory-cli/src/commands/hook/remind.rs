@@ -139,7 +139,11 @@ async fn in_a_line(
     globals: &Globals,
 ) -> anyhow::Result<Vec<String>> {
     let state = capture.parts().store.conversation(conversation.id()).await?;
-    let title = conversation.title().await?.map(|title| format!(", \"{}\"", one_line(&title.text))).unwrap_or_default();
+    let title = conversation
+        .title()
+        .await?
+        .map(|title| format!(", \"{}\"", one_line(&title.text).replace(['"', '`'], "'")))
+        .unwrap_or_default();
     let which = match of {
         Of::Earlier => "an earlier session of this directory",
         Of::Itself => "this session from before it was compacted",

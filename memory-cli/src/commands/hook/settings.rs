@@ -130,8 +130,7 @@ fn cut(text: &str, chain: &Chain<'_>) -> Edit {
         let is_last = container.elements.len() == 1;
         let goes_whole = match depth {
             // A group without hooks does nothing, also one that was there before.
-            HANDLERS => is_last,
-            // Beside its hooks a group has a matcher at most.
+            HANDLERS => is_last && chain.get(GROUP).is_some_and(|(group, _)| group.is_plain_group()),
             GROUP => true,
             _ => is_last && container.is_made_here(text),
         };
@@ -216,6 +215,11 @@ impl Container {
     fn is_of_every_use(&self, text: &str) -> bool {
         let matcher = self.elements.iter().find(|element| element.key.as_deref() == Some("matcher"));
         matcher.is_none_or(|matcher| matches!(text.get(matcher.value.clone()), Some("\"\"" | "\"*\"" | "null")))
+    }
+
+    /// Whether a group has nothing that is not made here but a matcher.
+    fn is_plain_group(&self) -> bool {
+        self.elements.iter().all(|element| matches!(element.key.as_deref(), Some("hooks" | "matcher")))
     }
 
     fn position(&self, key: &str) -> usize {
@@ -399,6 +403,9 @@ mod tests {
         );
         let bound = r#"{"hooks":{"Stop":[{"matcher":"Bash","hooks":[{"command":"memory hook codex"}]}]}}"#;
         assert_eq!(remove(bound, &is_ours).unwrap().as_deref(), Some(bound), "a person has bound it to a tool");
+        let noted = r#"{"hooks":{"Stop":[{"note":"mine","hooks":[{"command":"memory hook codex"}]}]}}"#;
+        let left = noted.replace(r#"{"command":"memory hook codex"}"#, "");
+        assert_eq!(remove(noted, &is_ours).unwrap(), Some(left), "a person has written more into it");
         // In one group with another hook, and written anew by a program.
         let shared = serde_json::json!({"hooks": {"Stop": [{"matcher": "", "hooks": [
             {"command": "theirs"}, {"command": "memory hook codex"}]}]}});

@@ -2,6 +2,7 @@
 
 use super::{
     fakes::{CountingEmbedder, CountingStore, ExactIndex, FewChunks},
+    late::KeptTokens,
     *,
 };
 use crate::semantic::{MAX_BACKLOG_BYTES, MAX_BACKLOG_NODES, MAX_QUESTION_BYTES};
@@ -42,6 +43,25 @@ impl Counted {
 
 fn by_words_only(messages: u64) -> String {
     format!("recall is by words only: none of the {messages} messages is embedded; {INDEX_FIRST}")
+}
+
+#[test]
+fn a_message_of_any_length_is_embedded_in_bounded_pieces_and_by_no_question() {
+    for with_tokens in [false, true] {
+        let counted = Counted::new();
+        let tokens = KeptTokens::of(&*counted.embedder);
+        let retriever = if with_tokens { counted.retriever.token_index(tokens) } else { counted.retriever };
+        let words = (0..60_000).map(|word| format!("w{word} ")).collect::<String>();
+        say(&counted.store, "talk", &["The hall is booked.", &format!("{words}harpsichord {}", "x".repeat(900_000))]);
+        let found = search(&retriever, "harpsichord", Scope::all(), 1);
+        assert_eq!((nodes(&found), counted.embedder.texts()), (vec![2], 0), "found by words, and nothing waited for");
+        assert_eq!(sentences(&found.notices), [by_words_only(2)]);
+        pollster::block_on(retriever.catch_up(&id("talk"), &())).unwrap();
+        let most = counted.embedder.most_bytes();
+        assert!((64 << 10..=128 << 10).contains(&most), "{most} bytes at once");
+        let found = search(&retriever, "harpsichord", Scope::all(), 1);
+        assert_eq!((nodes(&found), sentences(&found.notices)), (vec![2], vec![]));
+    }
 }
 
 #[test]

@@ -265,16 +265,28 @@ pub(super) struct CountingEmbedder {
     embedder: HashEmbedder,
     texts: AtomicU64,
     question_bytes: AtomicU64,
+    most_bytes: AtomicU64,
 }
 
 impl CountingEmbedder {
     pub(super) fn new(dimensions: usize) -> Self {
-        Self { embedder: HashEmbedder::new(dimensions), texts: AtomicU64::new(0), question_bytes: AtomicU64::new(0) }
+        let [texts, question_bytes, most_bytes] = [0; 3].map(AtomicU64::new);
+        Self { embedder: HashEmbedder::new(dimensions), texts, question_bytes, most_bytes }
     }
 
     /// Bytes of the last question.
     pub(super) fn question_bytes(&self) -> u64 {
         self.question_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes of texts that were embedded together.
+    pub(super) fn most_bytes(&self) -> u64 {
+        self.most_bytes.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, texts: &[&str]) {
+        self.texts.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        self.most_bytes.fetch_max(texts.iter().map(|text| text.len() as u64).sum(), Ordering::Relaxed);
     }
 
     pub(super) fn texts(&self) -> u64 {
@@ -292,7 +304,7 @@ impl Embedder for CountingEmbedder {
     }
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Documents, EmbedError>> {
-        self.texts.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        self.count(texts);
         std::thread::yield_now();
         self.embedder.embed_documents(texts)
     }
@@ -316,7 +328,7 @@ impl TokenEmbedder for CountingEmbedder {
         &'a self,
         texts: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>> {
-        self.texts.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        self.count(texts);
         self.embedder.embed_documents_with_tokens(texts)
     }
 

@@ -20,7 +20,7 @@ use super::{
 
 /// Stores tokens unchanged, and fails on request.
 #[derive(Debug)]
-struct KeptTokens {
+pub(super) struct KeptTokens {
     model: ModelId,
     nodes: Mutex<BTreeMap<ConversationId, Vec<TokenVectors>>>,
     fails: AtomicBool,
@@ -33,7 +33,7 @@ fn failure() -> VectorError {
 }
 
 impl KeptTokens {
-    fn of(embedder: &dyn Embedder) -> Arc<Self> {
+    pub(super) fn of(embedder: &dyn Embedder) -> Arc<Self> {
         Arc::new(Self {
             model: embedder.model().clone(),
             nodes: Mutex::default(),

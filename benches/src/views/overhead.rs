@@ -42,7 +42,7 @@ pub(super) fn measure(scratch: &Path, is_short: bool) -> Result<Figure> {
          messages after {messages}; the time in which records are written and synced is left out"
     );
     for name in MANAGERS {
-        eprintln!("managers: {name}, {messages} messages");
+        eprintln!("views: turns under {name}, {messages} messages");
         let turns = turns(&scratch.join(name), name, messages).with_context(|| format!("the manager {name}"))?;
         let sorted = |values: &[f64]| {
             let mut sorted = values.to_vec();

@@ -1,0 +1,88 @@
+//! The present texts of documents as messages to search, without the texts before them.
+
+use std::sync::Arc;
+
+use memory_core::{
+    BoxFuture, ConversationId, ConversationState, Losses, Message, Node, NodeId, NodeRange, Notice, Query, ReadNodes,
+    RetrieveError, Retrieved, Retriever as _, Role, Scope, Source, StoreError,
+};
+use memory_hooks::DocumentsNow;
+use memory_search::HybridRetriever;
+
+/// The documents after some change, and the words in them.
+#[derive(Debug)]
+pub(super) struct Present {
+    /// The conversation with their changes.
+    state: ConversationState,
+    texts: Arc<Texts>,
+    words: HybridRetriever,
+}
+
+/// A message for each document, numbered from 1 on, and the number of its last change.
+#[derive(Debug)]
+struct Texts {
+    state: ConversationState,
+    nodes: Vec<Node>,
+    changed: Vec<NodeId>,
+}
+
+impl Present {
+    /// The texts of now, which are searched under the name `id`: no search is of notes.
+    pub(super) fn new(state: ConversationState, id: ConversationId, now: DocumentsNow<'_>) -> Self {
+        let (mut nodes, mut changed) = (Vec::new(), Vec::new());
+        let mut documents: Vec<_> = now.all().map(|(_, document)| document).collect();
+        documents.sort_by_key(|document| document.node);
+        for document in documents {
+            let message = Message::text_of(Role::Assistant, document.text.as_str());
+            nodes.push(Node::new(NodeId::from_index(nodes.len()), message, document.at));
+            changed.push(document.node);
+        }
+        let mut searched = state.clone().nodes(nodes.len() as u64);
+        searched.id = id;
+        let texts = Arc::new(Texts { state: searched, nodes, changed });
+        let words = HybridRetriever::new(Arc::<Texts>::clone(&texts), None, None);
+        Self { state, texts, words }
+    }
+
+    /// True if nothing was changed since.
+    pub(super) fn is_of(&self, state: &ConversationState) -> bool {
+        self.state.nodes == state.nodes && self.state.tags == state.tags
+    }
+
+    pub(super) async fn search(&self, mut query: Query) -> Result<Retrieved, RetrieveError> {
+        query.scope = Scope::one(&self.texts.state.id);
+        let mut found = self.words.search(&query).await?;
+        found.notices.retain(|notice| !matches!(notice, Notice::WordsOnly { .. }));
+        for hit in &mut found.hits {
+            hit.conversation.clone_from(&self.state.id);
+            if let Some(changed) = self.texts.changed.get(hit.node.id.index()) {
+                Arc::make_mut(&mut hit.node).id = *changed;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Source for Texts {
+    fn conversation<'a>(&'a self, id: &'a ConversationId) -> BoxFuture<'a, Result<ConversationState, StoreError>> {
+        Box::pin(async move {
+            if *id == self.state.id { Ok(self.state.clone()) } else { Err(StoreError::unknown_conversation(id, [])) }
+        })
+    }
+
+    fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>> {
+        Box::pin(async { Ok(vec![self.state.clone()]) })
+    }
+
+    fn readable_nodes<'a>(
+        &'a self,
+        id: &'a ConversationId,
+        range: NodeRange,
+    ) -> BoxFuture<'a, Result<ReadNodes, StoreError>> {
+        Box::pin(async move {
+            self.conversation(id).await?;
+            let nodes = self.nodes.iter().filter(|node| range.contains(node.id)).cloned();
+            Ok(ReadNodes::new(nodes.collect(), Losses::default()))
+        })
+    }
+}
