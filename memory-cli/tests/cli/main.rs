@@ -48,6 +48,7 @@ mod resummarize;
 mod scope;
 mod sessions;
 mod setup;
+mod standard_error;
 mod summaries;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
