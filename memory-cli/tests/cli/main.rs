@@ -2,6 +2,7 @@
 
 mod bounds;
 mod bridge;
+mod bridge_answers;
 mod browse;
 #[cfg(all(target_os = "linux", feature = "tui"))]
 mod browse_keys;
