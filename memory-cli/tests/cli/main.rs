@@ -21,6 +21,8 @@ mod finding;
 mod first_hour;
 mod forks;
 mod going_on;
+#[cfg(feature = "mcp")]
+mod half_characters;
 mod hook;
 mod hook_reminding;
 mod hostile;
