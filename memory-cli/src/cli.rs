@@ -2,7 +2,7 @@
 
 mod help;
 
-use std::{error::Error as _, ffi::OsString, io};
+use std::{error::Error, ffi::OsString, io};
 
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
@@ -23,7 +23,7 @@ use crate::{
     failure::{self, Code, Listed},
     globals::{GlobalArgs, Globals},
     output::Output,
-    terminal::{Log, To, catch_panics},
+    terminal::{Log, To, catch_panics, flush_errors, output_is_closed},
 };
 
 pub(crate) use help::GLOBAL_OPTIONS;
@@ -157,6 +157,7 @@ impl Command {
 pub fn run(args: Vec<OsString>) -> u8 {
     let may_fail = !hook::never_fails(&args);
     let code = run_command(&args);
+    flush_errors();
     if may_fail { code } else { 0 }
 }
 
@@ -272,12 +273,18 @@ fn names(mut matches: &clap::ArgMatches) -> Vec<String> {
 
 /// Reports that a plugin ended the process.
 fn ended() -> u8 {
-    report(Output { json: false }, &failure::EndedByPlugin.into(), None, &[])
+    ended_as(Output { json: false })
 }
 
 /// The same with `--json`.
 fn ended_with_json() -> u8 {
-    report(Output { json: true }, &failure::EndedByPlugin.into(), None, &[])
+    ended_as(Output { json: true })
+}
+
+fn ended_as(output: Output) -> u8 {
+    let code = report(output, &failure::EndedByPlugin.into(), None, &[]);
+    flush_errors();
+    code
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {
@@ -344,8 +351,10 @@ fn start_log(output: Output, otherwise: &str) {
 }
 
 fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[String]) -> u8 {
-    if error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
-        // The reader of the output has closed it, as `head` does.
+    let is_closed_pipe = |cause: &(dyn Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if output_is_closed() && error.chain().any(is_closed_pipe) {
         return 0;
     }
     let code = failure::code(error);
@@ -407,10 +416,6 @@ fn words(mut error: clap::Error) -> String {
         }
         _ => error.render().to_string(),
     }
-}
-
-fn is_closed_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {
             TranscriptError::UnknownFormat { .. }
             | TranscriptError::UnknownDatabase { .. }
             | TranscriptError::NoSqlite { .. }
-            | TranscriptError::Unfit { .. },
+            | TranscriptError::Unfit { .. }
+            | TranscriptError::Speaker { .. },
         ) => return Some(Code::Usage),
         Some(TranscriptError::Locked { .. }) => return Some(Code::InUse),
         Some(TranscriptError::Damaged { .. }) => return Some(Code::Damaged),

@@ -32,6 +32,13 @@ pub(crate) enum News {
         /// How many.
         messages: usize,
     },
+    /// Halves of characters in a file, for each of which U+FFFD stands.
+    Mended {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        characters: u64,
+    },
     /// A conversation went on in the file from an earlier message than in the store.
     Diverged {
         /// The conversation.
@@ -104,6 +111,7 @@ impl News {
             Self::NotCompacted { .. } => "not-compacted",
             Self::ThereBefore { .. } => "there-before",
             Self::Differs { .. } => "differs",
+            Self::Mended { .. } => "mended",
             Self::Diverged { .. } => "diverged",
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
@@ -134,6 +142,9 @@ impl fmt::Display for News {
                 f,
                 "{messages} messages of `{conversation}` differ from what was imported before: what is there stays"
             ),
+            Self::Mended { conversation, characters } => {
+                write!(f, "U+FFFD stands for halves of characters in `{conversation}`: {characters}")
+            }
             Self::Diverged { conversation, branch } => write!(
                 f,
                 "`{conversation}` goes on in the file from an earlier message than here: what follows is in `{branch}`"
@@ -216,6 +227,7 @@ mod tests {
             News::Differs { .. } => {
                 ("differs", "3 messages of `trip` differ from what was imported before: what is there stays")
             }
+            News::Mended { .. } => ("mended", "U+FFFD stands for halves of characters in `trip`: 3"),
             News::Diverged { .. } => (
                 "diverged",
                 "`trip` goes on in the file from an earlier message than here: what follows is in `trip-a`",
@@ -262,6 +274,7 @@ mod tests {
             News::NotCompacted { why: "disk full".to_owned() },
             News::ThereBefore { conversation: conversation.clone(), messages: 3, read: 3 },
             News::Differs { conversation: conversation.clone(), messages: 3 },
+            News::Mended { conversation: conversation.clone(), characters: 3 },
             News::Diverged { conversation: conversation.clone(), branch: ConversationId::new("trip-a").unwrap() },
             News::NothingToImport { file: file() },
             News::SummariesLeftOut { summaries: 3, file: file() },

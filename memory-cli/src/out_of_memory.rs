@@ -16,6 +16,8 @@ static JSON: AtomicBool = AtomicBool::new(false);
 
 /// The exit code of an error that has none of its own.
 const CODE: i32 = 1;
+/// Milliseconds that standard error may take to have room.
+const PATIENCE: i32 = 1_000;
 
 macro_rules! what_to_do {
     () => {
@@ -90,9 +92,13 @@ extern "C" fn aborted(_: i32) {
     } else {
         concat!("error: ", what_to_do!(), "\n").as_bytes()
     };
-    // SAFETY: the text is as long as it says; both calls are allowed in a handler, and the second does not return.
+    let mut out = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: the text is as long as it says; all calls are allowed in a handler, and the last does not return.
     unsafe {
-        libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+        // Nobody may read what was written before.
+        if libc::poll(&raw mut out, 1, PATIENCE) > 0 && out.revents & libc::POLLOUT != 0 {
+            libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+        }
         libc::_exit(CODE);
     }
 }

@@ -4,12 +4,17 @@
 //! which never adds a line, or may have several lines. JSON keeps every string exact by escapes.
 #![expect(clippy::disallowed_methods, reason = "the place where what is printed is made harmless")]
 
+mod errors;
+
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
     env,
     io::{self, BufWriter, IsTerminal, Write},
     panic,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
@@ -17,6 +22,8 @@ use memory_core::{lines, one_line, visible_json as harmless_json};
 use memory_transcripts::exact;
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
+
+pub(crate) use errors::flush as flush_errors;
 
 /// The marks before and after a highlighted part of a text. They are hidden characters, so that they are escaped in
 /// every text from outside, and have no width, so that a table can be laid out with them.
@@ -49,7 +56,23 @@ pub(crate) fn can_be_drawn_on() -> bool {
     io::stdin().is_terminal() && To::Output.is_terminal() && (can_move || cfg!(windows))
 }
 
-/// A standard stream.
+/// True once the reader of standard output has closed it, as `head` does.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// True if the reader of standard output has closed it.
+pub(crate) fn output_is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// The result of writing to standard output.
+fn noted<T>(written: io::Result<T>) -> io::Result<T> {
+    if written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+        CLOSED.store(true, Ordering::Relaxed);
+    }
+    written
+}
+
+/// A standard stream. Writing to standard error never waits and never fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum To {
     Output,
@@ -59,12 +82,17 @@ pub(crate) enum To {
 impl To {
     fn write(self, text: &str) -> io::Result<()> {
         match self {
-            Self::Output => writeln!(io::stdout().lock(), "{text}"),
+            Self::Output => {
+                // Both may be one terminal, where what was said first stands first.
+                flush_errors();
+                noted(writeln!(io::stdout().lock(), "{text}"))
+            }
             Self::Errors => {
                 let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(held) = held.as_mut() else { return writeln!(io::stderr().lock(), "{text}") };
-                if held.len() < MOST_HELD {
-                    held.push(text.to_owned());
+                match held.as_mut() {
+                    None => errors::say(format!("{text}\n")),
+                    Some(held) if held.len() < MOST_HELD => held.push(text.to_owned()),
+                    Some(_) => {}
                 }
                 Ok(())
             }
@@ -143,14 +171,26 @@ pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
     if out.is_terminal() {
         return Err(io::Error::other("a terminal is given nothing that could steer it"));
     }
-    out.write_all(bytes)?;
-    out.flush()
+    noted(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
 /// A writer of JSON lines to standard output: unchanged, or on a terminal with escapes, which parse to the same values.
 pub(crate) fn json_lines() -> Box<dyn Write> {
     let out = io::stdout();
-    if out.is_terminal() { Box::new(Shown(Vec::new())) } else { Box::new(BufWriter::new(out)) }
+    if out.is_terminal() { Box::new(Shown(Vec::new())) } else { Box::new(BufWriter::new(Piped(out))) }
+}
+
+/// Standard output that is no terminal.
+struct Piped(io::Stdout);
+
+impl Write for Piped {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        noted(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        noted(self.0.flush())
+    }
 }
 
 struct Shown(Vec<u8>);
@@ -199,7 +239,7 @@ impl Write for Log {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }
 
@@ -210,12 +250,13 @@ pub(crate) fn catch_panics() {
         let said = panic.payload_as_str().unwrap_or("no words");
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         let name = thread.name().unwrap_or("<unnamed>");
-        // A closed standard error must not cause another panic.
         drop(To::Errors.line(&format!("thread '{name}' panicked at {place}: {said}")));
         let trace = Backtrace::capture();
         if trace.status() == BacktraceStatus::Captured {
             drop(To::Errors.lines(&trace.to_string()));
         }
+        // The process may end with it.
+        flush_errors();
     }));
 }
 

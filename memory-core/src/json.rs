@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::without_half_surrogates;
+
 /// Valid JSON, byte for byte as it was given.
 ///
 /// Tool inputs, unknown content blocks and metadata are kept as text, so that key order, number spelling and white
@@ -43,10 +45,10 @@ impl Json {
         &self.0
     }
 
-    /// The parsed value; `null` for a number that no Rust number can hold.
+    /// The parsed value; `null` for a number that no Rust number can hold, U+FFFD for half of a surrogate pair.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {
-        serde_json::from_str(&self.0).unwrap_or_default()
+        serde_json::from_str(&without_half_surrogates(&self.0)).unwrap_or_default()
     }
 }
 
@@ -72,5 +74,11 @@ mod tests {
         assert_eq!(Json::new(text).unwrap().as_str(), text);
         assert!(Json::new("{").is_err());
         assert!(Json::new("1 2").is_err());
+    }
+
+    #[test]
+    fn a_value_with_half_a_character_is_not_null() {
+        let json = Json::new(r#"{"a": "x\ud83d"}"#).unwrap();
+        assert_eq!(json.to_value(), serde_json::json!({"a": "x\u{fffd}"}));
     }
 }

@@ -80,6 +80,7 @@ mod source_class;
 mod spoken_by;
 mod strands_json;
 mod summary;
+mod surrogates;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;
@@ -134,6 +135,7 @@ pub use range::NodeRange;
 pub use source_class::SourceClass;
 pub use strands_json::{message_from_strands, message_to_strands};
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
+pub use surrogates::{mend_surrogates, without_half_surrogates};
 pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
 pub use time_range::{EmptyTimeRange, TimeRange};
 pub use time_words::{NoTimeWords, TimeWords};

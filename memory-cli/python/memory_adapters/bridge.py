@@ -13,11 +13,13 @@ from typing import Any
 
 
 class BridgeError(RuntimeError):
-    """A request that was answered by an error. `code` is its kind, for programs."""
+    """A request that was answered by an error. `code` is its kind, for programs; `next_id` the next free id of a message
+    where the id that was given is taken (`message_exists`)."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, next_id: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.next_id = next_id
 
 
 class BridgeClosed(RuntimeError):
@@ -98,7 +100,7 @@ class Bridge:
                 replied = reply(answer["ask"]) if reply else {"error": "the program has no model for this"}
                 answer = self._exchange(process, {"op": "reply", **replied})
         if "error" in answer:
-            raise BridgeError(answer["error"], answer["message"])
+            raise BridgeError(answer["error"], answer["message"], answer.get("next_id"))
         return answer
 
     def _exchange(self, process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _raise(error: BridgeError) -> NoReturn:
         raise ValueError(f"Invalid conversation manager state. {error}") from error
     if error.code in ("invalid_config", "unknown_manager"):
         raise ValueError(str(error)) from error
-    if error.code in ("session_exists", "no_session"):
+    if error.code in ("session_exists", "message_exists", "no_session"):
         raise SessionException(str(error)) from error
     raise error
 
@@ -506,9 +506,18 @@ class MemorySessionRepository(SessionRepository):
         self._call(op="update_agent", session_id=session_id, agent_id=session_agent.agent_id, agent=agent)
 
     def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
-        """Appends a message."""
-        message = session_message.to_dict()
-        self._call(op="create_message", session_id=session_id, agent_id=agent_id, message=message)
+        """Appends a message. Where another program has taken its id meanwhile, it gets the next one."""
+        request = {"op": "create_message", "session_id": session_id, "agent_id": agent_id}
+        while True:
+            try:
+                answer = self._bridge.call(**request, message=session_message.to_dict())
+            except BridgeError as error:
+                if error.next_id is None:
+                    _raise(error)
+                session_message.message_id = error.next_id
+            else:
+                session_message.message_id = answer["message_id"]
+                return
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Reads a message."""

@@ -106,7 +106,8 @@ pub use memory_core::{
     Reranker, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
     Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource,
     TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest,
-    WrittenBy, WrittenSummary, grouped, is_hidden, lines, message_from_json, message_to_json, one_line,
+    WrittenBy, WrittenSummary, grouped, is_hidden, lines, mend_surrogates, message_from_json, message_to_json,
+    one_line,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},

@@ -1,7 +1,7 @@
 //! What is asked of a conversation whatever the request.
 
 use memory::Conversation;
-use memory_core::ConversationState;
+use memory_core::{ConversationState, Message, MessageKey, Node, message_to_strands};
 
 use super::BridgeError;
 
@@ -13,4 +13,21 @@ pub(super) async fn state_of(conversation: &Conversation) -> Result<Option<Conve
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The message under a key; `None` where the conversation has none.
+pub(super) async fn keyed(conversation: &Conversation, key: &MessageKey) -> Result<Option<Node>, BridgeError> {
+    let (store, id, key) = (conversation.memory().parts().store.clone(), conversation.id().clone(), key.clone());
+    match conversation.memory().run(async move { Ok(store.find_key(&id, &key).await?) }).await {
+        Ok(Some(node)) => Ok(Some(conversation.expand(node).await?)),
+        Ok(None) => Ok(None),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// True if both say the same, whatever else is known of them.
+pub(super) fn is_same(there: &Message, given: &Message) -> bool {
+    let [there, given] = [there, given].map(message_to_strands);
+    ["role", "content"].iter().all(|member| there.get(member) == given.get(member))
 }

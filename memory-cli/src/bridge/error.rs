@@ -7,6 +7,7 @@ use memory_core::{
 };
 use serde_json::{Value, json};
 
+use super::answer::with;
 use crate::failure;
 
 /// An error answer: a code for programs and a sentence for people.
@@ -26,12 +27,16 @@ pub(crate) enum BridgeError {
     NotManaged,
     #[error("no summary is due: only an answer with `summarize` asks for one")]
     NoSummaryDue,
+    #[error("the summary has no words, so that nothing is removed for it: send another")]
+    EmptySummary,
     #[error("nothing was asked: only an answer with `ask` wants a reply")]
     NothingAsked,
     #[error("the answer with `ask` has to be replied to first: send `reply`")]
     ReplyExpected,
     #[error("message {index} has no `tracking_id`, without which it could be appended twice")]
     NoTrackingId { index: usize },
+    #[error("message {index} has the `tracking_id` of another message of the log, whose words stay")]
+    OtherWords { index: usize },
     #[error("message {index} cannot be read")]
     Message {
         index: usize,
@@ -46,6 +51,8 @@ pub(crate) enum BridgeError {
     Exhausted(String),
     #[error("{0}")]
     SessionExists(String),
+    #[error("agent {agent} has another message {id} already: the next has the id {next}")]
+    MessageExists { agent: String, id: u64, next: u64 },
     #[error("{0}")]
     NoSession(String),
     #[error(transparent)]
@@ -79,14 +86,16 @@ impl BridgeError {
             Self::NothingAsked => "nothing_asked",
             Self::ReplyExpected => "reply_expected",
             Self::NoTrackingId { .. } => "no_tracking_id",
+            Self::OtherWords { .. } => "other_words",
             Self::Message { .. } => "invalid_message",
             Self::List(error) => error.code(),
             Self::Manager(ManagerError::OtherManager { .. }) => "other_manager",
             Self::Manager(_) => "invalid_state",
             Self::Exhausted(_) => "exhausted",
             Self::SessionExists(_) => "session_exists",
+            Self::MessageExists { .. } => "message_exists",
             Self::NoSession(_) => "no_session",
-            Self::Summarize(_) => "summary_failed",
+            Self::EmptySummary | Self::Summarize(_) => "summary_failed",
             Self::Memory(Error::Memory(MemoryError::Plan(PlanError::BudgetTooSmall { .. }))) => "budget_too_small",
             Self::Memory(Error::Memory(MemoryError::QuestionTooLong { .. })) => "question_too_long",
             Self::Memory(_) | Self::Store(_) => "store",
@@ -95,7 +104,11 @@ impl BridgeError {
 
     /// The answer to the request that failed.
     pub(crate) fn to_json(&self) -> Value {
-        json!({"error": self.code(), "message": self.with_causes()})
+        let answer = json!({"error": self.code(), "message": self.with_causes()});
+        match self {
+            Self::MessageExists { next, .. } => with(answer, "next_id", (*next).into()),
+            _ => answer,
+        }
     }
 
     /// A notice in the answer to a request that did not fail by it.

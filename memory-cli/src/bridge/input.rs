@@ -17,7 +17,7 @@ impl<R: BufRead> RequestLines<R> {
     }
 
     /// The next line that is not blank; an error for one that is too long, which is read over.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], BridgeError>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Result<&mut [u8], BridgeError>>> {
         loop {
             self.line.clear();
             // One byte more shows that a line goes on.
@@ -30,7 +30,7 @@ impl<R: BufRead> RequestLines<R> {
                 return Ok(Some(Err(BridgeError::TooLong { most: self.longest })));
             }
             if !self.line.trim_ascii().is_empty() {
-                return Ok(Some(Ok(self.line.trim_ascii())));
+                return Ok(Some(Ok(self.line.as_mut_slice())));
             }
         }
     }
@@ -61,7 +61,7 @@ mod tests {
         let input = format!("{}\n\n  {{}}\n{}", "x".repeat(100), "y".repeat(100));
         let mut lines = RequestLines::new(input.as_bytes(), 10);
         assert!(matches!(lines.next().unwrap(), Some(Err(BridgeError::TooLong { most: 10 }))));
-        assert_eq!(lines.next().unwrap().unwrap().unwrap(), b"{}");
+        assert_eq!(lines.next().unwrap().unwrap().unwrap(), b"  {}\n");
         assert!(matches!(lines.next().unwrap(), Some(Err(_))));
         assert!(lines.next().unwrap().is_none());
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is deleted. An item that is removed from its list is recorded as retracted, in a conversation beside the list's.
 
-use std::{collections::BTreeMap, convert::Infallible};
+use std::collections::BTreeMap;
 
 use memory::{Conversation, Memory};
 use memory_core::{Clock, Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp, message_from_strands};
@@ -71,11 +71,12 @@ impl Items<'_> {
                 Ok(json!({"items": items.into_iter().map(|(_, item)| item).collect::<Vec<_>>()}))
             }
             ItemsRequest::PopItem { conversation } => {
-                let Some((node, item)) = self.newest(&conversation, 1).await?.pop() else {
-                    return Ok(json!({"item": null}));
-                };
-                self.retract(&conversation, NodeRange::single(node)).await?;
-                Ok(json!({"item": item}))
+                while let Some((node, item)) = self.newest(&conversation, 1).await?.pop() {
+                    if self.retract(&conversation, NodeRange::single(node)).await? {
+                        return Ok(json!({"item": item}));
+                    }
+                }
+                Ok(json!({"item": null}))
             }
             ItemsRequest::ClearItems { conversation } => {
                 let nodes = state_of(&self.conversation(&conversation)?).await?.map_or(0, |state| state.nodes);
@@ -132,17 +133,19 @@ impl Items<'_> {
         Ok(self.retractions(list)?.look(runs_of).await?)
     }
 
-    /// Records that messages are not in their list any more.
-    async fn retract(&mut self, list: &str, nodes: NodeRange) -> Result<(), BridgeError> {
+    /// Records that messages are not in their list any more; false if another process has recorded it of all of them.
+    async fn retract(&mut self, list: &str, nodes: NodeRange) -> Result<bool, BridgeError> {
         let change = move |now: DocumentsNow<'_>| {
             let mut runs = runs_of(now);
+            if runs.iter().any(|run| run.covers(nodes)) {
+                return Err(());
+            }
             runs.push(nodes);
             let runs: Vec<_> = NodeRange::merge(runs).iter().map(|run| [run.first().get(), run.last().get()]).collect();
             let (name, text) = (RETRACTED.to_owned(), json!(runs).to_string());
-            Ok::<_, Infallible>((DocumentChange::Write { name, text }, ()))
+            Ok((DocumentChange::Write { name, text }, ()))
         };
-        let Ok(()) = self.retractions(list)?.change(change).await?;
-        Ok(())
+        Ok(self.retractions(list)?.change(change).await?.is_ok())
     }
 }
 

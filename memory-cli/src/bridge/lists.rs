@@ -110,6 +110,10 @@ impl ListBridge {
     /// Ends the reduction that waits for a summary.
     pub(super) fn finish(&mut self, summary: StrandsMessage) -> Result<Value, BridgeError> {
         let (plan, messages) = self.pending.take().ok_or(BridgeError::NoSummaryDue)?;
+        if !summary.has_words() {
+            self.pending = Some((plan, messages));
+            return Err(BridgeError::EmptySummary);
+        }
         self.commit(&plan, messages, Some(summary))
     }
 

@@ -1,5 +1,7 @@
 //! A message in a list of Strands: its JSON, exactly as it came.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use memory_core::{
     Role,
     plan::list::{ListItem, Listed, shorten_text},
@@ -50,6 +52,18 @@ impl StrandsMessage {
 
     pub(super) fn is_view(&self) -> bool {
         self.custom(VIEW) == Some(&Value::Bool(true))
+    }
+
+    /// True if a text in it says something.
+    pub(super) fn has_words(&self) -> bool {
+        self.blocks().filter_map(|block| block.get("text")?.as_str()).any(|text| !text.trim().is_empty())
+    }
+
+    /// A hash of what it says, for comparing within this process.
+    pub(super) fn words(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        ["role", "content"].map(|member| self.0.get(member)).hash(&mut hasher);
+        hasher.finish()
     }
 
     pub(super) fn tracking_id(&self) -> Option<&str> {

@@ -1,5 +1,6 @@
 //! A request: one JSON object on a line.
 
+use memory_core::mend_surrogates;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -84,7 +85,8 @@ impl Request {
     }
 
     /// Reads a line.
-    pub(crate) fn parse(line: &[u8]) -> Result<Self, BridgeError> {
+    pub(crate) fn parse(line: &mut [u8]) -> Result<Self, BridgeError> {
+        mend_surrogates(line);
         let malformed = |error: serde_json::Error| BridgeError::Malformed(error.to_string());
         let value: Value = serde_json::from_slice(line).map_err(malformed)?;
         let op = value.get("op").and_then(Value::as_str);

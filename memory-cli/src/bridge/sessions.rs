@@ -5,14 +5,18 @@
 
 use std::{collections::BTreeMap, convert::Infallible, fmt::Display};
 
-use memory::{Conversation, Memory};
-use memory_core::{Json, MessageKey, Node, NodeId, NodeRange, message_from_strands, message_to_strands};
+use memory::{Conversation, Error, Memory, MemoryError};
+use memory_core::{Json, MessageKey, Node, NodeId, NodeRange, StoreError, message_from_strands, message_to_strands};
 use memory_hooks::{DocumentChange, DocumentsNow};
 use memory_transcripts::{agent_name, escaped_part};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{BridgeError, conversation::state_of};
+use super::{
+    BridgeError,
+    conversation::{is_same, keyed, state_of},
+    message::StrandsMessage,
+};
 
 /// What is asked of a session.
 #[derive(Debug, Deserialize)]
@@ -107,20 +111,21 @@ impl Sessions<'_> {
         use SessionRequest as Ask;
         match request {
             Ask::CreateSession { session_id, session } => {
-                let text = session.to_string();
-                let documents = self.documents(&session_id)?;
-                let begun = documents.change(move |now| match now.get(SESSION) {
-                    Some(_) => Err(()),
-                    None => Ok((DocumentChange::Write { name: SESSION.to_owned(), text: text.clone() }, ())),
-                });
-                let exists = |()| BridgeError::SessionExists(format!("session {session_id} already exists"));
-                begun.await?.map_err(exists)?;
+                if !self.begin(&session_id, SESSION, &session).await? {
+                    return Err(BridgeError::SessionExists(format!("session {session_id} already exists")));
+                }
                 Ok(json!({"session": session}))
             }
             Ask::ReadSession { session_id } => Ok(json!({"session": self.document(&session_id, SESSION).await?})),
             Ask::CreateAgent { session_id, agent_id, agent } => {
                 self.check_session(&session_id).await?;
-                self.write(&session_id, &agent_document(&agent_id), &agent).await?;
+                let name = agent_document(&agent_id);
+                if !self.begin(&session_id, &name, &agent).await?
+                    && self.document(&session_id, &name).await?.as_ref() != Some(&agent)
+                {
+                    let why = format!("agent {agent_id} is in session {session_id} already, and is another one");
+                    return Err(BridgeError::SessionExists(why));
+                }
                 Ok(json!({"conversation": agent_name(&session_id, &agent_id)}))
             }
             Ask::ReadAgent { session_id, agent_id } => {
@@ -201,6 +206,16 @@ impl Sessions<'_> {
         Ok(text.map(|text| serde_json::from_str(&text).unwrap_or_default()))
     }
 
+    /// Appends a document that is new; false if there is one under its name.
+    async fn begin(&mut self, session: &str, name: &str, document: &Value) -> Result<bool, BridgeError> {
+        let (name, text) = (name.to_owned(), document.to_string());
+        let change = move |now: DocumentsNow<'_>| match now.get(&name) {
+            Some(_) => Err(()),
+            None => Ok((DocumentChange::Write { name: name.clone(), text: text.clone() }, ())),
+        };
+        Ok(self.documents(session)?.change(change).await?.is_ok())
+    }
+
     /// Appends a document.
     async fn write(&mut self, session: &str, name: &str, document: &Value) -> Result<(), BridgeError> {
         let (name, text) = (name.to_owned(), document.to_string());
@@ -211,7 +226,7 @@ impl Sessions<'_> {
         Ok(())
     }
 
-    /// Appends a message, which a manager over the same conversation may have done before.
+    /// Appends a message, which a manager over the same conversation may have done before, and answers the id that it has.
     async fn create_message(
         &mut self,
         session: &str,
@@ -222,25 +237,42 @@ impl Sessions<'_> {
         let index = usize::try_from(id).unwrap_or(usize::MAX);
         let message = record.remove("message").unwrap_or_default();
         let read = message_from_strands(&message).map_err(|source| BridgeError::Message { index, source })?;
-        let key =
-            message.get("tracking_id").and_then(Value::as_str).map_or_else(|| format!("message:{id}"), str::to_owned);
-        let key = MessageKey::new(&key).map_err(|error| BridgeError::Malformed(error.to_string()))?;
         let conversation = self.conversation(&agent_name(session, agent))?;
-        let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
-        if nodes < id {
-            return Err(BridgeError::NoSession(format!(
-                "agent {agent} has {nodes} messages, so the next has not the id {id}"
-            )));
+        let made = message.as_object().cloned().is_some_and(|members| StrandsMessage(members).is_view());
+        let tracked = message.get("tracking_id").and_then(Value::as_str);
+        for key in tracked.map(str::to_owned).into_iter().chain([format!("message:{id}")]) {
+            let key = MessageKey::new(&key).map_err(|error| BridgeError::Malformed(error.to_string()))?;
+            if let Some(there) = keyed(&conversation, &key).await? {
+                // A view of it has other words, and is never appended.
+                if made || is_same(&there.message, &read) {
+                    return Ok(json!({"message_id": there.id.get() - 1}));
+                }
+                continue;
+            }
+            let nodes = state_of(&conversation).await?.map_or(0, |state| state.nodes);
+            if nodes < id {
+                return Err(BridgeError::NoSession(format!(
+                    "agent {agent} has {nodes} messages, so the next has not the id {id}"
+                )));
+            }
+            if made {
+                let why = format!("message {id} was made from the log of agent {agent}, which is not appended to it");
+                return Err(BridgeError::SessionExists(why));
+            }
+            if nodes > id {
+                break;
+            }
+            let mut read = read.key(key);
+            read.metadata.insert(RECORD.to_owned(), Json::from_value(&record.into()));
+            match conversation.append(read).await {
+                // Another process may have appended between, so that it has not the id that was given.
+                Ok(appended) => return Ok(json!({"message_id": appended.node.get() - 1})),
+                Err(Error::Memory(MemoryError::Store(StoreError::KeyConflict { .. }))) => break,
+                Err(error) => return Err(error.into()),
+            }
         }
-        if nodes > id {
-            let there = conversation.expand(NodeId::from_index(index)).await?.message.key;
-            let why = format!("agent {agent} has another message {id} already");
-            return if there == Some(key) { Ok(json!({})) } else { Err(BridgeError::SessionExists(why)) };
-        }
-        let mut read = read.key(key);
-        read.metadata.insert(RECORD.to_owned(), Json::from_value(&record.into()));
-        conversation.append(read).await?;
-        Ok(json!({}))
+        let next = state_of(&conversation).await?.map_or(0, |state| state.nodes);
+        Err(BridgeError::MessageExists { agent: agent.to_owned(), id, next })
     }
 
     /// The records of messages.
@@ -283,7 +315,8 @@ fn record(node: &Node) -> Value {
     if let (Some(members), Some(Value::Object(given))) =
         (record.as_object_mut(), node.message.metadata.get(RECORD).map(Json::to_value))
     {
-        members.extend(given);
+        // The place counts, where another process was first.
+        members.extend(given.into_iter().filter(|(name, _)| name != "message_id"));
     }
     record
 }

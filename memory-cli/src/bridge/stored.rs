@@ -1,6 +1,6 @@
 //! A manager over a conversation in the store: the log has every message, and the agent's list is a view of it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{
     BridgeError,
     answer::{merged, unchanged, with},
-    conversation::state_of,
+    conversation::{is_same, keyed, state_of},
     message::StrandsMessage,
     request::Read,
     view,
@@ -28,8 +28,10 @@ pub(super) struct Stored {
     conversation: Conversation,
     /// The most tokens of the agent's list.
     budget: u32,
-    /// Keys of the messages that are in the log.
-    appended: HashSet<String>,
+    /// The messages that are in the log, by their keys, and how they were worded last.
+    appended: HashMap<String, u64>,
+    /// Notices for the next answer.
+    notices: Vec<Value>,
     /// How many messages of the log stand behind the view in the list; 0 while the list holds what was said.
     offset: u64,
 }
@@ -63,7 +65,14 @@ impl Stored {
         }
         let conversation =
             memory.conversation(&conversation).map_err(|error| BridgeError::Config(error.to_string()))?;
-        Ok(Self { name: name.to_owned(), conversation, budget, appended: HashSet::new(), offset: 0 })
+        Ok(Self {
+            name: name.to_owned(),
+            conversation,
+            budget,
+            appended: HashMap::new(),
+            notices: Vec::new(),
+            offset: 0,
+        })
     }
 
     /// Appends what is new, and gives a view in place of a list that exceeds the budget.
@@ -96,7 +105,7 @@ impl Stored {
     /// Appends what is new, and recalls what bears on a new question of the user: exact words that the list does not show.
     pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
         let is_new = |message: &StrandsMessage| {
-            !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains(id))
+            !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains_key(id))
         };
         let asks =
             messages.last().filter(|last| is_new(last)).map(|last| read(messages.len() - 1, last)).transpose()?;
@@ -124,7 +133,7 @@ impl Stored {
     ) -> Result<Value, BridgeError> {
         let key = key_of(before.len(), last)?;
         let added = self.conversation.add_message(said.key(key.clone())).await?;
-        self.appended.insert(key.as_str().to_owned());
+        self.appended.insert(key.as_str().to_owned(), last.words());
         let mut messages = before.to_vec();
         messages.push(view::marked(&added.outgoing));
         self.answer(replaced_last(&messages)).await
@@ -210,23 +219,29 @@ impl Stored {
         Ok(state_of(&self.conversation).await?.map_or(0, |state| state.nodes))
     }
 
-    /// Appends the messages that the log has not got, in order. What was made from the log is never appended.
+    /// Appends the messages that the log has not got, in order. What was made from the log is never appended. Words of
+    /// another message under its key stay, which is noticed once.
     async fn append(&mut self, messages: &[StrandsMessage]) -> Result<(), BridgeError> {
         for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.is_view()) {
             let key = key_of(index, message)?;
-            if self.appended.contains(key.as_str()) {
+            let before = self.appended.get(key.as_str()).copied();
+            if before == Some(message.words()) {
                 continue;
             }
-            let node = self.append_one(read(index, message)?.key(key.clone())).await?;
-            if let (Some(node), true) = (node, message.item().pinned) {
-                self.conversation.pin(node, true).await?;
+            let given = read(index, message)?;
+            match self.append_one(given.clone().key(key.clone())).await? {
+                Some(node) if before.is_none() && message.item().pinned => self.conversation.pin(node, true).await?,
+                Some(_) => {}
+                None if keyed(&self.conversation, &key).await?.is_some_and(|there| is_same(&there.message, &given)) => {
+                }
+                None => self.notices.push(BridgeError::OtherWords { index }.to_notice()),
             }
-            self.appended.insert(key.as_str().to_owned());
+            self.appended.insert(key.as_str().to_owned(), message.words());
         }
         Ok(())
     }
 
-    /// The node of the message; `None` where the log has another wording under its key, which stays.
+    /// The node of the message; `None` where the log has another one under its key, which stays.
     async fn append_one(&self, message: Message) -> Result<Option<NodeId>, BridgeError> {
         match self.conversation.append(message).await {
             Ok(appended) => Ok(Some(appended.node)),
@@ -287,8 +302,11 @@ impl Stored {
         self.answer(json!({"messages": messages, "from": from, "notices": []})).await
     }
 
-    /// Adds the state to an answer.
-    async fn answer(&self, answer: Value) -> Result<Value, BridgeError> {
+    /// Adds the state and the notices to an answer.
+    async fn answer(&mut self, mut answer: Value) -> Result<Value, BridgeError> {
+        if let Some(notices) = answer.get_mut("notices").and_then(Value::as_array_mut) {
+            notices.append(&mut self.notices);
+        }
         Ok(merged(answer, self.state().await?))
     }
 }

@@ -5,7 +5,10 @@ use std::io::{self, IsTerminal, Read};
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{Appended, ConversationId, Json, Message, MessageKey, Timestamp, message_with_members, utc_offset};
+use memory_core::{
+    Appended, ConversationId, Json, Message, MessageKey, StoreError, Timestamp, message_with_members, utc_offset,
+    without_half_surrogates,
+};
 use serde::Serialize;
 use serde_json::{
     json,
@@ -71,7 +74,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None => conversation.append(message).await?,
         Some((at, _)) => {
             let appended = conversation.append_batch(vec![(message, *at)]).await?;
-            appended.into_iter().next().context("the store took no message")?
+            let appended = appended.into_iter().next().context("the store took no message")?;
+            if let Some(key) = args.key.clone().filter(|_| !appended.is_new)
+                && runtime.store.node(&id, appended.node).await?.at != *at
+            {
+                return Err(StoreError::KeyConflict { conversation: id, key, node: appended.node }.into());
+            }
+            appended
         }
     };
     let nodes = runtime.store.conversation(&id).await?.nodes;
@@ -177,7 +186,8 @@ fn time(text: &str) -> Result<(Timestamp, Option<i32>), String> {
 }
 
 fn object(text: &str) -> Result<Box<RawValue>, String> {
-    let raw: Box<RawValue> = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    let raw: Box<RawValue> =
+        serde_json::from_str(&without_half_surrogates(text)).map_err(|error| format!("not JSON: {error}"))?;
     match raw.get().starts_with('{') {
         true => Ok(raw),
         false => Err("expected a JSON object, as in {\"channel\": \"mail\"}".to_owned()),

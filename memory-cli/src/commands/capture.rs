@@ -162,6 +162,10 @@ impl Capture {
             into_all(&mut reader, &mut into).await?;
         }
         let closed = into.close().await.with_context(|| format!("not all of {} was taken", path.display()))?;
+        if closed.differing > 0 {
+            let (messages, path) = (closed.differing, path.display());
+            tracing::warn!(messages, %path, "messages differ from what was taken before under their ids: what is there stays");
+        }
         // Which branch goes on is known from the beginning of the file alone.
         let position = position.filter(|_| !closed.diverged);
         Ok(Taken { grown: closed.grown, position })

@@ -195,7 +195,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                     appender.take(message, at, bytes).await
                 };
                 file.each(take).await?;
-                all.push(appender.finish(after, output).await?);
+                let mut imported = appender.finish(after, output).await?;
+                let news = News::Mended { conversation: id.clone(), characters: file.mended() };
+                imported.news.extend((file.mended() > 0).then_some(news));
+                all.push(imported);
             }
         }
     }

@@ -38,6 +38,7 @@ pub struct ReadMessage {
 pub struct JsonlFile {
     input: Input,
     messages: usize,
+    mended: u64,
 }
 
 impl JsonlFile {
@@ -53,16 +54,25 @@ impl JsonlFile {
                 number += 1;
                 read(number);
             }
-            if number == 0 { Err(ImportError::Empty { path: lines.path().to_owned() }) } else { Ok(number) }
+            match number {
+                0 => Err(ImportError::Empty { path: lines.path().to_owned() }),
+                _ => Ok((number, lines.mended())),
+            }
         };
-        let (input, messages) = Input::checked(path, limits, count)?;
-        Ok(Self { input, messages })
+        let (input, (messages, mended)) = Input::checked(path, limits, count)?;
+        Ok(Self { input, messages, mended })
     }
 
     /// How many messages it holds.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.messages
+    }
+
+    /// Halves of characters in it, for each of which U+FFFD stands.
+    #[must_use]
+    pub fn mended(&self) -> u64 {
+        self.mended
     }
 
     /// Gives its messages in order, until `take` fails.

@@ -6,6 +6,8 @@ use std::{
     str,
 };
 
+use memory_core::mend_surrogates;
+
 use super::ImportError;
 
 /// Reads lines that are not blank.
@@ -15,13 +17,15 @@ pub(crate) struct Lines<'a> {
     longest: u64,
     number: usize,
     line: Vec<u8>,
+    /// Halves of characters that U+FFFD stands for.
+    mended: u64,
 }
 
 impl<'a> Lines<'a> {
     /// Lines of at most `longest` bytes; `path` is for errors.
     pub(crate) fn new(path: &Path, input: impl Read + 'a, longest: u64) -> Self {
         let input = Box::new(BufReader::with_capacity(128 << 10, input));
-        Self { path: path.to_owned(), input, longest, number: 0, line: Vec::new() }
+        Self { path: path.to_owned(), input, longest, number: 0, line: Vec::new(), mended: 0 }
     }
 
     /// The next line that is not blank, without the white space around it.
@@ -44,6 +48,7 @@ impl<'a> Lines<'a> {
                 break;
             }
         }
+        self.mended += mend_surrogates(&mut self.line);
         let text = str::from_utf8(&self.line).map_err(|_| self.fault("not UTF-8".to_owned()))?;
         // Some editors put a byte order mark in front.
         let text = if self.number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
@@ -53,6 +58,11 @@ impl<'a> Lines<'a> {
     /// What is wrong with the last line.
     pub(crate) fn fault(&self, why: String) -> ImportError {
         ImportError::Line { path: self.path.clone(), line: self.number, why }
+    }
+
+    /// Halves of characters that U+FFFD stands for so far.
+    pub(crate) fn mended(&self) -> u64 {
+        self.mended
     }
 
     pub(crate) fn path(&self) -> &Path {

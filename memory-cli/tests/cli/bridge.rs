@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use crate::support::{Store, memory};
 
 /// A bridge that is running.
-struct Bridge {
+pub(crate) struct Bridge {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
 impl Bridge {
-    fn start(args: &[&str]) -> Self {
+    pub(crate) fn start(args: &[&str]) -> Self {
         let mut command = memory();
         command.args(["bridge", "--stdio"]).args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -27,11 +27,11 @@ impl Bridge {
         Self { child, requests, answers }
     }
 
-    fn over(store: &Store) -> Self {
+    pub(crate) fn over(store: &Store) -> Self {
         Self::start(&["--store", &store.path("store"), "--words-only"])
     }
 
-    fn send(&mut self, line: &str) -> Value {
+    pub(crate) fn send(&mut self, line: &str) -> Value {
         let requests = self.requests.as_mut().unwrap();
         writeln!(requests, "{line}").unwrap();
         requests.flush().unwrap();
@@ -40,18 +40,18 @@ impl Bridge {
         serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{line}: {answer:?}"))
     }
 
-    fn ask(&mut self, request: &Value) -> Value {
+    pub(crate) fn ask(&mut self, request: &Value) -> Value {
         let answer = self.send(&request.to_string());
         assert!(answer.get("error").is_none(), "{request}: {answer}");
         answer
     }
 
     /// The code of the error that answers a request.
-    fn refused(&mut self, request: &Value) -> String {
+    pub(crate) fn refused(&mut self, request: &Value) -> String {
         self.send(&request.to_string())["error"].as_str().unwrap_or_else(|| panic!("{request} is answered")).to_owned()
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         drop(self.requests.take());
         assert!(self.child.wait().unwrap().success());
     }
@@ -62,12 +62,12 @@ impl Bridge {
     }
 }
 
-fn text(role: &str, text: &str) -> Value {
+pub(crate) fn text(role: &str, text: &str) -> Value {
     json!({"role": role, "content": [{"text": text}]})
 }
 
 /// A message with an id, as an agent has it.
-fn known(id: &str, role: &str, said: &str) -> Value {
+pub(crate) fn known(id: &str, role: &str, said: &str) -> Value {
     let mut message = text(role, said);
     message["tracking_id"] = id.into();
     message
@@ -431,7 +431,7 @@ fn a_session_is_kept_in_the_log_and_read_by_another_process() {
         json!({"op": "create_message", "agent_id": "a", "message": record(1, known("m1", "assistant", "hello"))}),
     ));
     let gap = of(json!({"op": "create_message", "agent_id": "a", "message": record(1, known("other", "user", "x"))}));
-    assert_eq!(bridge.refused(&gap), "session_exists");
+    assert_eq!(bridge.refused(&gap), "message_exists");
     bridge.kill();
 
     let mut bridge = Bridge::over(&store);

@@ -56,6 +56,12 @@ fn a_message_under_a_key_is_appended_once() {
     assert_eq!(append("Hello"), shape(1, false, 2));
     let refused = store.fail(&["append", "--key", "k1", "Something else"], 1);
     assert!(refused.contains("already names a different message, node 1"), "{refused}");
+    let dated = |at| ["append", "-c", "trip", "--key", "k2", "--at", at, "Hello"];
+    for is_new in [true, false] {
+        assert_eq!(store.json(&dated("2024-05-01"))["new"], is_new);
+    }
+    let refused = store.fail(&dated("2025-05-01"), 1);
+    assert!(refused.contains("already names a different message, node 3"), "another time: {refused}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod bridge;
+mod bridge_answers;
 mod browse;
 #[cfg(all(target_os = "linux", feature = "tui"))]
 mod browse_keys;
@@ -20,6 +21,8 @@ mod finding;
 mod first_hour;
 mod forks;
 mod going_on;
+#[cfg(feature = "mcp")]
+mod half_characters;
 mod hook;
 mod hook_reminding;
 mod hostile;
@@ -48,6 +51,7 @@ mod resummarize;
 mod scope;
 mod sessions;
 mod setup;
+mod standard_error;
 mod summaries;
 mod support;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

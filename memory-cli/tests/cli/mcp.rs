@@ -52,8 +52,21 @@ impl Server {
         self.send(&json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params}));
     }
 
+    /// Asks with parameters as they are written.
+    pub(crate) fn ask_written(&mut self, method: &str, params: &str) -> Value {
+        self.requests += 1;
+        let input = self.input.as_mut().unwrap();
+        let id = self.requests;
+        writeln!(input, r#"{{"jsonrpc": "2.0", "id": {id}, "method": "{method}", "params": {params}}}"#).unwrap();
+        self.answer()
+    }
+
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.request(method, params);
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{ContentBlock, Json, Media, message_with_members};
+use memory_core::{ContentBlock, Json, Media, Message, message_with_members};
 use serde_json::{Map, Value, json, value::RawValue};
+
+use crate::members::others;
 
 /// The member of a message's metadata that holds members of its blocks which a block of ours has no place for, by the
 /// number of the block.
@@ -19,7 +21,11 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     pub(crate) fn push(&mut self, raw: &str) {
-        let (block, extra) = block(raw);
+        self.add(block(raw));
+    }
+
+    /// Adds a block, and the members that it has no place for.
+    pub(crate) fn add(&mut self, (block, extra): (ContentBlock, Map<String, Value>)) {
         if !extra.is_empty() {
             self.extra.insert(self.blocks.len().to_string(), extra.into());
         }
@@ -33,6 +39,23 @@ impl Blocks {
             self.extra.insert(index.to_string(), extra);
         }
         self.blocks.extend(other.blocks);
+    }
+
+    /// The extra members of the content of a result, as those of the result.
+    pub(crate) fn beside(&self) -> Map<String, Value> {
+        let extra = (!self.extra.is_empty()).then(|| ("content".to_owned(), self.extra.clone().into()));
+        extra.into_iter().collect()
+    }
+
+    /// Puts the blocks before those of a message.
+    pub(crate) fn put_before(mut self, message: &mut Message) {
+        let extra = match message.metadata.remove(EXTRA).map(|extra| crate::exact::value(&extra)) {
+            Some(Value::Object(extra)) => extra,
+            _ => Map::new(),
+        };
+        self.append(Self { blocks: std::mem::take(&mut message.content), extra });
+        message.metadata.extend(self.extra());
+        message.content = self.blocks;
     }
 
     /// The extra members, for a message's metadata.
@@ -101,18 +124,42 @@ fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
     let ours = members_of(&kind)?;
     let mut known = vec![format!("\"type\":{}", Json::string(&kind))];
     let mut extra = Map::new();
-    for (name, value) in members {
+    for (name, value) in &members {
         if name == "type" || value.get() == "null" {
             continue;
         }
         if ours.contains(&name.as_str()) {
-            known.push(format!("{}:{}", Json::string(&name), value.get()));
+            known.push(format!("{}:{}", Json::string(name), value.get()));
         } else {
-            extra.insert(name, crate::exact::parse(value.get()).unwrap_or_default());
+            extra.insert(name.clone(), crate::exact::parse(value.get()).unwrap_or_default());
         }
     }
-    let block = read(&format!("{{{}}}", known.join(",")))?;
-    (!matches!(block, ContentBlock::Unknown(_))).then_some((block, extra))
+    let is_ours = |block: &ContentBlock| !matches!(block, ContentBlock::Unknown(_));
+    let block = read(&format!("{{{}}}", known.join(","))).filter(is_ours);
+    block.or_else(|| half_of_a_pair(&kind, &members, &mut extra)).map(|block| (block, extra))
+}
+
+/// A call or a result whose id alone is as ours: what it calls or holds may have any shape, and the pair stays.
+fn half_of_a_pair(
+    kind: &str,
+    members: &BTreeMap<String, &RawValue>,
+    extra: &mut Map<String, Value>,
+) -> Option<ContentBlock> {
+    let text = |name: &str| serde_json::from_str::<String>(members.get(name)?.get()).ok();
+    match kind {
+        "tool_use" => {
+            let input = members.get("input").and_then(|input| Json::new(input.get()).ok());
+            let input = input.unwrap_or_else(|| Json::from_value(&json!({})));
+            Some(ContentBlock::ToolUse { id: text("id")?, name: text("name")?, input })
+        }
+        "tool_result" => {
+            let content = members.get("content").map(|content| anthropic(content)).unwrap_or_default();
+            let is_error = members.get("is_error").is_some_and(|is_error| is_error.get() == "true");
+            extra.extend(content.beside());
+            Some(ContentBlock::ToolResult { tool_use_id: text("tool_use_id")?, content: content.blocks, is_error })
+        }
+        _ => None,
+    }
 }
 
 /// A block that is kept as it came.
@@ -137,16 +184,74 @@ pub(crate) fn file(name: Option<&str>, data: Option<&str>, address: Option<&str>
 }
 
 /// Reads `content` of OpenAI's Chat Completions and Responses APIs: a text, a list of parts, or `null`.
-pub(crate) fn openai(content: &Value) -> Vec<ContentBlock> {
+pub(crate) fn openai(content: &Value) -> Blocks {
+    let mut blocks = Blocks::default();
     match content {
-        Value::Null => Vec::new(),
-        Value::String(text) => vec![ContentBlock::Text(text.clone())],
-        Value::Array(parts) => parts.iter().map(part).collect(),
-        other => vec![part(other)],
+        Value::Null => {}
+        Value::String(text) => blocks.blocks.push(ContentBlock::Text(text.clone())),
+        Value::Array(parts) => parts.iter().for_each(|one| blocks.add(part(one))),
+        other => blocks.add(part(other)),
+    }
+    blocks
+}
+
+/// The result of a tool in these shapes, and the members that its parts have no place for.
+pub(crate) fn openai_result(id: &str, content: &Value, is_error: bool) -> (ContentBlock, Map<String, Value>) {
+    let content = openai(content);
+    let beside = content.beside();
+    (ContentBlock::ToolResult { tool_use_id: id.to_owned(), content: content.blocks, is_error }, beside)
+}
+
+/// Members of parts that are read, by the part's type; of media also those that say nothing.
+fn taken_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text"],
+        "refusal" => &["type", "refusal"],
+        "reasoning" => &["type", "reasoning", "text"],
+        _ => &[
+            "type",
+            "source_type",
+            "data",
+            "base64",
+            "url",
+            "mime_type",
+            "filename",
+            "file",
+            "file_data",
+            "file_url",
+            "file_id",
+            "image_url",
+            "source",
+            "id",
+        ],
     }
 }
 
-fn part(part: &Value) -> ContentBlock {
+/// A part, and the members of it that a block of ours has no place for.
+fn part(part: &Value) -> (ContentBlock, Map<String, Value>) {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+    match kind {
+        // LangChain takes blocks of Anthropic and of its own in the same list.
+        "tool_use" | "tool_result" | "thinking" | "image" | "document" if crate::media::langchain(part).is_none() => {
+            block(&part.to_string())
+        }
+        _ => {
+            let read = plain_part(part, kind);
+            let is_kept = matches!(read, ContentBlock::Unknown(_));
+            let mut extra = if is_kept { Map::new() } else { others(part, taken_of(kind)) };
+            for (name, url) in [("image_url", "url"), ("file", "")] {
+                let inner = part.get(name).filter(|_| !is_kept).unwrap_or(&Value::Null);
+                let inner = others(inner, &[url, "filename", "file_data", "file_url", "file_id"]);
+                if !inner.is_empty() {
+                    extra.insert(name.to_owned(), inner.into());
+                }
+            }
+            (read, extra)
+        }
+    }
+}
+
+fn plain_part(part: &Value, kind: &str) -> ContentBlock {
     let text = |name: &str| part.get(name).and_then(Value::as_str);
     let kept = || unknown(&part.to_string());
     if let Some(text) = part.as_str() {
@@ -155,7 +260,7 @@ fn part(part: &Value) -> ContentBlock {
     if let Some(media) = crate::media::langchain(part) {
         return media;
     }
-    match text("type") {
+    match Some(kind) {
         Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
             text("text").map_or_else(kept, |text| ContentBlock::Text(text.to_owned()))
         }
@@ -174,8 +279,6 @@ fn part(part: &Value) -> ContentBlock {
             let text = |name: &str| inner.get(name).and_then(Value::as_str);
             file(text("filename"), text("file_data"), text("file_url").or(text("file_id")))
         }
-        // LangChain takes blocks of Anthropic and of its own in the same list.
-        Some("tool_use" | "tool_result" | "thinking" | "image" | "document") => block(&part.to_string()).0,
         Some("reasoning") => match text("reasoning").or(text("text")) {
             Some(text) => ContentBlock::Reasoning { text: text.to_owned(), signature: None },
             None => kept(),

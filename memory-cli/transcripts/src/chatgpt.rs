@@ -12,6 +12,7 @@ use crate::{
     TranscriptError, Why,
     branches::{BranchNode, Chats, give},
     exact,
+    members::{keep, others},
     out::{Out, says_nothing},
     records::Place,
     shape::Shape,
@@ -32,13 +33,71 @@ struct Chat {
     create_time: Option<f64>,
     current_node: Option<String>,
     mapping: Option<Map<String, Value>>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
+
+/// Settings and notes of a chat.
+const CHAT_NOTES: [&str; 33] = [
+    "async_status",
+    "atlas_mode_enabled",
+    "blocked_urls",
+    "context_scopes",
+    "conversation_origin",
+    "conversation_template_id",
+    "default_model_slug",
+    "disabled_tool_ids",
+    "gizmo_id",
+    "gizmo_type",
+    "is_archived",
+    "is_do_not_remember",
+    "is_read_only",
+    "is_starred",
+    "is_study_mode",
+    "is_temporary_chat",
+    "memory_scope",
+    "moderation_results",
+    "owner",
+    "pinned_time",
+    "plugin_ids",
+    "safe_urls",
+    "shared_conversation_id",
+    "sugar_item_id",
+    "sugar_item_visible",
+    "update_time",
+    "user_id",
+    "voice",
+    "workspace_id",
+    "rebase_developer_message",
+    "rebase_system_message",
+    "is_public",
+    "id",
+];
+/// Notes about a message, and members of its metadata that are read.
+const MESSAGE_NOTES: [&str; 5] = ["id", "update_time", "status", "end_turn", "weight"];
+const METADATA_NOTES: [&str; 13] = [
+    "attachments",
+    "can_save",
+    "default_model_slug",
+    "finish_details",
+    "is_complete",
+    "is_visually_hidden_from_conversation",
+    "message_type",
+    "model_slug",
+    "parent_id",
+    "request_id",
+    "timestamp_",
+    "turn_exchange_id",
+    "voice_mode_message",
+];
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Node {
     parent: Option<String>,
     message: Option<Said>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -48,12 +107,16 @@ struct Said {
     content: Option<Value>,
     recipient: Option<String>,
     metadata: Option<Value>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
 struct Author {
     role: Option<String>,
     name: Option<String>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 /// Seconds since 1970 as a time.
@@ -78,10 +141,15 @@ impl Shape for ChatGpt {
             out.skip(Why::Unknown, "record without conversation", place);
             return Ok(());
         };
+        out.unknown("", &Value::Object(chat.others), &CHAT_NOTES, place);
         let mut read = Vec::with_capacity(mapping.len());
         for (id, node) in mapping {
             match serde_json::from_value::<Node>(node) {
-                Ok(node) => read.push((id, node)),
+                Ok(mut node) => {
+                    let others = Value::Object(std::mem::take(&mut node.others));
+                    out.unknown("node.", &others, &["id", "children"], place);
+                    read.push((id, node));
+                }
                 Err(_) => {
                     out.skip(Why::Broken, "node", place);
                     read.push((id, Node::default()));
@@ -164,6 +232,21 @@ fn message(id: &str, said: &Said, call: Option<String>, place: Place, out: &mut 
     if let Some(model) = model.filter(|_| role == Role::Assistant) {
         message = message.spoken_by(model);
     }
+    let mut beside = others(&Value::Object(said.others.clone()), &MESSAGE_NOTES);
+    if beside.get("channel").is_some_and(|channel| channel == "final") {
+        beside.remove("channel");
+    }
+    let of_author = author.map(|author| author.others.clone()).unwrap_or_default();
+    for (name, members) in [
+        ("metadata", others(metadata.unwrap_or(&Value::Null), &METADATA_NOTES)),
+        ("author", others(&of_author.into(), &[])),
+        ("content", others(said.content.as_ref().unwrap_or(&Value::Null), &content::TAKEN)),
+    ] {
+        if !members.is_empty() {
+            beside.insert(name.to_owned(), members.into());
+        }
+    }
+    keep(&mut message, beside);
     Some(message)
 }
 

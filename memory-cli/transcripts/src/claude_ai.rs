@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     TranscriptError, Why,
     blocks::{Blocks, anthropic_value, unknown},
     branches::{BranchNode, Chats, give},
     exact,
+    members::{keep, others},
     out::{Out, says_nothing},
     records::Place,
     shape::Shape,
@@ -30,7 +31,45 @@ struct Chat {
     uuid: Option<String>,
     name: Option<String>,
     chat_messages: Option<Vec<Value>>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
+
+/// Settings and notes of a chat, and of a message.
+const CHAT_NOTES: [&str; 12] = [
+    "account",
+    "created_at",
+    "current_leaf_message_uuid",
+    "is_starred",
+    "is_temporary",
+    "model",
+    "platform",
+    "project",
+    "project_uuid",
+    "settings",
+    "updated_at",
+    "session_id",
+];
+const MESSAGE_NOTES: [&str; 4] = ["index", "truncated", "updated_at", "input_mode"];
+/// Members of a file that are read, or say nothing of what was said.
+const FILE_NOTES: [&str; 13] = [
+    "created_at",
+    "document_asset",
+    "extracted_content",
+    "file_kind",
+    "file_name",
+    "file_size",
+    "file_type",
+    "file_uuid",
+    "id",
+    "preview_asset",
+    "preview_url",
+    "thumbnail_asset",
+    "thumbnail_url",
+];
+/// Members of a call and of a result that are read or say when.
+const BLOCK_NOTES: [&str; 10] =
+    ["type", "id", "name", "input", "tool_use_id", "content", "is_error", "start_timestamp", "stop_timestamp", "flags"];
 
 #[derive(Deserialize)]
 struct Said {
@@ -44,6 +83,8 @@ struct Said {
     #[serde(default)]
     files: Vec<Value>,
     parent_message_uuid: Option<String>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 impl Shape for ClaudeAi {
@@ -60,6 +101,10 @@ impl Shape for ClaudeAi {
             out.skip(Why::Unknown, "record without conversation", place);
             return Ok(());
         };
+        for name in others(&Value::Object(chat.others), &CHAT_NOTES).keys() {
+            let why = if name == "summary" { Why::View } else { Why::Unknown };
+            out.skip(why, &format!("member {name}"), place);
+        }
         let mut read = Vec::with_capacity(messages.len());
         for (index, message) in messages.into_iter().enumerate() {
             match serde_json::from_value::<Said>(message) {
@@ -135,15 +180,17 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
                 let id = id_of(block, "id").unwrap_or_else(|| format!("{uuid}-{index}"));
                 calls.push_back((id.clone(), name.to_owned()));
                 let input = block.get("input").unwrap_or(&Value::Null);
-                current.blocks.push(crate::blocks::call(&id, name, input));
+                current.add((crate::blocks::call(&id, name, input), others(block, &BLOCK_NOTES)));
             }
             "tool_result" => {
                 let by_name = calls.iter().position(|(_, called)| called == name);
                 let paired = by_name.and_then(|position| calls.remove(position)).map(|(id, _)| id);
                 let id = id_of(block, "tool_use_id").or(paired).unwrap_or_else(|| format!("{uuid}-{index}"));
-                let content = anthropic_value(block.get("content").unwrap_or(&Value::Null)).blocks;
+                let content = anthropic_value(block.get("content").unwrap_or(&Value::Null));
                 let is_error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-                current.blocks.push(ContentBlock::ToolResult { tool_use_id: id, content, is_error });
+                let mut beside = others(block, &BLOCK_NOTES);
+                beside.extend(content.beside());
+                current.add((ContentBlock::ToolResult { tool_use_id: id, content: content.blocks, is_error }, beside));
             }
             "voice_note" => {
                 let text = |name: &str| block.get(name).and_then(Value::as_str);
@@ -164,6 +211,9 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
     if let Some(text) = said.text.as_ref().filter(|_| content.iter().all(is_blank)) {
         current = Blocks { blocks: vec![ContentBlock::Text(text.clone())], ..Blocks::default() };
     }
+    for (of, files) in [("attachments.", &said.attachments), ("files.", &said.files)] {
+        files.iter().for_each(|file| out.unknown(of, file, &FILE_NOTES, place));
+    }
     if of == role {
         current.blocks.extend(files(said));
         close(of, &mut current);
@@ -172,8 +222,9 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
         current.blocks.extend(files(said));
         close(role, &mut current);
     }
-    if messages.is_empty() {
-        out.skip(Why::Empty, role.as_str(), place);
+    match messages.first_mut() {
+        Some(first) => keep(first, others(&Value::Object(said.others.clone()), &MESSAGE_NOTES)),
+        None => out.skip(Why::Empty, role.as_str(), place),
     }
     messages
 }

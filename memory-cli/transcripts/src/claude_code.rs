@@ -26,7 +26,7 @@ use crate::{
 };
 use branch::{Branch, Pending};
 use command::{Command, command};
-use line::{Inner, Line};
+use line::{Inner, Line, unknown_members};
 use queued::Prompts;
 use titles::{Titles, Waiting, skip_title};
 
@@ -264,6 +264,7 @@ impl ClaudeCode {
             out.skip(Why::Broken, &format!("{} without a message", line.kind), place);
             return Ok(());
         };
+        unknown_members(line, raw).iter().for_each(|name| out.skip(Why::Unknown, name, place));
         let is_assistant = line.kind == "assistant";
         if line.is_api_error() || is_assistant && inner.model.as_deref() == Some(SYNTHETIC) {
             self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", place, out);
@@ -370,7 +371,7 @@ impl Shape for ClaudeCode {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out) {
+    fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
         self.branches.iter_mut().for_each(|branch| branch.flush(out));
         for named in self.waiting.all() {
             match self.named(&named) {
@@ -378,6 +379,7 @@ impl Shape for ClaudeCode {
                 None => skip_title(&named, out),
             }
         }
+        Ok(())
     }
 
     fn held_from(&self) -> Option<u64> {

@@ -1,12 +1,12 @@
 //! Rollouts of Codex: `{timestamp, type, payload}` a line, of which `response_item` alone is history.
 
-use memory_core::{ContentBlock, ConversationId, Hash, Message, Role, Timestamp};
+use memory_core::{ContentBlock, ConversationId, Hash, Message, MessageKey, Role, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     Conversation, TranscriptError, Why, exact,
-    names::{Chain, conversation_id},
+    names::{Chain, conversation_id, key},
     out::{Out, says_nothing},
     records::Place,
     responses::{Item, Thoughts, item},
@@ -23,6 +23,27 @@ const BOILERPLATE: [&str; 7] = [
     "<skill>",
     "<collaboration_mode>",
 ];
+/// What is known of a session beside its name.
+const META_NOTES: [&str; 18] = [
+    "agent_nickname",
+    "agent_path",
+    "agent_role",
+    "base_instructions",
+    "cli_version",
+    "cwd",
+    "dynamic_tools",
+    "forked_from_id",
+    "git",
+    "id",
+    "instructions",
+    "memory_mode",
+    "model_provider",
+    "originator",
+    "source",
+    "thread_source",
+    "timestamp",
+    "session_id",
+];
 /// Records that are notes of the program.
 const NOTES: [&str; 2] = ["turn_context", "world_state"];
 
@@ -36,8 +57,9 @@ pub(crate) struct Codex {
     cwd: Option<String>,
     chain: Chain,
     thoughts: Thoughts,
-    /// Where reasoning begins that waits for what the model says next, and the chain before it.
+    /// Where what waits for what the model says next begins, and the chain before it.
     held: Option<(u64, Chain)>,
+    told: Told,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -59,6 +81,7 @@ impl Codex {
             chain: Chain::default(),
             thoughts: Thoughts::default(),
             held: None,
+            told: Told::default(),
         }
     }
 
@@ -74,8 +97,9 @@ impl Codex {
     fn item(&mut self, payload: &Value, at: Option<Timestamp>, place: Place, before: Chain, out: &mut Out) {
         let message = match item(payload) {
             Item::Skip(why, what) => return out.skip(why, &what, place),
-            Item::Reasoning(block, id) => {
-                self.thoughts.push(block, id);
+            Item::Reasoning(block, beside, id) => {
+                self.told.said(&block.text(), out);
+                self.thoughts.push((block, beside), id);
                 self.held.get_or_insert((place.start, before));
                 return;
             }
@@ -93,7 +117,35 @@ impl Codex {
         self.say(message, at, out);
     }
 
+    /// Ends a turn: gives what the model thought before it was interrupted, and what events alone tell.
+    fn interrupted(&mut self, at: Option<Timestamp>, out: &mut Out) {
+        let mut texts = Vec::new();
+        for (is_thought, text) in self.told.left() {
+            if is_thought {
+                self.thoughts.push((ContentBlock::Reasoning { text, signature: None }, Map::new()), None);
+            } else {
+                texts.push(ContentBlock::Text(text));
+            }
+        }
+        let message = match texts.is_empty() {
+            true => self.thoughts.alone(),
+            false => Some(Message::new(Role::Assistant, texts)),
+        };
+        if let Some(message) = message {
+            self.say_as(key(&format!("{}.interrupted", self.chain.key())), message, at, out);
+        }
+    }
+
     fn say(&mut self, message: Message, at: Option<Timestamp>, out: &mut Out) {
+        match message.role {
+            Role::User => self.interrupted(at, out),
+            Role::Assistant => self.told.said(&message.text(), out),
+            _ => {}
+        }
+        self.say_as(self.chain.key(), message, at, out);
+    }
+
+    fn say_as(&mut self, key: MessageKey, message: Message, at: Option<Timestamp>, out: &mut Out) {
         if self.conversation.is_none() {
             let id = conversation_id(&[&self.stem]);
             out.begin(Conversation::new(id.clone()));
@@ -108,7 +160,7 @@ impl Codex {
         if let Some(cwd) = self.cwd.take() {
             message.metadata.insert("cwd".to_owned(), memory_core::Json::string(&cwd));
         }
-        out.say(conversation, self.chain.key(), message, at);
+        out.say(conversation, key, message, at);
     }
 
     fn meta(&mut self, payload: &Value, place: Place, out: &mut Out) {
@@ -117,10 +169,57 @@ impl Codex {
             // A fork begins with what it copied, the first record of its parent included.
             return out.skip(Why::Repeated, "session_meta", place);
         }
+        out.unknown("session_meta.", payload, &META_NOTES, place);
         let id = conversation_id(&[text("id").unwrap_or(&self.stem)]);
         out.begin(Conversation::new(id.clone()));
         self.conversation = Some(id);
         self.cwd = text("cwd").map(str::to_owned);
+    }
+}
+
+/// Thoughts and words of the model in events, which items repeat unless the turn was interrupted.
+#[derive(Debug, Default)]
+struct Told {
+    /// Those that no item has repeated yet: whether it is a thought, its words, the event's name and place.
+    waiting: Vec<(bool, String, String, Place)>,
+    /// Words of the items of this turn.
+    items: Vec<String>,
+}
+
+impl Told {
+    /// Takes an event in; true if it waits for the item that repeats it.
+    fn take(&mut self, kind: &str, payload: &Value, place: Place, out: &mut Out) -> bool {
+        let name = format!("event_msg/{kind}");
+        let text = |member: &str| payload.get(member).and_then(Value::as_str).unwrap_or_default().trim();
+        let text = match kind {
+            "agent_reasoning" | "agent_reasoning_raw_content" => text("text"),
+            "agent_message" => text("message"),
+            _ => "",
+        };
+        if text.is_empty() || self.items.iter().any(|item| item.contains(text)) {
+            out.skip(Why::Repeated, &name, place);
+            return false;
+        }
+        self.waiting.push((kind != "agent_message", text.to_owned(), name, place));
+        true
+    }
+
+    /// Takes the words of an item in.
+    fn said(&mut self, words: &str, out: &mut Out) {
+        self.waiting.retain(|(_, text, name, place)| {
+            let is_left = !words.contains(text.as_str());
+            if !is_left {
+                out.skip(Why::Repeated, name, *place);
+            }
+            is_left
+        });
+        self.items.push(words.to_owned());
+    }
+
+    /// What no item repeats; the next turn begins.
+    fn left(&mut self) -> impl Iterator<Item = (bool, String)> {
+        self.items.clear();
+        std::mem::take(&mut self.waiting).into_iter().map(|(is_thought, text, ..)| (is_thought, text))
     }
 }
 
@@ -154,13 +253,19 @@ impl Shape for Codex {
             }
             return Ok(());
         };
+        out.unknown("", &value, &["timestamp", "type", "payload", "ordinal"], place);
         match kind {
             "session_meta" => self.meta(payload, place, out),
             "response_item" => self.item(payload, at, place, before, out),
             "compacted" => out.skip(Why::View, "compacted", place),
             "event_msg" => {
                 let kind = payload.get("type").and_then(Value::as_str).unwrap_or("without type");
-                out.skip(Why::Repeated, &format!("event_msg/{kind}"), place);
+                if self.told.take(kind, payload, place, out) {
+                    self.held.get_or_insert((place.start, before));
+                }
+                if kind == "turn_aborted" {
+                    self.interrupted(at, out);
+                }
             }
             note if NOTES.contains(&note) => {
                 if let Some(model) = payload.get("model").and_then(Value::as_str) {
@@ -173,10 +278,12 @@ impl Shape for Codex {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out) {
+    fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
         if !self.thoughts.is_empty() {
             out.skip(Why::Unfinished, "reasoning at the end", Place::default());
         }
+        self.told.waiting.iter().for_each(|(.., name, place)| out.skip(Why::Unfinished, name, *place));
+        Ok(())
     }
 
     fn held_from(&self) -> Option<u64> {

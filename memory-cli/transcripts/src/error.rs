@@ -27,6 +27,14 @@ pub enum TranscriptError {
         /// What is wrong there.
         why: String,
     },
+    /// A plain transcript does not tell who speaks.
+    #[error("{place}: {why}")]
+    Speaker {
+        /// File and line.
+        place: String,
+        /// What is not known.
+        why: String,
+    },
     /// A record, an archive or a directory is larger than the limit.
     #[error("{place}: {what} is larger than {most} {unit}; {hint}")]
     TooLarge {

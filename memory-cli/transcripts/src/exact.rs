@@ -10,7 +10,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_core::{ContentBlock, Json, Message, message_to_json};
+use memory_core::{ContentBlock, Json, Message, message_to_json, without_half_surrogates};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -29,13 +29,13 @@ pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
 
 /// Reads JSON whose parsed values are of use as values.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    serde_json::from_str(&marked(text, &TIMES))
+    serde_json::from_str(&marked(&without_half_surrogates(text), &TIMES))
 }
 
 /// The value of JSON that is kept as text.
 #[must_use]
 pub fn value(json: &Json) -> Value {
-    serde_json::from_str(&marked(json.as_str(), &[])).unwrap_or_default()
+    serde_json::from_str(&marked(&without_half_surrogates(json.as_str()), &[])).unwrap_or_default()
 }
 
 /// A message as [`message_to_json`] gives it.

@@ -12,7 +12,7 @@ use memory_files::{Links, open};
 
 use crate::{
     Format, Limits, Position, Reader, Report, TranscriptError, Why,
-    archive::{self, holds_conversations, unzip},
+    archive::{self, unzip},
     chatgpt::ChatGpt,
     claude_ai::ClaudeAi,
     claude_code::ClaudeCode,
@@ -290,7 +290,7 @@ fn of_file(
         let unpacked = unzip(file, path, limits)?;
         for other in unpacked.others {
             let kind = other.rsplit('/').next().unwrap_or_default().to_owned();
-            found.others.skip(Why::Note, &kind, || format!("{}, {other}", path.display()));
+            found.others.skip(Why::OtherFile, &kind, || format!("{}, {other}", path.display()));
         }
         let (before, mut broken) = (found.transcripts.len(), unpacked.broken);
         for entry in unpacked.entries {
@@ -341,6 +341,11 @@ fn recognized(
     Ok(())
 }
 
+/// True for a file below a directory of tool results.
+fn is_result(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "tool-results")
+}
+
 /// Looks through a directory: sessions of Strands, transcripts of Claude Code and Codex, unpacked exports.
 fn in_directory(
     directory: &Path,
@@ -361,28 +366,43 @@ fn in_directory(
         let shown = || path.display().to_string();
         let Ok(kind) = fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else { continue };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if kind.is_dir() && depth < DEPTH {
-            in_directory(&path, format, limits, depth + 1, found)?;
+        if kind.is_dir() {
+            match depth < DEPTH {
+                true => in_directory(&path, format, limits, depth + 1, found)?,
+                false => found.others.skip(Why::OtherFile, "directory that is too deep", shown),
+            }
             continue;
         }
         let packed = name.strip_suffix(".zst").map(|plain| directory.join(plain));
         // A format that is named is not looked for in a file, so each kind of file is only taken for its own formats.
         let takes = |database: bool| format.is_none_or(|format| format.is_database() == database);
         let is_database = takes(true) && DATABASES.iter().any(|ending| name.ends_with(ending));
-        let is_text = name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") || holds_conversations(&shown());
+        let is_named = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+        let is_text = match format {
+            Some(Format::Markdown) => is_named(&[".md", ".markdown", ".txt"]),
+            // Results that an agent keeps in files of their own are in its transcripts.
+            _ => is_named(&[".jsonl", ".jsonl.zst"]) || is_named(&[".json", ".zip"]) && !is_result(&path),
+        };
         let is_transcript = is_database || takes(false) && is_text;
         let ending = || format!("file *{}", name.rfind('.').and_then(|dot| name.get(dot..)).unwrap_or_default());
         if !kind.is_file() || !is_transcript || format == Some(Format::Strands) {
             let what = if kind.is_symlink() { "link".to_owned() } else { ending() };
-            found.others.skip(Why::Note, &what, shown);
+            found.others.skip(Why::OtherFile, &what, shown);
         } else if packed.is_some_and(|plain| plain.is_file()) {
             // Where both exist the plain one counts.
             found.others.skip(Why::Repeated, "packed file beside the plain one", shown);
         } else {
             let io = |source| TranscriptError::Io { path: path.clone(), source };
             let file = open(&path, Links::Refuse).map_err(io)?;
-            match recognized(&path, file, From::Path, format, limits, found) {
+            match of_file(&path, file, From::Path, format, limits, found) {
                 Err(TranscriptError::UnknownFormat { .. }) => found.others.skip(Why::Unknown, &ending(), shown),
+                // An archive may hold anything.
+                Err(TranscriptError::Unfit { .. }) if name.ends_with(".zip") => {
+                    found.others.skip(Why::Unknown, &ending(), shown);
+                }
+                Err(TranscriptError::Damaged { .. }) if name.ends_with(".zip") => {
+                    found.others.skip(Why::Broken, "archive", shown);
+                }
                 // Programs keep other things than conversations in databases.
                 Err(TranscriptError::UnknownDatabase { .. } | TranscriptError::NoSqlite { .. }) => {
                     found.others.skip(Why::Note, "SQLite database without conversations", shown);

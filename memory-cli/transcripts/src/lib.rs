@@ -37,6 +37,7 @@ mod limits;
 mod lists;
 mod markdown;
 mod media;
+mod members;
 mod names;
 mod out;
 mod pi;

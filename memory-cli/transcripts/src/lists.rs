@@ -4,7 +4,10 @@
 
 mod chat;
 mod dialect;
+mod exchange;
 mod langchain;
+
+use std::borrow::Cow;
 
 use memory_core::{ConversationId, Message, Role, Timestamp};
 use serde_json::Value;
@@ -19,6 +22,7 @@ use crate::{
 };
 pub(crate) use dialect::Dialect;
 use dialect::Read;
+use exchange::Exchange;
 
 /// Reads records.
 #[derive(Debug)]
@@ -43,16 +47,13 @@ struct Loose {
 
 /// Members that name the conversation of an object.
 const NAMES: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
-/// Members that hold the messages of an object.
-const LISTS: [&str; 3] = ["messages", "input", "items"];
-
 impl Lists {
     pub(crate) fn new(dialect: Dialect, name: &str) -> Self {
         Self { dialect, name: name.to_owned(), loose: None, whole: 0 }
     }
 
     /// A conversation of its own.
-    fn whole(&mut self, object: &Value, messages: &[&Value], place: Place, out: &mut Out) {
+    fn whole(&mut self, object: &Value, messages: &[Cow<'_, Value>], place: Place, out: &mut Out) {
         self.whole += 1;
         let text = |name: &str| object.get(name).and_then(Value::as_str);
         let named = NAMES.iter().find_map(|name| text(name)).map(|name| conversation_id(&[name]));
@@ -62,15 +63,15 @@ impl Lists {
         });
         out.begin(Conversation::new(id.clone()).title(text("title").and_then(crate::out::usable_title)));
         let mut loose = Loose { id, chain: Chain::default(), thoughts: Thoughts::default(), model: model_of(object) };
-        if let Some(system) = self.dialect.system(object) {
+        if let Some((name, system)) = self.dialect.system(object) {
             let mut chain = Chain::default();
-            chain.take(&object.get("system").or(object.get("instructions")).map(exact::written).unwrap_or_default());
+            chain.take(&object.get(name).map(exact::written).unwrap_or_default());
             out.say(&loose.id, chain.key(), system, None);
         }
         for message in messages {
             loose.take(self.dialect, message, place, out);
         }
-        loose.end(place, out);
+        loose.think(out);
     }
 }
 
@@ -86,8 +87,8 @@ impl Loose {
         for (number, read) in dialect.message(value).into_iter().enumerate() {
             let (message, id) = match read {
                 Read::Said(message, id) => (*message, id),
-                Read::Thought(block, id) => {
-                    self.thoughts.push(block, id);
+                Read::Thought(block, beside, id) => {
+                    self.thoughts.push((block, beside), id);
                     continue;
                 }
                 Read::Skip(why, what) => {
@@ -95,6 +96,9 @@ impl Loose {
                     continue;
                 }
             };
+            if message.role == Role::User {
+                self.think(out);
+            }
             let message = self.thoughts.before(message);
             if says_nothing(&message.content) {
                 out.skip(Why::Empty, message.role.as_str(), place);
@@ -114,9 +118,14 @@ impl Loose {
         }
     }
 
-    fn end(&self, place: Place, out: &mut Out) {
-        if !self.thoughts.is_empty() {
-            out.skip(Why::Unfinished, "reasoning at the end", place);
+    /// Says what was thought before nothing else was said.
+    fn think(&mut self, out: &mut Out) {
+        if let Some(message) = self.thoughts.alone() {
+            let message = match &self.model {
+                Some(model) => message.spoken_by(model),
+                None => message,
+            };
+            out.say(&self.id, key(&format!("{}.thought", self.chain.key())), message, None);
         }
     }
 }
@@ -131,12 +140,14 @@ impl Shape for Lists {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
         let value: Value = exact::parse(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
         if let Some(list) = value.as_array() {
-            let messages: Vec<_> = list.iter().collect();
+            let messages: Vec<_> = list.iter().map(Cow::Borrowed).collect();
             self.whole(&Value::Null, &messages, place, out);
             return Ok(());
         }
-        if let Some(messages) = messages_of(&value) {
-            self.whole(&value, &messages, place, out);
+        if let Some(exchange) = Exchange::of(&value) {
+            self.whole(&value, &exchange.messages, place, out);
+            let system = self.dialect.system(&value).map(|(name, _)| name);
+            exchange.count_others(&value, system, place, out);
             return Ok(());
         }
         if !value.is_object() {
@@ -152,37 +163,13 @@ impl Shape for Lists {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out) {
-        if let Some(loose) = &self.loose {
-            loose.end(Place::default(), out);
+    fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
+        // A file of lines may go on.
+        if self.loose.as_ref().is_some_and(|loose| !loose.thoughts.is_empty()) {
+            out.skip(Why::Unfinished, "reasoning at the end", Place::default());
         }
+        Ok(())
     }
-}
-
-/// The messages of a request, of an answer, or of both.
-fn messages_of(object: &Value) -> Option<Vec<&Value>> {
-    // A message has a role, whatever else it has.
-    if object.get("role").is_some() {
-        return None;
-    }
-    let list = |name: &str| match object.get(name) {
-        Some(Value::Array(list)) => Some(list.iter().collect()),
-        // The Responses API takes a text as the user's message.
-        Some(text @ Value::String(_)) if name == "input" && object.get("output").is_some() => Some(vec![text]),
-        _ => None,
-    };
-    let is_item = object.get("type").is_some();
-    let output = object.get("output").and_then(Value::as_array).filter(|_| !is_item);
-    let answer = object.get("choices").and_then(Value::as_array);
-    let answer = answer.map(|choices| choices.first().and_then(|choice| choice.get("message")).into_iter().collect());
-    let parts: Vec<Vec<&Value>> = LISTS
-        .into_iter()
-        .filter(|name| !is_item || *name == "messages")
-        .filter_map(list)
-        .chain(output.map(|output| output.iter().collect()))
-        .chain(answer)
-        .collect();
-    (!parts.is_empty()).then(|| parts.concat())
 }
 
 /// A message of one text.

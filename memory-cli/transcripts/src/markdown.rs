@@ -1,6 +1,8 @@
 //! Plain transcripts: a heading or a label for each speaker, in Markdown or in plain text.
 
-use memory_core::{ConversationId, Message, Role};
+mod speaker;
+
+use memory_core::{ConversationId, Json, Message, Role, Timestamp};
 
 use crate::{
     Conversation, TranscriptError,
@@ -9,6 +11,7 @@ use crate::{
     records::Place,
     shape::Shape,
 };
+use speaker::{Line, Named, line, named};
 
 /// Reads lines.
 #[derive(Debug)]
@@ -18,22 +21,23 @@ pub(crate) struct Markdown {
     title: Option<String>,
     chain: Chain,
     /// The message that is being read.
-    current: Option<(Role, Option<String>, String)>,
+    current: Option<(Named, String)>,
     /// The fence of a code block, in which nothing is a heading.
     fence: Option<String>,
     /// How the first speaker is named, which is how all are.
-    style: Option<Style>,
+    first: Option<(Line, Named)>,
+    /// Roles that speak.
+    roles: Vec<Role>,
+    /// Lines that may name a speaker and were taken for words, with their places.
+    doubtful: Vec<(Line, u64)>,
     /// Lines before the first speaker.
     before: u64,
 }
 
-/// How a line names a speaker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    Heading,
-    Bold,
-    Label,
-}
+/// Lines that are kept to tell whether they name a speaker.
+const MOST_DOUBTFUL: usize = 64;
+/// The member of a message's metadata that holds what stood beside its speaker.
+const HEADING: &str = "heading";
 
 impl Markdown {
     pub(crate) fn new(name: &str) -> Self {
@@ -44,13 +48,47 @@ impl Markdown {
             chain: Chain::default(),
             current: None,
             fence: None,
-            style: None,
+            first: None,
+            roles: Vec::new(),
+            doubtful: Vec::new(),
             before: 0,
         }
     }
 
+    /// The speaker that a line names, in the way of the first one.
+    fn speaker(&mut self, text: &str, place: Place) -> Option<(Named, String)> {
+        let line = line(text).filter(|_| self.fence.is_none())?;
+        let of_first = |first: &(Line, Named)| first.0.is_like(&line);
+        let known = named(&line).filter(|known| match &self.first {
+            Some(first) => of_first(first) && first.1.is_pair == known.is_pair,
+            None => true,
+        });
+        let Some(known) = known else {
+            if self.doubtful.len() < MOST_DOUBTFUL {
+                self.doubtful.push((line, place.line));
+            }
+            return None;
+        };
+        let rest = line.rest.clone();
+        self.first.get_or_insert_with(|| (line, known.clone()));
+        if !self.roles.contains(&known.role) {
+            self.roles.push(known.role);
+        }
+        Some((known, rest))
+    }
+
+    /// A line that may name the other speaker, where only one speaks.
+    fn other_speaker(&self) -> Option<&(Line, u64)> {
+        let (first, _) = self.first.as_ref()?;
+        let speaks = |role| self.roles.contains(&role);
+        if speaks(Role::User) == speaks(Role::Assistant) {
+            return None;
+        }
+        self.doubtful.iter().find(|(line, _)| line.is_like(first) || named(line).is_some())
+    }
+
     fn close(&mut self, out: &mut Out) {
-        let Some((role, speaker, text)) = self.current.take() else { return };
+        let Some((speaker, text)) = self.current.take() else { return };
         let text = text.trim_matches('\n').trim_end();
         if text.is_empty() {
             return;
@@ -60,41 +98,25 @@ impl Markdown {
             out.begin(Conversation::new(id.clone()).title(self.title.take()));
             id
         });
+        let Named { role, speaker, beside, .. } = speaker;
         self.chain.take(&format!("{role}\n{}\n{text}", speaker.as_deref().unwrap_or_default()));
         let mut message = Message::text_of(role, text);
         message.speaker = speaker;
-        out.say(id, self.chain.key(), message, None);
+        let at = beside.as_deref().and_then(time);
+        if let Some(beside) = beside {
+            message.metadata.insert(HEADING.to_owned(), Json::string(&beside));
+        }
+        out.say(id, self.chain.key(), message, at);
     }
 }
 
-/// The speaker that a line names, and what stands after it: `## User`, `**Assistant:** Hi.`, `Human: Hi.`
-fn speaker(line: &str) -> Option<(Style, Role, Option<String>, &str)> {
-    let (style, name, rest) = if let Some(heading) = line.strip_prefix('#') {
-        let heading = heading.trim_start_matches('#');
-        (Style::Heading, heading.strip_prefix(' ')?.trim().trim_end_matches(':'), "")
-    } else if let Some(bold) = line.strip_prefix("**") {
-        let (name, rest) = bold.split_once("**")?;
-        let rest =
-            if name.ends_with(':') { Some(rest) } else { rest.strip_prefix(':').or(rest.is_empty().then_some("")) };
-        (Style::Bold, name.trim_end_matches(':'), rest?)
-    } else {
-        let (name, rest) = line.split_once(':')?;
-        (Style::Label, name, rest)
-    };
-    let role = match name.trim_matches(['*', ' ']).to_lowercase().as_str() {
-        "user" | "human" | "you" | "me" => Role::User,
-        "assistant" | "ai" | "chatgpt" | "claude" | "model" | "bot" => Role::Assistant,
-        "system" => Role::System,
-        "tool" if style == Style::Heading => Role::Tool,
-        _ => return None,
-    };
-    let name = name.trim_matches(['*', ' ']);
-    let is_name = matches!(name, "ChatGPT" | "Claude");
-    Some((style, role, is_name.then(|| name.to_owned()), rest.trim_start()))
+/// The time that stands beside a speaker.
+fn time(beside: &str) -> Option<Timestamp> {
+    beside.parse().ok().or_else(|| beside.replacen(' ', "T", 1).parse().ok())
 }
 
 impl Shape for Markdown {
-    fn record(&mut self, record: &str, _: Place, out: &mut Out) -> Result<(), TranscriptError> {
+    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
         // Blank lines are given as well: a text has paragraphs.
         let line = record.trim_end_matches(['\n', '\r']);
         let marker: String = line.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
@@ -103,32 +125,40 @@ impl Shape for Markdown {
             None if marker.len() >= 3 => self.fence = Some(marker),
             _ => {}
         }
-        let is_of_style = |style: &Style| self.style.is_none_or(|known| known == *style);
-        match speaker(line).filter(|(style, ..)| self.fence.is_none() && is_of_style(style)) {
-            Some((style, role, name, rest)) => {
-                self.style = Some(style);
+        match self.speaker(line, place) {
+            Some((speaker, rest)) => {
                 self.close(out);
-                self.current = Some((role, name, rest.to_owned()));
+                self.current = Some((speaker, rest));
             }
             None => match &mut self.current {
-                Some((_, _, text)) => {
+                Some((_, text)) => {
                     text.push('\n');
                     text.push_str(line);
                 }
                 None => {
-                    self.before += u64::from(!line.trim().is_empty());
                     let title = line.strip_prefix("# ").and_then(crate::out::usable_title);
-                    self.title = self.title.take().or(title);
+                    if self.title.is_none() && title.is_some() {
+                        self.title = title;
+                    } else {
+                        self.before += u64::from(!line.trim().is_empty());
+                    }
                 }
             },
         }
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out) {
-        self.close(out);
-        if self.before > u64::from(self.title.is_some()) || self.before == 1 && self.conversation.is_none() {
-            out.skip(crate::Why::Note, "lines before the first speaker", Place { line: 1, ..Place::default() });
+    fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
+        if let Some((line, place)) = self.other_speaker() {
+            let place = Place { line: *place, ..Place::default() };
+            return Err(out.unknown_speaker(place, &line.written));
         }
+        self.close(out);
+        let place = Place { line: 1, ..Place::default() };
+        if self.conversation.is_none() && (self.before > 0 || self.title.is_some()) {
+            return Err(out.without_speakers(place));
+        }
+        out.count(crate::Why::Note, "lines before the first speaker", self.before, place);
+        Ok(())
     }
 }

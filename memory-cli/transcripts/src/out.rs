@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp};
+use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp, one_line};
+use serde_json::Value;
 
 use crate::{
     Conversation, Format, Item, Report, TranscriptError, Why,
     item::{Said, Titled},
     media::without_bytes,
+    members::others,
     records::Place,
 };
 
@@ -98,6 +100,21 @@ impl Out {
         self.report.skip(why, what, || format!("{file}:{}", place.line));
     }
 
+    /// Counts by name the members of a value that nothing here knows.
+    pub(crate) fn unknown(&mut self, of: &str, value: &Value, known: &[&str], place: Place) {
+        for name in others(value, known).keys() {
+            self.skip(Why::Unknown, &format!("member {of}{name}"), place);
+        }
+    }
+
+    /// Counts several of a kind, the first of which stands at `place`.
+    pub(crate) fn count(&mut self, why: Why, what: &str, count: u64, place: Place) {
+        let file = &self.file;
+        if count > 0 {
+            self.report.count(why, what, count, || format!("{file}:{}", place.line));
+        }
+    }
+
     /// Names the file otherwise in the places of what follows.
     #[cfg(feature = "sqlite")]
     pub(crate) fn stand(&mut self, file: String) {
@@ -113,6 +130,17 @@ impl Out {
 
     pub(crate) fn damaged(&self, place: Place, why: String) -> TranscriptError {
         TranscriptError::Damaged { place: format!("{}:{}, byte {}", self.file, place.line, place.start), why }
+    }
+
+    pub(crate) fn unknown_speaker(&self, place: Place, written: &str) -> TranscriptError {
+        let written: String = one_line(written).chars().take(80).collect();
+        let why = format!("who speaks after `{written}` is not known: name the speakers User and Assistant");
+        TranscriptError::Speaker { place: format!("{}:{}", self.file, place.line), why }
+    }
+
+    pub(crate) fn without_speakers(&self, place: Place) -> TranscriptError {
+        let why = "no line names a speaker, as `## User` and `Assistant: Hi.` do".to_owned();
+        TranscriptError::Speaker { place: format!("{}:{}", self.file, place.line), why }
     }
 
     pub(crate) fn rewound(&self, place: Place) -> TranscriptError {

@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 
 use memory_core::{ContentBlock, ConversationId, Json, Media, Message, MessageKey, Role, Timestamp};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     Conversation, TranscriptError, Why,
-    blocks::{self, unknown},
+    blocks::{self, Blocks, unknown},
     exact,
     item::ForkPoint,
+    members::{keep, others},
     names::{Chain, conversation_id, key, short},
     out::{Out, says_nothing},
     records::Place,
@@ -20,6 +21,19 @@ use crate::{
     shape::Shape,
 };
 
+/// What is known of a session beside its name.
+const SESSION_NOTES: [&str; 10] = [
+    "type",
+    "version",
+    "id",
+    "timestamp",
+    "cwd",
+    "parentSession",
+    "provider",
+    "modelId",
+    "thinkingLevel",
+    "branchedFrom",
+];
 /// Entries that are notes of the program.
 const NOTES: [&str; 6] = ["custom", "model_change", "thinking_level_change", "label", "session_info", "reset"];
 
@@ -158,11 +172,14 @@ fn time(entry: &Value) -> Option<Timestamp> {
 /// A message in pi's shape; `None` for a role that is not known.
 fn message(said: &Value) -> Option<Message> {
     let text = |name: &str| said.get(name).and_then(Value::as_str);
-    let content = match said.get("content") {
-        Some(Value::String(text)) => vec![ContentBlock::Text(text.clone())],
-        Some(Value::Array(blocks)) => blocks.iter().map(block).collect(),
-        _ => Vec::new(),
-    };
+    let mut read = Blocks::default();
+    match said.get("content") {
+        Some(Value::String(text)) => read.blocks.push(ContentBlock::Text(text.clone())),
+        Some(Value::Array(blocks)) => blocks.iter().for_each(|one| read.add((block(one), beside(one)))),
+        _ => {}
+    }
+    let (extra, beside_all) = (read.extra(), read.beside());
+    let content = read.blocks;
     let mut message = match text("role")? {
         "user" => Message::new(Role::User, content),
         "assistant" => Message::new(Role::Assistant, content),
@@ -179,6 +196,20 @@ fn message(said: &Value) -> Option<Message> {
         }
         _ => return None,
     };
+    match message.role {
+        Role::Tool => {
+            let mut of_result = Blocks::default();
+            of_result.add((ContentBlock::Text(String::new()), beside_all));
+            message.metadata.extend(of_result.extra());
+        }
+        _ => message.metadata.extend(extra),
+    }
+    let taken: &[&str] = match text("role")? {
+        "bashExecution" => &["role", "command", "output", "timestamp"],
+        "toolResult" => &["role", "content", "toolCallId", "isError", "timestamp"],
+        _ => &["role", "content", "model", "usage", "timestamp", "__openclaw"],
+    };
+    keep(&mut message, others(said, taken));
     if let Some(model) = text("model").filter(|_| message.role == Role::Assistant) {
         message = message.spoken_by(model);
     }
@@ -189,6 +220,18 @@ fn message(said: &Value) -> Option<Message> {
         Some(identity) => said_by(message, identity),
         None => message,
     })
+}
+
+/// The members of a block that a block of ours has no place for.
+fn beside(block: &Value) -> Map<String, Value> {
+    let taken: &[&str] = match block.get("type").and_then(Value::as_str) {
+        Some("text") => &["type", "text"],
+        Some("thinking") => &["type", "thinking", "thinkingSignature"],
+        Some("toolCall") => &["type", "id", "name", "arguments"],
+        Some("image") => &["type", "mimeType", "data", "url"],
+        _ => return Map::new(),
+    };
+    others(block, taken)
 }
 
 /// A block in pi's shape. One of another type is kept as it came.
@@ -226,6 +269,11 @@ impl Shape for Pi {
         let text = |name: &str| entry.get(name).and_then(Value::as_str);
         let kind = text("type").unwrap_or("without type");
         let known = text("id").is_some_and(|id| self.spots.contains_key(id));
+        match kind {
+            "session" => out.unknown("session.", &entry, &SESSION_NOTES, place),
+            "message" => out.unknown("", &entry, &["type", "id", "parentId", "timestamp", "message"], place),
+            _ => {}
+        }
         let why = match kind {
             "session" => {
                 if let (Some(id), true) = (text("id"), self.branches.is_empty()) {

@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, path::PathBuf};
 
+use memory_core::mend_surrogates;
 use memory_files::{Links, read};
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,9 @@ impl Reader {
             match self.next_record()? {
                 Some(place) => {
                     self.out.report.records += 1;
+                    if self.format != Format::Markdown {
+                        self.out.report.mended += mend_surrogates(&mut self.record);
+                    }
                     let Ok(record) = std::str::from_utf8(&self.record) else {
                         if matches!(self.records, Source::Records(Records::Lines(_))) {
                             self.out.skip(Why::Broken, "line that is not UTF-8", place);
@@ -101,7 +105,7 @@ impl Reader {
                 None if self.grows => return Ok(None),
                 None => {
                     self.is_over = true;
-                    self.shape.finish(&mut self.out);
+                    self.shape.finish(&mut self.out)?;
                 }
             }
         }

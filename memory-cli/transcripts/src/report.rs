@@ -25,6 +25,8 @@ pub struct Report {
     pub messages: u64,
     /// Summaries given.
     pub summaries: u64,
+    /// Halves of characters that U+FFFD stands for: escapes of a surrogate without the other one.
+    pub mended: u64,
     skipped: BTreeMap<(Why, String), Skipped>,
 }
 
@@ -64,6 +66,8 @@ pub enum Why {
     NoPlace,
     /// It is the end of what is still being written. It is read once it is complete.
     Unfinished,
+    /// It is a file that was not looked into: a link, or one that is not named as a transcript is.
+    OtherFile,
 }
 
 impl Why {
@@ -80,6 +84,7 @@ impl Why {
             Self::Unfit => "unfit",
             Self::NoPlace => "no-place",
             Self::Unfinished => "unfinished",
+            Self::OtherFile => "other-file",
         }
     }
 }
@@ -96,6 +101,7 @@ impl fmt::Display for Why {
             Self::Unfit => "not taken over",
             Self::NoPlace => "of a kind that messages have no place for",
             Self::Unfinished => "not complete yet",
+            Self::OtherFile => "not looked into, since it is not named as a transcript",
         })
     }
 }
@@ -113,6 +119,7 @@ impl Report {
         self.forks += other.forks;
         self.messages += other.messages;
         self.summaries += other.summaries;
+        self.mended += other.mended;
         for skipped in other.skipped() {
             self.count(skipped.why, &skipped.what, skipped.count, || skipped.first.clone());
         }

@@ -1,12 +1,13 @@
 //! Items of OpenAI's Responses API, which Codex writes as well.
 
 use memory_core::{ContentBlock, Json, Message, Role};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     Why,
     blocks::{self, openai},
     media::generated,
+    members::{keep, others},
 };
 
 /// What an item says.
@@ -15,7 +16,7 @@ pub(crate) enum Item {
     /// A message.
     Message(Message),
     /// Reasoning that belongs to what the model says next.
-    Reasoning(ContentBlock, Option<String>),
+    Reasoning(ContentBlock, Map<String, Value>, Option<String>),
     /// Nothing that was said.
     Skip(Why, String),
 }
@@ -46,6 +47,37 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
 
 /// Reads an item. One without a type is a message.
 pub(crate) fn item(item: &Value) -> Item {
+    let mut read = read(item);
+    if let Item::Message(message) = &mut read {
+        let kind = text(item, "type").unwrap_or("message");
+        let mut beside = others(item, taken_of(kind));
+        if let Some(output) = item.get("output").filter(|_| kind.ends_with("_output") && !HOSTED.contains(&kind)) {
+            let inner =
+                if output.get("content").is_some() { others(output, &["content", "success"]) } else { Map::new() };
+            if !inner.is_empty() {
+                beside.insert("output".to_owned(), inner.into());
+            }
+        }
+        if !HOSTED.contains(&kind) {
+            keep(message, beside);
+        }
+    }
+    read
+}
+
+/// Members of an item that are read, by its type.
+fn taken_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "message" => &["type", "role", "content", "model", "timestamp", "created_at"],
+        "function_call" => &["type", "name", "arguments", "call_id", "timestamp"],
+        "custom_tool_call" => &["type", "name", "input", "call_id", "timestamp"],
+        "local_shell_call" => &["type", "action", "call_id", "timestamp"],
+        "image_generation_call" => &["type", "result", "timestamp"],
+        _ => &["type", "output", "call_id", "timestamp"],
+    }
+}
+
+fn read(item: &Value) -> Item {
     let skip = |why, what: &str| Item::Skip(why, what.to_owned());
     let kind = text(item, "type").unwrap_or("message");
     match kind {
@@ -64,7 +96,9 @@ pub(crate) fn item(item: &Value) -> Item {
             said(Role::Assistant, vec![call(item, "local_shell", action)])
         }
         "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
-            said(Role::Tool, vec![output(item)])
+            let mut blocks = blocks::Blocks::default();
+            blocks.add(output(item));
+            with_extra(Role::Tool, blocks)
         }
         "compaction" | "compaction_summary" | "context_compaction" => skip(Why::View, kind),
         "item_reference" => skip(Why::Repeated, kind),
@@ -82,6 +116,13 @@ fn said(role: Role, content: Vec<ContentBlock>) -> Item {
     Item::Message(Message::new(role, content))
 }
 
+fn with_extra(role: Role, blocks: blocks::Blocks) -> Item {
+    let mut message = Message::new(role, Vec::new());
+    message.metadata.extend(blocks.extra());
+    message.content = blocks.blocks;
+    Item::Message(message)
+}
+
 fn message(item: &Value) -> Item {
     let role = match text(item, "role") {
         Some("user") => Role::User,
@@ -91,7 +132,7 @@ fn message(item: &Value) -> Item {
         Some(other) => return Item::Skip(Why::Unknown, format!("message of the role {other}")),
         None => return Item::Skip(Why::Broken, "message without a role".to_owned()),
     };
-    said(role, item.get("content").map(openai).unwrap_or_default())
+    with_extra(role, item.get("content").map(openai).unwrap_or_default())
 }
 
 fn call_id(item: &Value) -> &str {
@@ -102,33 +143,40 @@ fn call(item: &Value, name: &str, arguments: &Value) -> ContentBlock {
     blocks::call(call_id(item), name, arguments)
 }
 
-fn output(item: &Value) -> ContentBlock {
+fn output(item: &Value) -> (ContentBlock, Map<String, Value>) {
     let output = item.get("output").unwrap_or(&Value::Null);
     // Codex has written {content, success}, too, and in older versions as a text of JSON.
     let success = output.get("success").and_then(Value::as_bool).unwrap_or(true);
     let content = if output.is_object() { output.get("content").unwrap_or(output) } else { output };
-    ContentBlock::ToolResult { tool_use_id: call_id(item).to_owned(), content: openai(content), is_error: !success }
+    blocks::openai_result(call_id(item), content, !success)
 }
 
 fn reasoning(item: &Value) -> Item {
-    let texts = |name: &str| {
+    let mut beside = others(item, &["type", "summary", "content", "encrypted_content", "id", "timestamp"]);
+    let mut texts = |name: &str| {
         let parts = item.get(name).map(openai).unwrap_or_default();
-        parts.iter().map(|part| part.text().into_owned()).filter(|text| !text.is_empty()).collect::<Vec<_>>()
+        if !parts.extra.is_empty() {
+            beside.insert(name.to_owned(), parts.extra.clone().into());
+        }
+        parts.blocks.iter().map(|part| part.text().into_owned()).filter(|text| !text.is_empty()).collect::<Vec<_>>()
     };
     let (summary, content) = (texts("summary"), texts("content"));
-    let text = if summary.is_empty() { content } else { summary }.join("\n\n");
+    // The summary may be a part of the whole.
+    let is_in = |text: &String| !content.iter().any(|whole| whole.contains(text.as_str()));
+    let texts: Vec<_> = summary.into_iter().filter(is_in).chain(content.clone()).collect();
+    let text = texts.join("\n\n");
     let signature = self::text(item, "encrypted_content").map(str::to_owned);
     if text.is_empty() && signature.is_none() {
         return Item::Skip(Why::Empty, "reasoning".to_owned());
     }
     let id = self::text(item, "id").map(str::to_owned);
-    Item::Reasoning(ContentBlock::Reasoning { text, signature }, id)
+    Item::Reasoning(ContentBlock::Reasoning { text, signature }, beside, id)
 }
 
 /// Joins reasoning to what the model says next.
 #[derive(Debug, Default)]
 pub(crate) struct Thoughts {
-    blocks: Vec<ContentBlock>,
+    blocks: blocks::Blocks,
     ids: Vec<String>,
 }
 
@@ -136,19 +184,24 @@ pub(crate) struct Thoughts {
 const IDS: &str = "reasoning_ids";
 
 impl Thoughts {
-    pub(crate) fn push(&mut self, block: ContentBlock, id: Option<String>) {
-        self.blocks.push(block);
+    pub(crate) fn push(&mut self, block: (ContentBlock, Map<String, Value>), id: Option<String>) {
+        self.blocks.add(block);
         self.ids.extend(id);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.blocks.blocks.is_empty()
+    }
+
+    /// What was thought and nothing said after it, as a message of the model.
+    pub(crate) fn alone(&mut self) -> Option<Message> {
+        (!self.is_empty()).then(|| self.before(Message::new(Role::Assistant, Vec::new())))
     }
 
     /// A message with what was thought before it, if the model says it.
     pub(crate) fn before(&mut self, mut message: Message) -> Message {
-        if message.role == Role::Assistant && !self.blocks.is_empty() {
-            message.content.splice(0..0, self.blocks.drain(..));
+        if message.role == Role::Assistant && !self.is_empty() {
+            std::mem::take(&mut self.blocks).put_before(&mut message);
             if !self.ids.is_empty() {
                 let ids = std::mem::take(&mut self.ids);
                 message.metadata.insert(IDS.to_owned(), Json::from_value(&ids.into()));

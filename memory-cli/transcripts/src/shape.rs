@@ -23,7 +23,12 @@ pub(crate) trait Shape: std::fmt::Debug + Send {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError>;
 
     /// Gives what was held back. There are no more records.
-    fn finish(&mut self, _: &mut Out) {}
+    ///
+    /// # Errors
+    /// For what is no transcript of the format, as far as only all of it shows.
+    fn finish(&mut self, _: &mut Out) -> Result<(), TranscriptError> {
+        Ok(())
+    }
 
     /// The first byte of what is held back because it may go on.
     fn held_from(&self) -> Option<u64> {

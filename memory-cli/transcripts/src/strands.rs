@@ -133,6 +133,12 @@ pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Res
     };
     let of_session = name(session, "session_").unwrap_or_else(|| "session".to_owned());
     let mut agents = Vec::new();
+    for path in entries(session, limits)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !matches!(name.as_ref(), "agents" | "session.json") {
+            others.skip(Why::OtherFile, "file beside the agents", || path.display().to_string());
+        }
+    }
     for directory in entries(&session.join("agents"), limits)? {
         let Some(agent) = name(&directory, "agent_") else {
             others.skip(Why::Unknown, "file among the agents", || directory.display().to_string());
@@ -141,6 +147,7 @@ pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Res
         let mut messages = Vec::new();
         let folder = directory.join("messages");
         if !folder.is_dir() {
+            others.skip(Why::Empty, "agent without messages", || directory.display().to_string());
             continue;
         }
         for file in entries(&folder, limits)? {

@@ -6,6 +6,7 @@ mod html;
 mod left_out;
 mod markdown;
 mod openai;
+mod pairs;
 mod text;
 
 use std::{fmt, io, io::Write, str::FromStr};
@@ -84,6 +85,7 @@ pub struct UnknownWritten(pub String);
 pub struct MessageWriter<W> {
     out: W,
     shape: Shape,
+    pairs: pairs::Pairs,
     left_out: LeftOut,
 }
 
@@ -113,7 +115,7 @@ impl<W: Write> MessageWriter<W> {
                 Shape::Html
             }
         };
-        Ok(Self { out, shape, left_out: LeftOut::default() })
+        Ok(Self { out, shape, pairs: pairs::Pairs::default(), left_out: LeftOut::default() })
     }
 
     /// Writes the next message.
@@ -128,12 +130,22 @@ impl<W: Write> MessageWriter<W> {
             Shape::Html => Written::Html,
         };
         self.left_out.count(shape, message, at);
-        match &mut self.shape {
-            Shape::OpenAi(openai) => openai.write(&mut self.out, message, &mut self.left_out),
-            Shape::Anthropic(anthropic) => anthropic.write(&mut self.out, message, &mut self.left_out),
+        match &self.shape {
+            Shape::OpenAi(_) | Shape::Anthropic(_) => {
+                let paired = self.pairs.next(message.clone(), &mut self.left_out);
+                self.write_paired(&paired)
+            }
             Shape::Markdown => markdown::write(&mut self.out, message, at),
             Shape::Html => html::write(&mut self.out, message, at),
         }
+    }
+
+    fn write_paired(&mut self, messages: &[Message]) -> io::Result<()> {
+        messages.iter().try_for_each(|message| match &mut self.shape {
+            Shape::OpenAi(openai) => openai.write(&mut self.out, message, &mut self.left_out),
+            Shape::Anthropic(anthropic) => anthropic.write(&mut self.out, message, &mut self.left_out),
+            Shape::Markdown | Shape::Html => Ok(()),
+        })
     }
 
     /// Writes what stands below the messages; gives what had no place.
@@ -141,6 +153,8 @@ impl<W: Write> MessageWriter<W> {
     /// # Errors
     /// Those of the writer.
     pub fn end(mut self) -> io::Result<LeftOut> {
+        let paired = self.pairs.end(&mut self.left_out);
+        self.write_paired(&paired)?;
         match self.shape {
             Shape::OpenAi(_) => openai::end(&mut self.out)?,
             Shape::Anthropic(anthropic) => anthropic.end(&mut self.out)?,

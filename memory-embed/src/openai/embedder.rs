@@ -209,6 +209,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, RemoteError> {
         }
         body.extend_from_slice(&chunk);
     }
+    memory_core::mend_surrogates(&mut body);
     Ok(body)
 }
 

@@ -70,6 +70,9 @@ pub fn is_small_talk(text: &str) -> bool {
     !text.contains('?') && !has_matter(text) && spoken(text).any(is_said)
 }
 
+/// Marks that open a word.
+const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\''];
+
 /// The matter of a sentence; `None` for a greeting alone, and for words that say nothing by themselves.
 fn matter(sentence: &str) -> Option<String> {
     let mut plain = String::new();
@@ -80,7 +83,12 @@ fn matter(sentence: &str) -> Option<String> {
     if rest.iter().all(|word| word.form != Form::Figure && is_common(word)) {
         return None;
     }
-    let said = plain.get(rest.first()?.at..)?;
+    let word = rest.first()?.at;
+    let before = plain.get(..word)?;
+    // A mark belongs to the word that it stands at, as in `<image>` and `.gitignore`.
+    let free = before.trim_end_matches(OPENING_MARKS);
+    let begins = if free.ends_with(|c: char| !c.is_whitespace()) { word } else { free.len() };
+    let said = plain.get(begins..)?;
     // "Can you plan a trip?" without its opener asks nothing.
     let said = if asks { said.trim_end_matches('?') } else { said };
     Some(shortened(said))
@@ -146,6 +154,14 @@ mod tests {
         check("Hello there!\n\nThanks. The build fails on Windows.", "The build fails on Windows");
         check("Let’s fix the parser", "Fix the parser");
         check("Let me think about the schema of invoices", "Let me think about the schema of invoices");
+    }
+
+    #[test]
+    fn a_mark_stays_at_its_word() {
+        check("<image>Who are they?", "<image>Who are they?");
+        check("/etc/hosts is read twice", "/etc/hosts is read twice");
+        check("Hello! \"Anna Karenina\" is whose book?", "\"Anna Karenina\" is whose book?");
+        check("- (b) is the answer", "(b) is the answer");
     }
 
     #[test]

@@ -85,7 +85,11 @@ impl<S: ServerHandler> Guard<S> {
         }
         let (head, body) = request.into_parts();
         let body = match timeout(self.patience, Limited::new(body, self.max_body).collect()).await {
-            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Ok(body)) => {
+                let mut body = body.to_bytes().to_vec();
+                memory::mend_surrogates(&mut body);
+                Bytes::from(body)
+            }
             Ok(Err(error)) if error.is::<LengthLimitError>() => return self.too_long(),
             Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request broke off"),
             Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request took too long"),

@@ -35,7 +35,7 @@ pub(super) async fn pass(
         if !ends {
             continue;
         }
-        let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&line) };
+        let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&mut line) };
         let passed = match refusal {
             Some(refusal) => refused.send(refusal).await.is_ok(),
             None => output.write_all(&line).await.is_ok(),
@@ -47,7 +47,7 @@ pub(super) async fn pass(
         is_refused = false;
     }
     // A last line without an end is a line. Whoever reads may have gone.
-    let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&line) };
+    let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&mut line) };
     if let Some(refusal) = refusal {
         let _ = refused.send(refusal).await;
     } else {
@@ -62,7 +62,9 @@ fn too_long(most: usize) -> String {
 }
 
 /// The answer to a line that cannot be read; the transport itself would answer nothing. An empty line is none.
-fn unreadable(line: &[u8]) -> Option<String> {
+fn unreadable(line: &mut [u8]) -> Option<String> {
+    memory::mend_surrogates(line);
+    let line = &*line;
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
     if line.is_empty() { None } else { request::refusal(line).map(|answer| answer.to_string()) }
 }

@@ -74,8 +74,15 @@ impl Tool for Append {
         }
         let conversation = meant(context, &input.conversation_id).await?;
         let now = memory::SystemClock.now();
+        let dated: Vec<_> = input.messages.iter().map(|given| given.at.is_some()).collect();
         let batch = input.messages.into_iter().enumerate().map(|(place, given)| message(place, given, now));
-        let appended = conversation.append_batch(batch.collect::<Result<_, _>>()?).await?;
+        let batch = batch.collect::<Result<Vec<_>, _>>()?;
+        for (place, (message, at)) in batch.iter().enumerate().filter(|(place, _)| dated.get(*place) == Some(&true)) {
+            check_time(&conversation, message, *at)
+                .await
+                .map_err(|why| Failure(format!("messages[{place}]: {why}")))?;
+        }
+        let appended = conversation.append_batch(batch).await?;
         Ok(Output {
             conversation: conversation.id().to_string(),
             nodes: appended.iter().map(|one| one.node.get()).collect(),
@@ -106,6 +113,26 @@ async fn meant(context: &Context, name: &str) -> Result<Conversation, Failure> {
         )));
     }
     Ok(conversation)
+}
+
+/// Refuses a message whose key names the same words of another time, which would not be appended.
+async fn check_time(conversation: &Conversation, message: &Message, at: Timestamp) -> Result<(), String> {
+    let Some(key) = message.key.clone() else { return Ok(()) };
+    let (store, id) = (conversation.memory().parts().store.clone(), conversation.id().clone());
+    let named = key.clone();
+    let find = async move {
+        Ok(match store.find_key(&id, &named).await? {
+            Some(node) => Some(store.node(&id, node).await?),
+            None => None,
+        })
+    };
+    match conversation.memory().run(find).await {
+        Ok(Some(there)) if there.at != at => {
+            Err(format!("the key `{key}` names message {} of another time: nothing was appended", there.id))
+        }
+        Err(error) if !error.is_not_found() => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 fn message(place: usize, given: Given, now: Timestamp) -> Result<(Message, Timestamp), Failure> {

@@ -99,6 +99,15 @@ fn list_tools() -> Value {
 }
 
 #[tokio::test]
+async fn a_request_with_half_a_character_is_answered() {
+    let server = Running::new(|options| options).await;
+    let call = r#"{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "search_memory",
+                   "arguments": {"query": "platform \ud83d"}}, "\udcff": "\ud83d"}"#;
+    let (status, body) = post(server.address, &authorized(), call).await;
+    assert!(status == 200 && body.contains("platform 9"), "{status} {body}");
+}
+
+#[tokio::test]
 async fn a_request_with_the_token_is_answered_and_none_without() {
     let server = Running::new(|options| options).await;
     let (status, body) = server.post(&authorized(), &list_tools()).await;

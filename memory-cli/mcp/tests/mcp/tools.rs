@@ -238,6 +238,12 @@ async fn messages_are_appended_once_under_a_key_and_only_if_the_server_offers_it
         (json!([{"role": "user", "text": ""}]), "messages[0]: the text is empty"),
         (json!([{"role": "system", "text": "x"}]), "unknown variant `system`"),
         (json!([{"role": "user", "text": "x", "at": "soon"}]), "messages[0]: "),
+        (json!([{"role": "assistant", "text": "Hi", "key": "m2"}]), "already names a different message"),
+        (json!([{"role": "user", "text": "Hi Ann", "key": "m2"}]), "already names a different message"),
+        (
+            json!([{"role": "assistant", "text": "Hi Ann", "key": "m2", "at": "2025-05-01T10:00:00Z"}]),
+            "messages[0]: the key `m2` names message 2 of another time",
+        ),
     ] {
         let refused = client.refused("append_messages", json!({"conversation_id": "new", "messages": messages})).await;
         assert!(refused.contains(why), "{refused}");

@@ -18,7 +18,7 @@ use crate::{
     failure::Usage,
     globals::Globals,
     open,
-    output::{Output, grouped},
+    output::{Output, counted, grouped},
     target::{Existing, Target},
     terminal,
 };
@@ -124,6 +124,7 @@ fn to_json(done: &Done, path: &Path) -> serde_json::Value {
         "times_left_out": done.left_out.times,
         "names_left_out": done.left_out.names,
         "files_left_out": done.left_out.files,
+        "calls_unanswered": done.left_out.unanswered,
         "file": path.display().to_string(),
     })
 }
@@ -179,6 +180,10 @@ fn words(done: &Done) -> String {
     }
     if left_out.as_text > 0 {
         words.push_str(&format!("; {} pieces are written as text", grouped(left_out.as_text)));
+    }
+    if left_out.unanswered > 0 {
+        let calls = counted(left_out.unanswered, "call without a result is", "calls without results are");
+        words.push_str(&format!("; {calls} answered by a note that says so"));
     }
     let lost =
         [(left_out.times, "times"), (left_out.names, "names of speakers"), (left_out.files, "pictures or files")];

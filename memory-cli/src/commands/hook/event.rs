@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use memory_core::mend_surrogates;
 use serde::Deserialize;
 
 use super::super::capture::Part;
@@ -56,6 +57,7 @@ impl Event {
         if bytes.len() as u64 > LARGEST {
             return Err(Usage(format!("the event is larger than {} MiB", LARGEST >> 20)).into());
         }
+        mend_surrogates(&mut bytes);
         let parsed = serde_json::from_slice(&bytes);
         parsed.map_err(|error| Usage(format!("standard input is not an event of a hook: {error}")).into())
     }

@@ -61,6 +61,8 @@ pub(in crate::commands) struct Closed {
     pub(in crate::commands) grown: Vec<(ConversationId, usize)>,
     /// Whether what a file says went to a branch, because the store has other messages.
     pub(in crate::commands) diverged: bool,
+    /// Messages that differ from what the store has under their keys, which stays.
+    pub(in crate::commands) differing: usize,
 }
 
 /// Sets a title. One that is there stays, since a person may have set it, unless the source gave it and has another now.
@@ -297,8 +299,11 @@ impl<'a> Into<'a> {
             if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
                 return Ok(There::Another(node));
             }
-            if stored.content.len() == rest.content.len() || stored.content.is_empty() {
+            if stored.content.len() == rest.content.len() {
                 return Ok(There::Same(node));
+            }
+            if stored.content.is_empty() {
+                return Ok(There::Another(node));
             }
             blocks += stored.content.len();
             rest.content.drain(..stored.content.len());
@@ -394,6 +399,7 @@ impl<'a> Into<'a> {
             }
             entitle(self.store(), &target.conversation, target.title.as_deref(), &target.replaced).await?;
             closed.diverged |= target.news.iter().any(|news| matches!(news, News::Diverged { .. }));
+            closed.differing += target.differing;
             if target.new > 0 {
                 closed.grown.push((target.conversation.id().clone(), target.new));
             }

@@ -179,6 +179,13 @@ impl Row {
         self.report.skipped().map(sentence).collect()
     }
 
+    /// A sentence about halves of characters.
+    fn mended(&self) -> Option<String> {
+        let mended = self.report.mended;
+        (mended > 0)
+            .then(|| format!("put U+FFFD for {}", counted(mended, "half of a character", "halves of characters")))
+    }
+
     pub(super) fn print(&self, output: Output) -> io::Result<()> {
         let Report { records, conversations, forks, messages, summaries, .. } = &self.report;
         if let Some(format) = self.format {
@@ -197,7 +204,7 @@ impl Row {
                 counted(*messages, "message", "messages")
             ))?;
         }
-        self.skipped().iter().try_for_each(|line| output.line(&format!("  {line}")))
+        self.mended().into_iter().chain(self.skipped()).try_for_each(|line| output.line(&format!("  {line}")))
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -214,6 +221,7 @@ impl Row {
             "forks": forks,
             "messages": messages,
             "summaries": summaries,
+            "mended": self.report.mended,
             "skipped": skipped.collect::<Vec<_>>(),
         })
     }

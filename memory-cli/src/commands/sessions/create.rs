@@ -1,7 +1,7 @@
 //! `memory sessions create`: begins a conversation with its first message.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Message, StoreError};
+use memory_core::{ConversationId, Message, NodeId, StoreError};
 use serde_json::json;
 
 use crate::{Access, failure::Usage, globals::Globals, open};
@@ -36,7 +36,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     }
     let conversation = runtime.memory.conversation(id.clone());
-    conversation.append(Message::user(args.text.clone())).await?;
+    let node = conversation.append(Message::user(args.text.clone())).await?.node;
+    if node != NodeId::FIRST {
+        let why = format!("another program began `{id}` meanwhile: the text is its message {node}");
+        return Err(Usage(why).into());
+    }
     if let Some(title) = &args.title {
         conversation.set_title(title).await?;
     }

@@ -5,6 +5,28 @@ use serde_json::{Value, json};
 
 use crate::{Why, blocks::unknown, out::Out, records::Place};
 
+/// Members of content that are read, whatever its kind is, or that repeat others.
+pub(super) const TAKEN: [&str; 18] = [
+    "content_type",
+    "parts",
+    "text",
+    "language",
+    "output_str",
+    "thoughts",
+    "title",
+    "url",
+    "summary",
+    "result",
+    "snippet",
+    "name",
+    "screenshot",
+    "content",
+    "response_format_name",
+    "source_analysis_msg_id",
+    "domain",
+    "tether_id",
+];
+
 /// The blocks of a message; `None` for content that nobody said, which is counted.
 pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Vec<ContentBlock>> {
     let text = |name: &str| content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -28,6 +50,9 @@ pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Ve
         "citable_code_output" => one(text("output_str")),
         "thoughts" => {
             let thoughts = content.get("thoughts").and_then(Value::as_array);
+            for thought in thoughts.into_iter().flatten() {
+                out.unknown("thoughts.", thought, &["summary", "content", "chunks", "finished"], place);
+            }
             Some(thoughts.into_iter().flatten().filter_map(thought).collect())
         }
         "tether_quote" => {

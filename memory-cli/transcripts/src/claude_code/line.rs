@@ -1,6 +1,6 @@
 //! A line of a session.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use memory_core::Timestamp;
 use serde::Deserialize;
@@ -60,6 +60,77 @@ pub(super) struct Inner<'a> {
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
+}
+
+/// Members of a line that are read, or say nothing of what was said.
+const LINE_NOTES: [&str; 40] = [
+    "agentId",
+    "agentName",
+    "cwd",
+    "entrypoint",
+    "error",
+    "forkedFrom",
+    "gitBranch",
+    "imagePasteIds",
+    "interruptedMessageId",
+    "isApiErrorMessage",
+    "isCompactSummary",
+    "isMeta",
+    "isReplay",
+    "isSidechain",
+    "isVisibleInTranscriptOnly",
+    "level",
+    "logicalParentUuid",
+    "message",
+    "origin",
+    "parentUuid",
+    "permissionMode",
+    "promptId",
+    "promptSource",
+    "requestId",
+    "sessionId",
+    "sessionKind",
+    "slug",
+    "sourceToolAssistantUUID",
+    "sourceToolUseID",
+    "subtype",
+    "teamName",
+    "thinkingMetadata",
+    "timestamp",
+    "todos",
+    "toolUseID",
+    "toolUseResult",
+    "type",
+    "userType",
+    "uuid",
+    "version",
+];
+/// The same of the message in it.
+const INNER_NOTES: [&str; 12] = [
+    "container",
+    "content",
+    "context_management",
+    "diagnostics",
+    "id",
+    "model",
+    "role",
+    "stop_details",
+    "stop_reason",
+    "stop_sequence",
+    "type",
+    "usage",
+];
+
+/// The names of members of a line and of its message that nothing here knows.
+pub(super) fn unknown_members(line: &Line<'_>, raw: &str) -> Vec<String> {
+    let names = |raw: &str, known: &[&str], of: &str| {
+        let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(raw).unwrap_or_default();
+        let says = |value: &RawValue| !matches!(value.get(), "null" | "\"\"" | "[]" | "{}");
+        let unknown = members.iter().filter(|(name, value)| !known.contains(&name.as_ref()) && says(value));
+        unknown.map(|(name, _)| format!("member {of}{name}")).collect::<Vec<_>>()
+    };
+    let inner = line.message.map(|message| names(message.get(), &INNER_NOTES, "message."));
+    [names(raw, &LINE_NOTES, ""), inner.unwrap_or_default()].concat()
 }
 
 impl Line<'_> {

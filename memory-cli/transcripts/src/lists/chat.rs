@@ -1,10 +1,14 @@
 //! Messages of OpenAI's Chat Completions API.
 
 use memory_core::{ContentBlock, Message, Role};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::dialect::Read;
-use crate::{Why, blocks};
+use crate::{
+    Why,
+    blocks::{self, Blocks},
+    members::{keep, others},
+};
 
 pub(super) fn message(value: &Value) -> Vec<Read> {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
@@ -16,42 +20,62 @@ pub(super) fn message(value: &Value) -> Vec<Read> {
         Some(other) => return vec![Read::Skip(Why::Unknown, format!("message of the role {other}"))],
         None => return vec![Read::Skip(Why::Unknown, "value without a role".to_owned())],
     };
-    let content = value.get("content").map(blocks::openai).unwrap_or_default();
+    let content = value.get("content").unwrap_or(&Value::Null);
+    let mut all = Blocks::default();
+    let said = |mut all: Blocks, speaker: Option<&str>, taken: &[&str]| {
+        let mut message = Message::new(role, std::mem::take(&mut all.blocks));
+        message.metadata.extend(all.extra());
+        message.speaker = speaker.map(str::to_owned);
+        keep(&mut message, others(value, &[&["role", "content", "model", "timestamp", "created_at"], taken].concat()));
+        Read::said(message)
+    };
     if role == Role::Tool {
-        let tool_use_id = text("tool_call_id").or(text("name")).unwrap_or("unknown").to_owned();
-        let result = ContentBlock::ToolResult { tool_use_id, content, is_error: false };
-        return vec![Read::said(Message::new(role, vec![result]))];
+        let named = if text("tool_call_id").is_some() { "tool_call_id" } else { "name" };
+        all.add(blocks::openai_result(text(named).unwrap_or("unknown"), content, false));
+        return vec![said(all, None, &[named])];
     }
-    let mut all = Vec::new();
     // Servers of open models send the reasoning beside the content.
-    if let Some(reasoning) = text("reasoning_content").or(text("reasoning")).filter(|text| !text.is_empty()) {
-        all.push(ContentBlock::Reasoning { text: reasoning.to_owned(), signature: None });
+    let has_text = |name: &&str| text(name).is_some_and(|text| !text.is_empty());
+    let thought = ["reasoning_content", "reasoning"].into_iter().find(has_text);
+    if let Some(reasoning) = thought.and_then(text) {
+        all.blocks.push(ContentBlock::Reasoning { text: reasoning.to_owned(), signature: None });
     }
-    all.extend(content);
+    all.append(blocks::openai(content));
     let refusal = text("refusal").filter(|text| !text.is_empty());
-    all.extend(refusal.map(|text| ContentBlock::Text(text.to_owned())));
+    all.blocks.extend(refusal.map(|text| ContentBlock::Text(text.to_owned())));
     let audio = value.get("audio").and_then(|audio| audio.get("transcript")?.as_str());
-    all.extend(audio.map(|text| ContentBlock::Text(text.to_owned())));
-    all.extend(value.get("tool_calls").and_then(Value::as_array).into_iter().flatten().map(call));
+    all.blocks.extend(audio.map(|text| ContentBlock::Text(text.to_owned())));
+    value.get("tool_calls").and_then(Value::as_array).into_iter().flatten().for_each(|one| all.add(call(one)));
     if let Some(function) = value.get("function_call").filter(|function| function.is_object()) {
         // Of the time before calls had ids: the result repeats the name.
         let name = function.get("name").and_then(Value::as_str).unwrap_or("unknown");
-        all.push(blocks::call(name, name, function.get("arguments").unwrap_or(&Value::Null)));
+        let beside = others(function, &["name", "arguments"]);
+        all.add((blocks::call(name, name, function.get("arguments").unwrap_or(&Value::Null)), beside));
     }
-    let mut message = Message::new(role, all);
-    message.speaker = text("name").map(str::to_owned);
-    vec![Read::said(message)]
+    let mut taken = vec!["name", "refusal", "tool_calls"];
+    taken.extend(thought);
+    taken.extend(audio.map(|_| "audio"));
+    taken.extend(value.get("function_call").filter(|function| function.is_object()).map(|_| "function_call"));
+    // The same words under both names.
+    taken.extend(["reasoning_content", "reasoning"].into_iter().filter(|name| text(name) == thought.and_then(text)));
+    let mut read = vec![said(all, text("name"), &taken)];
+    if value.get("audio").is_some_and(|audio| audio.get("data").is_some()) {
+        read.push(Read::Skip(Why::NoPlace, "audio".to_owned()));
+    }
+    read
 }
 
-fn call(call: &Value) -> ContentBlock {
+fn call(call: &Value) -> (ContentBlock, Map<String, Value>) {
     let id = call.get("id").and_then(Value::as_str);
     let function = call.get("function").or(call.get("custom"));
     match (id, function) {
         (Some(id), Some(function)) => {
             let name = function.get("name").and_then(Value::as_str).unwrap_or("unknown");
             let arguments = function.get("arguments").or(function.get("input")).unwrap_or(&Value::Null);
-            blocks::call(id, name, arguments)
+            let mut beside = others(call, &["id", "type", "index", "function", "custom"]);
+            beside.extend(others(function, &["name", "arguments", "input"]));
+            (blocks::call(id, name, arguments), beside)
         }
-        _ => blocks::unknown(&call.to_string()),
+        _ => (blocks::unknown(&call.to_string()), Map::new()),
     }
 }

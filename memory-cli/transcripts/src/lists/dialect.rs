@@ -1,13 +1,14 @@
 //! How the messages of each interface are read.
 
 use memory_core::{ContentBlock, Message, Role, message_from_strands};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{chat, langchain, text_of};
 use crate::{
     Why,
-    blocks::anthropic_value,
+    blocks::{Blocks, anthropic_value},
     media::wrapped,
+    members::{keep, others},
     responses::{self, Item},
 };
 
@@ -32,7 +33,7 @@ pub(super) enum Read {
     /// A message, with its id if it has one.
     Said(Box<Message>, Option<String>),
     /// Reasoning that belongs to what the model says next.
-    Thought(ContentBlock, Option<String>),
+    Thought(ContentBlock, Map<String, Value>, Option<String>),
     /// Nothing that was said.
     Skip(Why, String),
 }
@@ -52,7 +53,7 @@ impl Dialect {
             Self::Chat => chat::message(value),
             Self::Responses => vec![match responses::item(value) {
                 Item::Message(message) => Read::said(message),
-                Item::Reasoning(block, id) => Read::Thought(block, id),
+                Item::Reasoning(block, beside, id) => Read::Thought(block, beside, id),
                 Item::Skip(why, what) => Read::Skip(why, what),
             }],
             Self::Anthropic => vec![anthropic(value)],
@@ -64,18 +65,34 @@ impl Dialect {
         }
     }
 
-    /// The instructions of a request.
-    pub(super) fn system(self, object: &Value) -> Option<Message> {
-        let blocks = match self {
-            Self::Anthropic => anthropic_value(object.get("system")?).blocks,
-            Self::Bedrock => {
-                let texts = object.get("system")?.as_array()?.iter().filter_map(|block| block.get("text")?.as_str());
-                texts.map(|text| ContentBlock::Text(text.to_owned())).collect()
-            }
-            Self::Responses => vec![ContentBlock::Text(object.get("instructions")?.as_str()?.to_owned())],
-            Self::Chat | Self::LangChain => return None,
+    /// The instructions of a request, and the member that they are in.
+    pub(super) fn system(self, object: &Value) -> Option<(&'static str, Message)> {
+        let says_so = |name: &&str| object.get(*name).is_some_and(Value::is_string);
+        let name = match self {
+            Self::Anthropic | Self::Bedrock => "system",
+            Self::Responses => "instructions",
+            Self::Chat | Self::LangChain => ["system", "instructions"].into_iter().find(says_so)?,
         };
-        (!crate::out::says_nothing(&blocks)).then(|| Message::new(Role::System, blocks))
+        let mut blocks = Blocks::default();
+        match self {
+            Self::Anthropic => blocks = anthropic_value(object.get("system")?),
+            Self::Bedrock => {
+                for block in object.get("system")?.as_array()? {
+                    if let Some(text) = block.get("text").and_then(Value::as_str) {
+                        blocks.add((ContentBlock::Text(text.to_owned()), others(block, &["text"])));
+                    }
+                }
+            }
+            Self::Responses | Self::Chat | Self::LangChain => {
+                blocks.blocks.push(ContentBlock::Text(object.get(name)?.as_str()?.to_owned()));
+            }
+        }
+        if crate::out::says_nothing(&blocks.blocks) {
+            return None;
+        }
+        let mut message = Message::new(Role::System, Vec::new());
+        blocks.put_before(&mut message);
+        Some((name, message))
     }
 }
 
@@ -105,6 +122,7 @@ fn anthropic(value: &Value) -> Read {
     let mut message = Message::new(role, Vec::new());
     message.metadata.extend(read.extra());
     message.content = read.blocks;
+    keep(&mut message, others(value, &["role", "content", "id", "model", "type", "timestamp", "created_at"]));
     let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
     Read::Said(Box::new(message), id)
 }

@@ -4,7 +4,11 @@ use memory_core::{ContentBlock, Message, Role};
 use serde_json::Value;
 
 use super::dialect::Read;
-use crate::{Why, blocks};
+use crate::{
+    Why,
+    blocks::{self, Blocks},
+    members::{keep, others},
+};
 
 pub(super) fn message(value: &Value) -> Read {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
@@ -30,11 +34,14 @@ pub(super) fn message(value: &Value) -> Read {
         "remove" => return Read::Skip(Why::View, "remove".to_owned()),
         _ => return Read::Skip(Why::Unknown, kind),
     };
-    let mut content = data.get("content").map(blocks::openai).unwrap_or_default();
+    let said = data.get("content").unwrap_or(&Value::Null);
+    let mut content = Blocks::default();
+    let named = if of("tool_call_id").is_some() { "tool_call_id" } else { "name" };
     if role == Role::Tool {
-        let tool_use_id = of("tool_call_id").or(of("name")).unwrap_or("unknown").to_owned();
         let is_error = of("status") == Some("error");
-        content = vec![ContentBlock::ToolResult { tool_use_id, content, is_error }];
+        content.add(blocks::openai_result(of(named).unwrap_or("unknown"), said, is_error));
+    } else {
+        content = blocks::openai(said);
     }
     let calls = data.get("tool_calls").and_then(Value::as_array);
     for call in calls.into_iter().flatten() {
@@ -42,14 +49,16 @@ pub(super) fn message(value: &Value) -> Read {
         let (id, name) = (text("id").unwrap_or("unknown"), text("name").unwrap_or("unknown"));
         // Content in Anthropic's shape holds the calls as well.
         let is_there =
-            content.iter().any(|block| matches!(block, ContentBlock::ToolUse { id: there, .. } if there == id));
+            content.blocks.iter().any(|block| matches!(block, ContentBlock::ToolUse { id: there, .. } if there == id));
         if !is_there {
-            content.push(blocks::call(id, name, call.get("args").unwrap_or(&Value::Null)));
+            let beside = others(call, &["id", "name", "args", "type", "index"]);
+            content.add((blocks::call(id, name, call.get("args").unwrap_or(&Value::Null)), beside));
         }
     }
     let invalid = data.get("invalid_tool_calls").and_then(Value::as_array);
-    content.extend(invalid.into_iter().flatten().map(|call| blocks::unknown(&call.to_string())));
-    let mut message = Message::new(role, content);
+    content.blocks.extend(invalid.into_iter().flatten().map(|call| blocks::unknown(&call.to_string())));
+    let mut message = Message::new(role, std::mem::take(&mut content.blocks));
+    message.metadata.extend(content.extra());
     if role != Role::Tool {
         message.speaker = of("name").map(str::to_owned);
     }
@@ -64,5 +73,22 @@ pub(super) fn message(value: &Value) -> Read {
     if let Some(usage) = data.get("usage_metadata").filter(|usage| usage.is_object()) {
         message.metadata.insert("usage".to_owned(), memory_core::Json::from_value(usage));
     }
+    let mut taken = vec![
+        "type",
+        "content",
+        "status",
+        "tool_calls",
+        "invalid_tool_calls",
+        "usage_metadata",
+        "id",
+        "example",
+        "role",
+    ];
+    taken.push(if role == Role::Tool { named } else { "name" });
+    let mut beside = others(data, &taken);
+    if is_dumped || value.get("data").is_some() {
+        beside.extend(others(value, &["type", "data", "lc", "id", "kwargs", "graph"]));
+    }
+    keep(&mut message, beside);
     Read::Said(Box::new(message), of("id").filter(|id| !id.is_empty()).map(str::to_owned))
 }

@@ -18,6 +18,8 @@ pub struct LeftOut {
     pub times: u64,
     /// Pictures and files that are named and not held.
     pub files: u64,
+    /// Calls without a result, in whose place a result says so.
+    pub unanswered: u64,
 }
 
 impl LeftOut {

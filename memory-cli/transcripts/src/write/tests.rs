@@ -81,6 +81,81 @@ fn anthropic_messages_alternate_and_come_back() {
     assert_eq!(blocks(&read), blocks(&talk()));
 }
 
+/// Each call is answered by the next message, each result answers one, and no message is empty.
+fn check_pairs(shape: Written, text: &str) {
+    let value: Value = serde_json::from_str(text).unwrap();
+    let mut open: Vec<String> = Vec::new();
+    let id = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
+    for message in value["messages"].as_array().unwrap() {
+        let blocks = message["content"].as_array().cloned().unwrap_or_default();
+        let (calls, results): (Vec<_>, Vec<_>) = match shape {
+            Written::OpenAi => (
+                message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| id(call, "id")).collect(),
+                id(message, "tool_call_id").into_iter().collect(),
+            ),
+            _ => (
+                blocks.iter().filter(|block| block["type"] == "tool_use").filter_map(|call| id(call, "id")).collect(),
+                blocks.iter().filter_map(|block| id(block, "tool_use_id")).collect(),
+            ),
+        };
+        for result in &results {
+            let at =
+                open.iter().position(|call| call == result).unwrap_or_else(|| panic!("{result} answers none: {text}"));
+            open.remove(at);
+        }
+        assert!(open.is_empty() || shape == Written::OpenAi && message["role"] == "tool", "{open:?}: {text}");
+        let first_other = blocks.iter().position(|block| block["type"] != "tool_result").unwrap_or(blocks.len());
+        assert!(blocks[first_other..].iter().all(|block| block["type"] != "tool_result"), "results come first: {text}");
+        open.extend(calls);
+    }
+    assert!(open.is_empty(), "{open:?}: {text}");
+}
+
+#[test]
+fn calls_without_a_result_and_results_without_a_call_are_written_as_the_apis_take_them() {
+    let call = |ids: &[&str]| {
+        let block = |id: &&str| ContentBlock::ToolUse {
+            id: (*id).into(),
+            name: "look".into(),
+            input: Json::new("{}").unwrap(),
+        };
+        Message::new(memory_core::Role::Assistant, ids.iter().map(block).collect())
+    };
+    let result = |role, ids: &[&str], words: &str| {
+        let block = |id: &&str| ContentBlock::ToolResult {
+            tool_use_id: (*id).into(),
+            content: vec![ContentBlock::Text("seen".into())],
+            is_error: false,
+        };
+        let words = (!words.is_empty()).then(|| ContentBlock::Text(words.into()));
+        Message::new(role, ids.iter().map(block).chain(words).collect())
+    };
+    let (user, tool) = (memory_core::Role::User, memory_core::Role::Tool);
+    let check = |messages: &[Message], unanswered: u64, as_text: u64| {
+        for shape in [Written::OpenAi, Written::Anthropic] {
+            let (text, left_out) = written(shape, messages);
+            check_pairs(shape, &text);
+            assert_eq!((left_out.unanswered, left_out.as_text), (unanswered, as_text), "{shape}: {text}");
+            assert_eq!(text.matches("No result was recorded").count() as u64, unanswered, "{text}");
+            assert!(as_text == 0 || text.contains("seen"), "{text}");
+        }
+    };
+    let ask = || Message::user("Stop, what did you find?");
+    check(&[ask(), call(&["a"]), ask()], 1, 0);
+    check(&[ask(), call(&["a"])], 1, 0);
+    check(&[ask(), call(&["a", "b"]), result(tool, &["b"], ""), ask()], 1, 0);
+    check(&[ask(), call(&["a", "b"]), result(tool, &["b"], ""), result(tool, &["a"], ""), ask()], 0, 0);
+    check(&[ask(), call(&["a"]), call(&["b"]), result(tool, &["a"], ""), result(tool, &["b"], "")], 0, 0);
+    check(&[ask(), call(&["a", "b"]), result(user, &["a", "ghost"], "and now?"), ask()], 1, 1);
+    check(&[ask(), call(&["a", "b"]), result(user, &["a"], ""), Message::assistant("Done.")], 1, 0);
+    check(&[ask(), result(user, &["ghost"], "")], 0, 1);
+    check(
+        &[ask(), call(&["a"]), Message::assistant("Hm."), Message::text_of(memory_core::Role::System, "x"), ask()],
+        1,
+        0,
+    );
+}
+
 #[test]
 fn the_page_obeys_no_text_and_no_other_style() {
     let (text, _) = written(Written::Html, &talk());
@@ -131,7 +206,7 @@ proptest! {
     fn every_message_is_written_as_json_and_as_a_page(all in prop::collection::vec(messages(), 0..6)) {
         for shape in [Written::OpenAi, Written::Anthropic] {
             let (text, _) = written(shape, &all);
-            prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
+            check_pairs(shape, &text);
         }
         let (page, _) = written(Written::Html, &all);
         prop_assert!(page.matches("<article").count() == all.len());

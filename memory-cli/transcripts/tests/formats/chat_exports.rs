@@ -95,9 +95,9 @@ fn a_chatgpt_export_follows_the_current_node_and_forks_the_other_leaves() {
     let expected = [
         (Why::Unknown, "content hologram (kept as it came)", 1),
         (Why::Broken, "node of a cycle", 2),
-        (Why::Note, "chat.html", 1),
         (Why::Note, "hidden message", 1),
         (Why::Empty, "conversation without messages", 1),
+        (Why::OtherFile, "chat.html", 1),
     ];
     assert_eq!(zip.skipped(), expected.map(|(why, what, count)| (why, what.to_owned(), count)));
 }
@@ -171,9 +171,10 @@ fn a_claude_export_prefers_content_and_pairs_results_by_order_and_name() {
     assert!(matches!(document, ContentBlock::Document { media: Media::Text { .. }, .. }), "{document:?}");
     let expected = [
         (Why::Broken, "message", 1),
+        (Why::View, "member summary", 1),
         (Why::Note, "token_budget", 1),
-        (Why::Note, "users.json", 1),
         (Why::Empty, "user", 1),
+        (Why::OtherFile, "users.json", 1),
     ];
     assert_eq!(read.skipped(), expected.map(|(why, what, count)| (why, what.to_owned(), count)));
     assert_eq!(read.titles["conv-1"], "Trip");

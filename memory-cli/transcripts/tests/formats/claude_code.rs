@@ -176,7 +176,7 @@ fn sidechains_are_conversations_of_their_own() {
     assert_eq!(read.texts(&name("agent-a77")), ["user: Look in c.", "user: In d."]);
     assert_eq!(read.texts(SESSION).len(), 3);
     assert_eq!(read.metadata(&name("agent-a77"), 0, "subagent_of"), format!("{SESSION:?}"));
-    assert_eq!(read.skipped(), [(Why::Note, "file *.json".to_owned(), 1)]);
+    assert_eq!(read.skipped(), [(Why::Unknown, "file *.json".to_owned(), 1)]);
 }
 
 #[test]

@@ -95,6 +95,8 @@ fn items_of_the_responses_api_are_read_with_their_reasoning() {
     let expected = [
         (Why::Unknown, "telepathy"),
         (Why::View, "compaction"),
+        (Why::Note, "member id"),
+        (Why::Note, "member object"),
         (Why::Repeated, "item_reference"),
         (Why::Empty, "reasoning"),
     ];

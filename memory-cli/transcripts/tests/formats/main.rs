@@ -15,4 +15,5 @@ mod digits;
 mod folders;
 mod hostile;
 mod lists;
+mod nothing_lost;
 mod support;

@@ -1,0 +1,139 @@
+//! Lines that name a speaker: `## User`, `**Assistant:** Hi.`, `_**Agent (model gpt-5)**_`, `Human: Hi.`, `You said:`.
+
+use memory_core::Role;
+
+/// A line that may name a speaker.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    style: Style,
+    name: String,
+    /// What stands after the name.
+    pub(super) rest: String,
+    /// The line itself.
+    pub(super) written: String,
+}
+
+/// How a line names a speaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// With so many `#`.
+    Heading(usize),
+    Bold,
+    Label,
+}
+
+/// A speaker.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) role: Role,
+    /// A name of its own.
+    pub(super) speaker: Option<String>,
+    /// What stood beside the name: a time, a model.
+    pub(super) beside: Option<String>,
+    /// True of `Prompt` and `Response`, which are speakers only where the first one is named so.
+    pub(super) is_pair: bool,
+}
+
+/// Characters of a name.
+const LONGEST: usize = 60;
+/// Words of a name.
+const MOST_WORDS: usize = 3;
+/// Models and programs that answer.
+const ANSWERING: [&str; 20] = [
+    "bard",
+    "chatgpt",
+    "claude",
+    "claude code",
+    "codex",
+    "copilot",
+    "cursor",
+    "deepseek",
+    "gemini",
+    "gemini cli",
+    "github copilot",
+    "gpt",
+    "grok",
+    "kimi",
+    "le chat",
+    "llama",
+    "meta ai",
+    "mistral",
+    "perplexity",
+    "qwen",
+];
+
+impl Line {
+    /// True if both name a speaker in the same way.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.style == other.style
+    }
+}
+
+/// The parts of a line that may name a speaker.
+pub(super) fn line(written: &str) -> Option<Line> {
+    let line = written.trim_end();
+    // Around bold text.
+    let line = line.strip_prefix('_').and_then(|line| line.strip_suffix('_')).unwrap_or(line);
+    let (style, name, rest) = if line.starts_with('#') {
+        let heading = line.trim_start_matches('#');
+        (Style::Heading(line.len() - heading.len()), heading.strip_prefix(' ')?, "")
+    } else if let Some(bold) = line.strip_prefix("**") {
+        let (name, rest) = bold.trim_start_matches('*').split_once("**")?;
+        let rest = rest.trim_start_matches('*');
+        let is_whole = rest.trim().is_empty();
+        let rest =
+            if name.trim_end().ends_with(':') { rest } else { rest.strip_prefix(':').or(is_whole.then_some(""))? };
+        (Style::Bold, name, rest)
+    } else {
+        let (name, rest) = line.split_once(':')?;
+        let may_be_label = name.starts_with(char::is_uppercase) && (rest.is_empty() || rest.starts_with(' '));
+        if !may_be_label && known(name).is_none() {
+            return None;
+        }
+        (Style::Label, name, rest)
+    };
+    let name = name.trim_matches(['*', '_', ' ', ':']);
+    let (bare, _) = apart(name);
+    let is_name = name.chars().count() <= LONGEST
+        && (1..=MOST_WORDS).contains(&bare.split_whitespace().count())
+        && bare.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '.' | '_' | '\''));
+    let (name, rest, written) = (name.to_owned(), rest.trim_start().to_owned(), written.trim().to_owned());
+    is_name.then_some(Line { style, name, rest, written })
+}
+
+/// A name, and what stands beside it in brackets. Pictures before it and `said` after it are none of it.
+fn apart(name: &str) -> (&str, Option<&str>) {
+    let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let (name, beside) = match name.strip_suffix(')').and_then(|name| name.split_once('(')) {
+        Some((name, beside)) => (name.trim_end(), Some(beside)),
+        None => (name, None),
+    };
+    (name.strip_suffix(" said").unwrap_or(name), beside)
+}
+
+/// The speaker that a line names, if it is one that is known.
+pub(super) fn named(line: &Line) -> Option<Named> {
+    let named = known(&line.name)?;
+    (named.role != Role::Tool || matches!(line.style, Style::Heading(_))).then_some(named)
+}
+
+fn known(name: &str) -> Option<Named> {
+    let (name, beside) = apart(name);
+    let lower = name.to_lowercase();
+    let answers = ANSWERING.contains(&lower.as_str())
+        || ["gpt-", "claude ", "claude-", "gemini "].iter().any(|begin| lower.starts_with(begin));
+    let role = match lower.as_str() {
+        "user" | "human" | "you" | "me" | "prompt" | "question" => Role::User,
+        "assistant" | "ai" | "model" | "bot" | "agent" | "ai assistant" | "response" | "answer" => Role::Assistant,
+        "system" => Role::System,
+        "tool" => Role::Tool,
+        _ if answers => Role::Assistant,
+        _ => return None,
+    };
+    Some(Named {
+        role,
+        speaker: answers.then(|| name.to_owned()),
+        beside: beside.map(str::to_owned),
+        is_pair: matches!(lower.as_str(), "prompt" | "question" | "response" | "answer"),
+    })
+}

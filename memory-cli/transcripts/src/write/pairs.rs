@@ -1,0 +1,110 @@
+//! Calls and results as the APIs take them: each call is answered by the next message, and each result answers one.
+
+use memory_core::{ContentBlock, Message, Role};
+
+use super::left_out::LeftOut;
+
+/// The words of a result that was never recorded.
+const MISSING: &str = "No result was recorded: the call was interrupted.";
+
+/// Puts calls and their results together.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    /// What the model said last, which may go on with another call.
+    said: Option<Message>,
+    /// Its calls that no result answers yet.
+    open: Vec<String>,
+}
+
+impl Pairs {
+    /// The messages to write once the next one is known.
+    pub(super) fn next(&mut self, mut message: Message, left_out: &mut LeftOut) -> Vec<Message> {
+        let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
+        if message.role == Role::Assistant {
+            let (results, others): (Vec<_>, Vec<_>) = message.content.into_iter().partition(is_result);
+            let mut written = Vec::new();
+            if !results.is_empty() {
+                written = self.answered(Message::new(Role::Tool, results), left_out);
+            }
+            message.content = others;
+            written.extend(self.says(message, left_out));
+            return written;
+        }
+        // The model alone calls tools.
+        for block in &mut message.content {
+            let is_call = matches!(block, ContentBlock::ToolUse { .. });
+            if is_call || message.role == Role::System && is_result(block) {
+                as_text(block, left_out);
+            }
+        }
+        if message.role == Role::System {
+            // None stands between a call and its results.
+            let before = if self.open.is_empty() { self.said.take() } else { None };
+            return before.into_iter().chain([message]).collect();
+        }
+        self.answered(message, left_out)
+    }
+
+    /// Takes what the model says, which waits for what follows it.
+    fn says(&mut self, mut message: Message, left_out: &mut LeftOut) -> Option<Message> {
+        if let Some(said) = self.said.as_mut().filter(|_| !self.open.is_empty()) {
+            self.open.extend(message.tool_calls().map(str::to_owned));
+            said.content.append(&mut message.content);
+            return None;
+        }
+        let before = if self.said.is_none() { self.answer(left_out) } else { self.said.take() };
+        self.open = message.tool_calls().map(str::to_owned).collect();
+        self.said = Some(message);
+        before
+    }
+
+    /// What the model said, and a message that may answer it.
+    fn answered(&mut self, mut message: Message, left_out: &mut LeftOut) -> Vec<Message> {
+        let said = self.said.take();
+        let (mut results, mut others) = (Vec::new(), Vec::new());
+        for mut block in message.content {
+            let ContentBlock::ToolResult { tool_use_id, .. } = &block else {
+                others.push(block);
+                continue;
+            };
+            if let Some(open) = self.open.iter().position(|open| open == tool_use_id) {
+                self.open.remove(open);
+                results.push(block);
+            } else {
+                as_text(&mut block, left_out);
+                others.push(block);
+            }
+        }
+        // More results may follow in messages of their own.
+        if !others.is_empty() {
+            results.extend(self.missing(left_out));
+        }
+        results.append(&mut others);
+        message.content = results;
+        said.into_iter().chain([message]).collect()
+    }
+
+    /// The messages to write at the end.
+    pub(super) fn end(&mut self, left_out: &mut LeftOut) -> Vec<Message> {
+        self.said.take().into_iter().chain(self.answer(left_out)).collect()
+    }
+
+    /// A message with the results that are missing.
+    fn answer(&mut self, left_out: &mut LeftOut) -> Option<Message> {
+        let missing = self.missing(left_out);
+        (!missing.is_empty()).then(|| Message::new(Role::Tool, missing))
+    }
+
+    /// Results in the place of those that were never recorded.
+    fn missing(&mut self, left_out: &mut LeftOut) -> Vec<ContentBlock> {
+        left_out.unanswered += self.open.len() as u64;
+        let content = || vec![ContentBlock::Text(MISSING.to_owned())];
+        let result = |tool_use_id| ContentBlock::ToolResult { tool_use_id, content: content(), is_error: true };
+        self.open.drain(..).map(result).collect()
+    }
+}
+
+fn as_text(block: &mut ContentBlock, left_out: &mut LeftOut) {
+    left_out.as_text += 1;
+    *block = ContentBlock::Text(block.text().into_owned());
+}
