@@ -32,6 +32,8 @@ pub(super) struct Stored {
     appended: HashMap<String, u64>,
     /// Notices for the next answer.
     notices: Vec<Value>,
+    /// Messages that the last view shows word for word.
+    shown: Vec<NodeRange>,
     /// How many messages of the log stand behind the view in the list; 0 while the list holds what was said.
     offset: u64,
 }
@@ -70,6 +72,7 @@ impl Stored {
             conversation,
             budget,
             appended: HashMap::new(),
+            shown: Vec::new(),
             notices: Vec::new(),
             offset: 0,
         })
@@ -132,7 +135,11 @@ impl Stored {
         said: Message,
     ) -> Result<Value, BridgeError> {
         let key = key_of(before.len(), last)?;
-        let added = self.conversation.add_message(said.key(key.clone())).await?;
+        // What came since the view stands in the list as it was said.
+        let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
+        let since = since.and_then(|(first, last)| NodeRange::new(first, last));
+        let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
+        let added = self.conversation.add_message_beside(said.key(key.clone()), visible).await?;
         self.appended.insert(key.as_str().to_owned(), last.words());
         let mut messages = before.to_vec();
         messages.push(view::marked(&added.outgoing));
@@ -251,13 +258,15 @@ impl Stored {
     }
 
     /// The history within a budget.
-    async fn view(&self, budget: u32) -> Result<Prompt, BridgeError> {
-        Ok(self.conversation.prompt_with("", &PromptOptions::new(budget).history_share(1.0)).await?)
+    async fn view(&mut self, budget: u32) -> Result<Prompt, BridgeError> {
+        let view = self.conversation.prompt_with("", &PromptOptions::new(budget).history_share(1.0)).await?;
+        self.shown = view.verbatim();
+        Ok(view)
     }
 
     /// A view of `nodes` messages for an agent that begins again. A tool call that ends them is still to be answered, so
     /// that it is there as one.
-    async fn beginning(&self, nodes: u64) -> Result<Vec<StrandsMessage>, BridgeError> {
+    async fn beginning(&mut self, nodes: u64) -> Result<Vec<StrandsMessage>, BridgeError> {
         let mut shown = view::history(&self.view(self.budget / 10 * SHARE).await?);
         let Some(last) = NodeId::new(nodes) else { return Ok(shown) };
         let last = self.conversation.expand(last).await?.message;
@@ -269,7 +278,7 @@ impl Stored {
     }
 
     /// A view with fewer tokens than a list.
-    async fn smaller(&self, messages: &[StrandsMessage]) -> Result<Vec<StrandsMessage>, BridgeError> {
+    async fn smaller(&mut self, messages: &[StrandsMessage]) -> Result<Vec<StrandsMessage>, BridgeError> {
         let before = tokens(messages)?;
         let exhausted =
             |why: &str| BridgeError::Exhausted(format!("exhausted: {why}, and the list has {before} tokens"));

@@ -70,11 +70,11 @@ pub(crate) async fn assemble(
         conversation,
         lines: &learned.lines,
         redactor: &snapshot.redactor,
-        question,
+        question: "",
         budget: options.budget,
         shown: &[],
     };
-    // Rules of messages that the history will show word for word are counted here, too; recall gets their room.
+    // All rules are counted, so that the history does not depend on the question; what is not shown is left to recall.
     let (_, standing_tokens) = standing::standing(parts, &wanted, options.budget).await?;
     let asked = ViewRequest::new(conversation, options.budget, &tokens_of)
         .question(question)
