@@ -93,7 +93,11 @@ impl RecallHook {
 
     async fn enrich(&self, event: &mut MessageAdded) -> Result<(), BoxError> {
         let question = event.outgoing.text();
-        if !self.options.enabled || !event.outgoing.begins_prompt() || question.trim().is_empty() || is_small_talk(&question) {
+        if !self.options.enabled
+            || !event.outgoing.begins_prompt()
+            || question.trim().is_empty()
+            || is_small_talk(&question)
+        {
             return Ok(());
         }
         let chosen = self.choose(event, &question).await?;
@@ -134,7 +138,8 @@ impl RecallHook {
         found.truncate(self.options.top_k);
         let hits: Vec<_> = found.iter().map(|node| node.id).collect();
         let around = |hit: &NodeId| NodeRange::single(*hit).widen(self.options.radius, total);
-        let beside = hits.iter().flat_map(|hit| around(hit).iter()).filter(|node| !hits.contains(node) && !is_visible(*node));
+        let beside =
+            hits.iter().flat_map(|hit| around(hit).iter()).filter(|node| !hits.contains(node) && !is_visible(*node));
         for run in NodeRange::merge(beside.map(NodeRange::single).collect()) {
             found.extend(self.store.readable_nodes(conversation, run).await?.nodes);
         }

@@ -32,13 +32,6 @@ impl ViewPolicy {
 
 impl Default for ViewPolicy {
     fn default() -> Self {
-        Self {
-            per_message: 5,
-            per_summary: 8,
-            half_life: 200.0,
-            fidelity: [1.0, 0.5, 0.2, 0.1],
-            short: 40,
-            recent: 10,
-        }
+        Self { per_message: 5, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1], short: 40, recent: 10 }
     }
 }

@@ -13,10 +13,7 @@ mod sliding_window;
 mod summarizing;
 mod tiered;
 
-use self::{
-    knapsack::Knapsack,
-    refinement::Refinement,
-};
+use self::{knapsack::Knapsack, refinement::Refinement};
 use super::{Cut, CutPiece, PlanError, Tree, cut::tokens};
 use crate::NodeId;
 

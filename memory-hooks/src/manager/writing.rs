@@ -150,7 +150,13 @@ impl Writer<'_> {
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
         let metadata = SummaryMetadata::default();
         let written = WrittenSummary::new(LOST).metadata(metadata);
-        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input(self.for_view))
+        self.draft(
+            Level::Summary,
+            NodeRange::single(node),
+            Vec::new(),
+            (written, self.identity()),
+            lost_input(self.for_view),
+        )
     }
 
     /// Scores nodes without a score. Without an answer of a scorer they keep their importance.

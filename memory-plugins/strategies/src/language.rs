@@ -99,7 +99,9 @@ mod tests {
     fn only_english_sentences_may_be_cut() {
         let english = "We decided to rent the hall on Main Street for 1,850 euros because Ben's quote was too high.";
         let around = Language::of(english);
-        for text in [english, "Ingredients: 200 g flour, 3 eggs, a pinch of salt.", "Rome, Paris, Oslo and Madrid, then home."] {
+        for text in
+            [english, "Ingredients: 200 g flour, 3 eggs, a pinch of salt.", "Rome, Paris, Oslo and Madrid, then home."]
+        {
             assert!(Language::of(text).may_be_cut(around), "{text}");
         }
         for text in [

@@ -160,12 +160,17 @@ fn pictures_and_documents_that_have_no_room_are_named_the_older_ones_first() {
         let blocks: Vec<_> = prompt.messages().messages.into_iter().flat_map(|message| message.content).collect();
         let pictures = blocks.iter().filter(|block| matches!(block, ContentBlock::Image(_))).count();
         let last = blocks.iter().rposition(|block| matches!(block, ContentBlock::Image(_)));
-        let named = blocks.iter().rposition(|block| block.text().contains("[image: image/png, 40000 bytes]") && !matches!(block, ContentBlock::Image(_)));
+        let named = blocks.iter().rposition(|block| {
+            block.text().contains("[image: image/png, 40000 bytes]") && !matches!(block, ContentBlock::Image(_))
+        });
         (prompt.tokens, pictures, last > named)
     };
     let (tokens, pictures, newest_are_sent) = sent(4_000);
     // One of them costs 765 tokens by tiles.
-    assert!(pictures > 0 && tokens + u32::try_from(pictures).unwrap() * 765 <= 4_000, "{pictures} beside {tokens} tokens");
+    assert!(
+        pictures > 0 && tokens + u32::try_from(pictures).unwrap() * 765 <= 4_000,
+        "{pictures} beside {tokens} tokens"
+    );
     assert!(newest_are_sent);
     assert_eq!(sent(32_000).1, 20);
     let pdf = Media::Bytes { media_type: "application/pdf".into(), data: vec![1; 900_000].into() };

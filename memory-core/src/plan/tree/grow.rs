@@ -139,7 +139,8 @@ impl Tree {
 
     /// Puts a summary that was written for a view into the forest. `false` if it does not fit.
     pub fn adopt(&mut self, id: SummaryId) -> bool {
-        let Some(height) = self.summary(id).filter(|there| there.for_view).and_then(|there| self.height_over(there)) else {
+        let Some(height) = self.summary(id).filter(|there| there.for_view).and_then(|there| self.height_over(there))
+        else {
             return false;
         };
         if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {

@@ -200,7 +200,14 @@ fn whole() -> Vec<SummaryOutline> {
     let mut all: Vec<SummaryOutline> = Vec::new();
     let mut say = |level, span, children: std::ops::Range<usize>| {
         let children: Box<[_]> = children.map(SummaryId::from_index).collect();
-        all.push(SummaryOutline { id: SummaryId::from_index(all.len()), level, span, children, tokens: 12, for_view: false });
+        all.push(SummaryOutline {
+            id: SummaryId::from_index(all.len()),
+            level,
+            span,
+            children,
+            tokens: 12,
+            for_view: false,
+        });
     };
     (1..=24).for_each(|node| say(Level::Summary, run(node, node), 0..0));
     (0..4).for_each(|meta| say(Level::Meta, run(meta as u64 * 6 + 1, meta as u64 * 6 + 6), meta * 6..meta * 6 + 6));

@@ -366,7 +366,11 @@ impl UnitCutter {
             whole: quoted_whole,
             gap,
             informative: said.iter().filter_map(|place| place.term).any(|(_, weight)| weight >= FIGURE),
-            holds: quoted_whole || open.negated.is_some() || open.condition.is_some() || open.bound || open.reversed == Some(true),
+            holds: quoted_whole
+                || open.negated.is_some()
+                || open.condition.is_some()
+                || open.bound
+                || open.reversed == Some(true),
             asks: asks || asked.is_some(),
             cues: cues(slice, keys),
             bag: bag..self.units.bags.len(),

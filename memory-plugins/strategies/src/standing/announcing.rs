@@ -198,7 +198,9 @@ pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Opt
             }
         }
     }
-    best.or_else(|| (refuses(keys) || sets_style(keys)).then_some(Announced { kind: StandingKind::Instruction, at: 0, length: 1 }))
+    best.or_else(|| {
+        (refuses(keys) || sets_style(keys)).then_some(Announced { kind: StandingKind::Instruction, at: 0, length: 1 })
+    })
 }
 
 /// Most words of a sentence like "No emojis please."
@@ -231,7 +233,8 @@ fn is_no_rule(keys: &[u64], at: usize, length: usize, next: Option<&Word<'_>>) -
     let orders = lexicon.orders.at(phrase).any(|(words, _)| words == length);
     let asks_once = lexicon.requests.at(phrase).any(|(words, _)| words == length);
     let is_of_moment = keys.iter().any(|key| lexicon.moments.contains(key));
-    orders && (lexicon.no_rules.contains(&next.key) || is_of_moment) || asks_once && lexicon.one_thing.contains(&next.key)
+    orders && (lexicon.no_rules.contains(&next.key) || is_of_moment)
+        || asks_once && lexicon.one_thing.contains(&next.key)
 }
 
 /// Whether a quotation begins with this word.

@@ -18,7 +18,10 @@ const OF_LIST: usize = 16;
 const NAMES: &[(StandingKind, &str)] = &[
     (StandingKind::Instruction, "house rule | rule | instruction"),
     (StandingKind::Preference, "preference | präferenz | préférence | preferencia"),
-    (StandingKind::Decision, "decision | decided | we agreed | moved | changed | corrected | correction | entscheidung | décision | decisión"),
+    (
+        StandingKind::Decision,
+        "decision | decided | we agreed | moved | changed | corrected | correction | entscheidung | décision | decisión",
+    ),
     (StandingKind::Open, "open question | open point | open issue | action item | todo | offen | offene frage"),
 ];
 

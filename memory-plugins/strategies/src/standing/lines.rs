@@ -97,7 +97,8 @@ impl StandingLines {
             is_rule && (asked.is_empty() || !line.standing.is_conditional) || shared(line, &asked) > 0
         };
         let rated = self.rated(&asked).into_iter().filter(bears);
-        let (mut lines, others): (Vec<_>, Vec<_>) = rated.partition(|line| line.standing.kind == StandingKind::Instruction);
+        let (mut lines, others): (Vec<_>, Vec<_>) =
+            rated.partition(|line| line.standing.kind == StandingKind::Instruction);
         lines.sort_by(|a, b| b.node.cmp(&a.node).then(a.standing.at.cmp(&b.standing.at)));
         lines.extend(others);
         lines
@@ -112,7 +113,8 @@ impl StandingLines {
 
     fn rated(&self, asked: &HashSet<u64>) -> Vec<&StandingLine> {
         let last = self.lines.last().map_or(0, |line| line.node.get());
-        let is_shown = |line: &&StandingLine| line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation;
+        let is_shown =
+            |line: &&StandingLine| line.replaced_by.is_none() && line.standing.kind != StandingKind::Revocation;
         let mut rated: Vec<_> =
             self.lines.iter().filter(is_shown).map(|line| (worth(line, asked, last), line)).collect();
         rated.sort_by(|(a_worth, a), (b_worth, b)| {

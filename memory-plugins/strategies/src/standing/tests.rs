@@ -182,10 +182,7 @@ fn a_part_is_bounded_and_a_message_gives_few() {
 fn lines(said: &[&str]) -> StandingLines {
     let mut lines = StandingLines::default();
     for (index, text) in said.iter().enumerate() {
-        lines.add(
-            &Said { node: NodeId::from_index(index), name: "user" },
-            standing(text, Speaker::User),
-        );
+        lines.add(&Said { node: NodeId::from_index(index), name: "user" }, standing(text, Speaker::User));
     }
     lines
 }
@@ -246,10 +243,7 @@ fn one_speaker_does_not_contradict_another() {
     let mut lines = StandingLines::default();
     for (index, name) in ["Maya", "Ben"].into_iter().enumerate() {
         let text = if index == 0 { "Please answer in English." } else { "Please answer in German." };
-        lines.add(
-            &Said { node: NodeId::from_index(index), name },
-            standing(text, Speaker::User),
-        );
+        lines.add(&Said { node: NodeId::from_index(index), name }, standing(text, Speaker::User));
     }
     assert_eq!(holding(&lines), [1, 2]);
 }
@@ -276,7 +270,10 @@ fn every_sentence_of_a_rule_stands_whole() {
                 "And never run or propose a migration against the table invoices, the accountant owns it.",
             ][..],
         ),
-        ("use tabs, not spaces, everywhere. keep answers short pls", &["use tabs, not spaces, everywhere. keep answers short pls"]),
+        (
+            "use tabs, not spaces, everywhere. keep answers short pls",
+            &["use tabs, not spaces, everywhere. keep answers short pls"],
+        ),
         (
             "You must run the tests before each commit. Never push to main.",
             &["You must run the tests before each commit.", "Never push to main."],
@@ -349,10 +346,7 @@ fn what_a_model_decided_bears_on_its_subject_alone() {
 fn an_older_message_that_comes_later_contradicts_no_newer_one() {
     let mut lines = StandingLines::default();
     for (index, text) in [(1, "Please answer in German."), (0, "Please answer in English.")] {
-        lines.add(
-            &Said { node: NodeId::from_index(index), name: "user" },
-            standing(text, Speaker::User),
-        );
+        lines.add(&Said { node: NodeId::from_index(index), name: "user" }, standing(text, Speaker::User));
     }
     assert_eq!(holding(&lines), [2]);
 }
