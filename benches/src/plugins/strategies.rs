@@ -13,7 +13,7 @@ use crate::{
     Corpus,
     eval::directories,
     figure::Figure,
-    rounds::{Entrant, Samples, interleave},
+    rounds::{Entrant, interleave},
 };
 
 /// Messages of a round.

@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ChatRequest, ConversationId, Conversations, NodeId, Notice, RetrieveError, Timestamp, ViewId};
+use memory_core::{ChatRequest, ConversationId, NodeId, Notice, Timestamp, ViewId};
 use memory_hooks::{AsOf, MemoryError, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Access, Config, compared,
-    failure::{self, NotFound, Usage},
+    failure::{NotFound, Usage},
     globals::Globals,
     news::{self, News},
     open,

@@ -1,7 +1,9 @@
 //! Standing lines: earlier instructions, preferences and decisions that still hold.
 
+use std::ops::Range;
+
 use memory_core::{ConversationId, NodeRange};
-use memory_strategies::{StandingKind, StandingLines};
+use memory_strategies::{StandingKind, StandingLine, StandingLines};
 
 use super::{assembly::Assembly, options::share_of};
 use crate::{
@@ -40,18 +42,26 @@ pub(super) async fn standing(parts: &Parts, wanted: &Wanted<'_>, room: u32) -> R
         return Ok((chosen, cost));
     }
     let mut misses = 0;
-    for line in wanted.lines.bearing_on(wanted.question) {
+    let mut lines = wanted.lines.bearing_on(wanted.question).into_iter().peekable();
+    while let Some(line) = lines.next() {
         if wanted.shown.iter().any(|run| run.contains(line.node)) {
             continue;
         }
         let is_rule = line.standing.kind == StandingKind::Instruction;
         let most = if is_rule { of_rules } else { of_others.max(cost).min(room) };
         let read = parts.store.readable_nodes(wanted.conversation, NodeRange::single(line.node)).await?;
-        let at = usize::try_from(line.standing.at).unwrap_or(usize::MAX);
-        let bytes = at..at.saturating_add(usize::from(line.standing.bytes));
+        let Some(node) = read.nodes.into_iter().next() else { continue };
+        let (text, mut bytes) = (node.message.text(), bytes_of(line));
+        // Rules that follow each other in a message share a line.
+        let follows = |next: &&StandingLine, end: usize| {
+            let is_next = is_rule && next.node == line.node && next.standing.kind == line.standing.kind;
+            is_next && text.get(end..bytes_of(next).start).is_some_and(|between| between.trim().is_empty())
+        };
+        while let Some(next) = lines.next_if(|next| follows(next, bytes.end)) {
+            bytes.end = bytes_of(next).end;
+        }
         let why = format!("standing: {}", line.standing.kind.as_str());
-        let part = |node| Part::standing(node, bytes, wanted.redactor, why);
-        let Some(part) = read.nodes.into_iter().next().and_then(part) else { continue };
+        let Some(part) = Part::standing(node, bytes, wanted.redactor, why) else { continue };
         let mut trial = chosen.clone();
         let place = trial.partition_point(|other| other.nodes <= part.nodes);
         trial.insert(place, part);
@@ -66,6 +76,12 @@ pub(super) async fn standing(parts: &Parts, wanted: &Wanted<'_>, room: u32) -> R
         }
     }
     Ok((chosen, cost))
+}
+
+/// The bytes of a line in the text of its message.
+fn bytes_of(line: &StandingLine) -> Range<usize> {
+    let at = usize::try_from(line.standing.at).unwrap_or(usize::MAX);
+    at..at.saturating_add(usize::from(line.standing.bytes))
 }
 
 impl Assembly<'_> {
