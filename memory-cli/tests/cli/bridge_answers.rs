@@ -1,5 +1,5 @@
 //! What a bridge answers as done is done, also where several write to one store at the same time.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{collections::BTreeSet, thread};
 
