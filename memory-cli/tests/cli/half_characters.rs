@@ -21,7 +21,7 @@ fn cut(value: &Value) -> String {
     value.to_string().replace("CUT", CUT)
 }
 
-/// What a conversation has, as JSON with no character escaped.
+/// Messages of a conversation, as JSON with no character escaped.
 fn kept(store: &Store, conversation: &str) -> String {
     let shown = store.json(&["show", conversation, "1-10"]);
     shown["messages"].to_string()
