@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());
 static CHANGED: Condvar = Condvar::new();
 
-/// What is to be written.
+/// Texts that wait for the writer.
 struct Queue {
     texts: VecDeque<String>,
     bytes: usize,

@@ -1,5 +1,5 @@
-//! What a bridge answers as done is done, also where several write to one store at the same time.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
+//! Answers of a bridge that say something is done, also where several bridges write to one store at the same time.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::{collections::BTreeSet, thread};
 
@@ -99,7 +99,7 @@ fn an_id_that_is_taken_is_done_for_the_same_words_alone() {
     // Other words under an id of their own are kept, too.
     assert_eq!(append(&mut bridge, 1, &known("t1", "assistant", "other words")), 2);
     assert_eq!(bridge.ask(&create(2, &known("t1", "assistant", "other words"))), json!({"message_id": 2}));
-    // What was made from the log is never appended to it.
+    // A view of the log is never appended to it.
     let mut view = known("t3", "user", "made");
     view["metadata"] = json!({"custom": {"memory_view": true}});
     assert_eq!(bridge.refused(&create(3, &view)), "session_exists");
@@ -183,7 +183,7 @@ fn a_summary_without_words_is_refused_and_nothing_is_removed() {
         let state = bridge.ask(&json!({"op": "state", "id": 0}))["state"].clone();
         assert_eq!(state["removed_message_count"], 0);
     }
-    // It is still due.
+    // The summary is still due.
     let done = bridge.ask(&json!({"op": "summary", "id": 0, "message": text("assistant", "The code is 4711.")}));
     assert_eq!(done["state"]["removed_message_count"], 4);
     bridge.end();

@@ -1,6 +1,6 @@
 //! Half of a surrogate pair in JSON, as programs write it where they cut a text: at every door U+FFFD stands for it, and
 //! everything else is kept.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn cut(value: &Value) -> String {
     value.to_string().replace("CUT", CUT)
 }
 
-/// What a conversation has, as JSON with no character escaped.
+/// Messages of a conversation, as JSON with no character escaped.
 fn kept(store: &Store, conversation: &str) -> String {
     let shown = store.json(&["show", conversation, "1-10"]);
     shown["messages"].to_string()
@@ -103,7 +103,7 @@ fn a_hook_and_a_watch_take_the_rest_in() {
         "role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "CUT"}]}});
     for by_hook in [true, false] {
         let store = Store::new();
-        let path = file(&store, &format!("p/a/{SESSION}.jsonl"), &format!("{}\n", cut(&line)));
+        let path = file(&store, &format!("p/a/{SESSION}.jsonl"), format!("{}\n", cut(&line)));
         if by_hook {
             let mut stop = event("Stop", &path);
             stop["last_assistant_message"] = "CUT".into();

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn full() -> (Stdio, io::PipeReader) {
     let (reader, writer) = io::pipe().unwrap();
     let mut filler = writer.try_clone().unwrap();
-    // What does not fit waits in a thread of its own.
+    // The rest waits in a thread of its own.
     thread::spawn(move || drop(filler.write_all(&[b'x'; 1 << 18])));
     thread::sleep(Duration::from_millis(100));
     (writer.into(), reader)

@@ -23,7 +23,7 @@ const BOILERPLATE: [&str; 7] = [
     "<skill>",
     "<collaboration_mode>",
 ];
-/// What is known of a session beside its name.
+/// Members that describe a session beside its name.
 const META_NOTES: [&str; 18] = [
     "agent_nickname",
     "agent_path",
@@ -180,7 +180,7 @@ impl Codex {
 /// Thoughts and words of the model in events, which items repeat unless the turn was interrupted.
 #[derive(Debug, Default)]
 struct Told {
-    /// Those that no item has repeated yet: whether it is a thought, its words, the event's name and place.
+    /// Events that no item has repeated yet: true for a thought, its words, the event's name and place.
     waiting: Vec<(bool, String, String, Place)>,
     /// Words of the items of this turn.
     items: Vec<String>,
@@ -216,7 +216,7 @@ impl Told {
         self.items.push(words.to_owned());
     }
 
-    /// What no item repeats; the next turn begins.
+    /// Events that no item repeats; the next turn begins.
     fn left(&mut self) -> impl Iterator<Item = (bool, String)> {
         self.items.clear();
         std::mem::take(&mut self.waiting).into_iter().map(|(is_thought, text, ..)| (is_thought, text))

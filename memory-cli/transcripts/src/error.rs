@@ -32,7 +32,7 @@ pub enum TranscriptError {
     Speaker {
         /// File and line.
         place: String,
-        /// What is not known.
+        /// The line that names nobody known.
         why: String,
     },
     /// A record, an archive or a directory is larger than the limit.

@@ -21,7 +21,7 @@ use crate::{
     shape::Shape,
 };
 
-/// What is known of a session beside its name.
+/// Members that describe a session beside its name.
 const SESSION_NOTES: [&str; 10] = [
     "type",
     "version",

@@ -66,7 +66,7 @@ pub enum Why {
     NoPlace,
     /// It is the end of what is still being written. It is read once it is complete.
     Unfinished,
-    /// It is a file that was not looked into: a link, or one that is not named as a transcript is.
+    /// The file was not looked into: it is a link, or not named as a transcript is.
     OtherFile,
 }
 

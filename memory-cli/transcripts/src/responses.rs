@@ -193,7 +193,7 @@ impl Thoughts {
         self.blocks.blocks.is_empty()
     }
 
-    /// What was thought and nothing said after it, as a message of the model.
+    /// Thoughts after which nothing was said, as a message of the model.
     pub(crate) fn alone(&mut self) -> Option<Message> {
         (!self.is_empty()).then(|| self.before(Message::new(Role::Assistant, Vec::new())))
     }

@@ -75,7 +75,7 @@ pub(super) struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    /// Those of a request, of an answer, or of both; `None` for an object that is a message, or holds none.
+    /// Messages of a request, of an answer, or of both; `None` for an object that is a message, or holds none.
     pub(super) fn of(object: &'a Value) -> Option<Self> {
         // A message has a role, whatever else it has.
         if object.get("role").is_some() {

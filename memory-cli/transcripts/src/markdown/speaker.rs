@@ -7,7 +7,7 @@ use memory_core::Role;
 pub(super) struct Line {
     style: Style,
     name: String,
-    /// What stands after the name.
+    /// Words after the name.
     pub(super) rest: String,
     /// The line itself.
     pub(super) written: String,
@@ -28,7 +28,7 @@ pub(super) struct Named {
     pub(super) role: Role,
     /// A name of its own.
     pub(super) speaker: Option<String>,
-    /// What stood beside the name: a time, a model.
+    /// Words beside the name: a time, a model.
     pub(super) beside: Option<String>,
     /// True of `Prompt` and `Response`, which are speakers only where the first one is named so.
     pub(super) is_pair: bool,

@@ -10,7 +10,7 @@ const MISSING: &str = "No result was recorded: the call was interrupted.";
 /// Puts calls and their results together.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// What the model said last, which may go on with another call.
+    /// The model's last words, which may go on with another call.
     said: Option<Message>,
     /// Its calls that no result answers yet.
     open: Vec<String>,
@@ -58,7 +58,7 @@ impl Pairs {
         before
     }
 
-    /// What the model said, and a message that may answer it.
+    /// The model's last words, and a message that may answer them.
     fn answered(&mut self, mut message: Message, left_out: &mut LeftOut) -> Vec<Message> {
         let said = self.said.take();
         let (mut results, mut others) = (Vec::new(), Vec::new());
