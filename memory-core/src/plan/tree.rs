@@ -24,8 +24,7 @@ const UNTIMED: usize = 1_000;
 /// or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
 /// sequence of summaries makes a forest. A later summary of the same level, span and children supersedes the first: the
 /// first keeps its place and number, and the words shown are the later one's. A merged summary that a later one without
-/// words supersedes is dissolved: it keeps its place, and its parts are shown in it. A summary that was written for a view
-/// of a small budget is not in the forest; [`Self::adopt`] puts it there, in a copy on which such a view is planned.
+/// words supersedes is dissolved: it keeps its place, and its parts are shown in it.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     policy: ViewPolicy,
@@ -44,8 +43,6 @@ pub struct Tree {
     pinned: BTreeSet<NodeId>,
     kept_out: BTreeSet<NodeId>,
     tokens: Tokens,
-    /// Summaries that were written for views, by the first node that they cover.
-    for_views: BTreeMap<NodeId, Vec<SummaryId>>,
 }
 
 /// Sums of tokens.

@@ -83,16 +83,22 @@ pub enum ShrinkScope {
 pub struct PlanRequest<'a> {
     /// The most tokens of the cut.
     pub budget: u32,
+    /// What was shown before, where that is known. A change early in a prompt makes the model read everything after it
+    /// anew, so a strategy may keep what was shown as far as that is possible.
+    pub shown: Option<&'a Cut>,
     /// Nodes that bear on the question, best first, for a strategy that [asks for them](ContextStrategy::hits).
     pub hits: &'a [NodeId],
 }
 
 impl<'a> PlanRequest<'a> {
-    /// A request for a cut of at most `budget` tokens.
+    /// A request for a cut of at most `budget` tokens, where nothing was shown before.
     #[must_use]
     pub const fn new(budget: u32) -> Self {
-        Self { budget, hits: &[] }
+        Self { budget, shown: None, hits: &[] }
     }
 
-    crate::setters! { const hits: &'a [NodeId] }
+    crate::setters! {
+        const shown: Option<&'a Cut>,
+        const hits: &'a [NodeId],
+    }
 }

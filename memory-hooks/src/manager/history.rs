@@ -26,8 +26,8 @@ pub(super) async fn view(
     notices: Vec<Notice>,
 ) -> Result<ManagedView, MemoryError> {
     let hits = hits(ports, request).await?;
-    let (unshortened, longest_result) = (snapshot.clone(), request.longest_result);
-    let mut history = History { ports, request, snapshot, unshortened, hits, longest_result, hidden: 0, notices };
+    let mut history =
+        History { ports, request, snapshot, hits, longest_result: request.longest_result, hidden: 0, notices };
     let shown = history.history().await?;
     Ok(ManagedView::new(history.snapshot.tree.total(), shown.shown.into_iter().filter_map(piece).collect())
         .verbatim(shown.verbatim)
@@ -64,8 +64,6 @@ struct History<'a> {
     request: &'a ViewRequest<'a>,
     /// The conversation, with its last turn shortened as it is shown.
     snapshot: Snapshot,
-    /// The same with its last turn as it is.
-    unshortened: Snapshot,
     /// Messages that bear on the question, best first.
     hits: Vec<NodeId>,
     longest_result: Option<u32>,
@@ -98,7 +96,7 @@ impl History<'_> {
                 return Ok(history);
             }
             question = question.saturating_add(excess);
-            self.snapshot = self.unshortened.clone();
+            self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
             self.longest_result = self.request.longest_result;
             self.notices.truncate(notices);
         }
@@ -177,25 +175,24 @@ impl History<'_> {
                 Err(_) if !may_shrink => return Ok(Err(None)),
                 Err(target) => target,
             };
+            let before = self.snapshot.tree.summaries();
             let target = target.saturating_add(self.hidden);
-            let snapshot = self.unshortened.clone();
-            match compacting::shrink_for_view(self.ports, self.request.conversation, snapshot, target, scope).await {
-                Ok(Outcome { report, snapshot, refused }) => {
-                    may_shrink = report.tokens_after < report.tokens_before;
-                    self.snapshot = snapshot.clone();
-                    self.unshortened = snapshot;
+            match compacting::shrink(self.ports, self.request.conversation, target, scope).await {
+                Ok(Outcome { snapshot, refused, .. }) => {
+                    self.snapshot = snapshot;
                     if let Some(error) = refused {
                         self.note(&error).await;
                     }
                 }
                 Err(error) => {
                     self.ports.report_failure(self.request.conversation, &error).await;
-                    self.snapshot = self.unshortened.clone();
+                    self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
                     self.shorten_last_turn();
                     let history = self.history_within(limit).await?;
                     return Ok(history.map_err(|_| Some(error)));
                 }
             }
+            may_shrink = self.snapshot.tree.summaries() > before;
             self.shorten_last_turn();
         }
     }
@@ -279,14 +276,16 @@ impl History<'_> {
     /// reach for one to exist.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.lead());
+        let shown = self.ports.snapshots.shown(self.request.conversation, limit);
         loop {
-            let cut = match self.plan(estimate) {
+            let cut = match self.plan(estimate, shown.as_deref()) {
                 Ok(cut) => cut,
                 Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
                 Err(error) => return Err(error.into()),
             };
             let history = self.render(&cut).await?;
             let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
+                self.ports.snapshots.show(self.request.conversation, limit, cut);
                 return Ok(Ok(history));
             };
             let lower = estimate.min(cut.tokens).saturating_sub(excess);
@@ -297,15 +296,15 @@ impl History<'_> {
         }
     }
 
-    fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
-        let request = PlanRequest::new(budget).hits(&self.hits);
+    fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+        let request = PlanRequest::new(budget).shown(shown).hits(&self.hits);
         let cut = self.ports.strategy.plan(&self.snapshot.tree, &request)?;
         Ok(cut.undissolved(&self.snapshot.tree))
     }
 
     /// The smallest cut.
     fn smallest(&self) -> Result<Cut, PlanError> {
-        self.plan(self.ports.strategy.smallest(&self.snapshot.tree))
+        self.plan(self.ports.strategy.smallest(&self.snapshot.tree), None)
     }
 
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {

@@ -151,7 +151,6 @@ impl Rewriting<'_> {
             author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
-            for_view: false,
             awaited: AtomicUsize::new(0),
             most_awaited: usize::MAX,
         };

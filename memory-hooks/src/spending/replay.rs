@@ -111,7 +111,7 @@ impl<'a> Replay<'a> {
     /// costs more and still fits a prompt.
     fn plan(&mut self, budget: u32) -> Result<Cut, PlanError> {
         loop {
-            match self.parts.strategy.plan(&self.tree, &PlanRequest::new(budget)) {
+            match self.parts.strategy.plan(&self.tree, &PlanRequest::new(budget).shown(Some(&self.shown))) {
                 Err(PlanError::BudgetTooSmall { needed, .. }) => {
                     let smaller = self.parts.strategy.shrink(&self.tree, ShrinkScope::All);
                     if !smaller.is_empty() {

@@ -21,6 +21,7 @@ mod model_written;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
+mod prefix;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]

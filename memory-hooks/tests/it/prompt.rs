@@ -247,6 +247,29 @@ proptest! {
     }
 }
 
+/// The invariant **Stable prefix**, its second half.
+#[test]
+fn stable_prefix_the_history_only_grows_between_compactions() {
+    let world = World::new();
+    let mut before: Option<Prompt> = None;
+    let (mut breaks, mut kept) = (0, 0);
+    for number in 1..=400 {
+        world.say([line(number, 20)]);
+        let compactions = world.compacted.lock().unwrap().len();
+        let prompt = prompt(&world, &format!("what about topic{number}"), 4_000).unwrap();
+        let is_compacted = world.compacted.lock().unwrap().len() > compactions;
+        if let Some(before) = before.replace(prompt.clone()) {
+            if history_text(&prompt).starts_with(&history_text(&before)) {
+                kept += 1;
+            } else if !is_compacted {
+                breaks += 1;
+            }
+        }
+    }
+    assert!(breaks <= 1, "once, when everything no longer fits word for word; it was {breaks} times");
+    assert!(kept > 330, "the prefix held {kept} of 399 times");
+}
+
 #[test]
 fn everything_is_shown_word_for_word_when_it_fits() {
     let world = World::new();

@@ -109,12 +109,6 @@ impl Tree {
             return;
         }
         let tokens = summary.tokens;
-        if summary.for_view {
-            self.for_views.entry(summary.span.first()).or_default().push(id);
-            let (parent, superseded, weight, profile) = (None, None, 0.0, OnceLock::new());
-            self.places.push(Place { summary, parent, height: None, words: id, superseded, weight, profile });
-            return;
-        }
         let height = self.height_over(&summary);
         let superseded = if height.is_none() { self.superseded_by(&summary) } else { None };
         let (parent, weight, profile) = (None, 0.0, OnceLock::new());
@@ -125,29 +119,6 @@ impl Tree {
         if let Some(Superseded { place, .. }) = superseded {
             self.put_words(place, id, tokens);
         }
-    }
-
-    /// The newest summary that was written for a view at this place.
-    #[must_use]
-    pub fn written_for_view(&self, level: Level, span: NodeRange, children: &[SummaryId]) -> Option<SummaryId> {
-        let is_it = |id: &&SummaryId| {
-            let there = self.summary(**id);
-            there.is_some_and(|there| (there.level, there.span) == (level, span) && *there.children == *children)
-        };
-        self.for_views.get(&span.first())?.iter().rev().find(is_it).copied()
-    }
-
-    /// Puts a summary that was written for a view into the forest. `false` if it does not fit.
-    pub fn adopt(&mut self, id: SummaryId) -> bool {
-        let Some(height) = self.summary(id).filter(|there| there.for_view).and_then(|there| self.height_over(there))
-        else {
-            return false;
-        };
-        if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
-            place.height = Some(height);
-        }
-        self.enter(id);
-        true
     }
 
     /// The summary that this one supersedes: one in the forest of the same level, span and children.
@@ -205,9 +176,6 @@ impl Tree {
     /// Removes the last summary, as if it had never been added.
     pub fn undo(&mut self) {
         let Some(Place { summary, height, superseded, .. }) = self.places.pop() else { return };
-        if summary.for_view {
-            self.for_views.entry(summary.span.first()).or_default().retain(|id| *id != summary.id);
-        }
         if let Some(Superseded { place, words, tokens }) = superseded {
             self.put_words(place, words, tokens);
         }

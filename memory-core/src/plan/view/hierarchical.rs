@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan_view;
+use super::settled;
 use crate::{
     ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
     plan::{
@@ -16,17 +16,22 @@ use crate::{
 /// The hierarchical view: FULL nodes word for word, and of the rest the cut with the most value for its tokens.
 ///
 /// The value of a node is importance × recency × fidelity, where recency halves every [`ViewPolicy::half_life`] nodes.
-/// The value of a cut is the sum. Dynamic programming over the tree finds the cut. A merged summary caches the profile of what is below it, which is the most
+/// The value of a cut is the sum, less [`ViewPolicy::stickiness`] for each token after the first change. Dynamic
+/// programming over the tree finds the cut. A merged summary caches the profile of what is below it, which is the most
 /// value for each number of tokens, in at most 64 points. So only changed parts are merged again. The result is exact
 /// while profiles have fewer points; then it is exact on a grain of a 64th of what a part costs in full. Pinned nodes
 /// are restored word for word first, newest first, while they fit.
 ///
+/// Between two compactions new messages only add to the end: room for them is reserved before the summarized part is
+/// cut.
+///
 /// [`ViewPolicy::half_life`]: crate::plan::ViewPolicy::half_life
+/// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HierarchicalView {
-    /// When compaction starts and stops.
+    /// When compaction starts and stops, which determines how much room is reserved until the next one.
     pub thresholds: Thresholds,
 }
 
@@ -67,6 +72,6 @@ impl ContextStrategy for HierarchicalView {
     }
 
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
-        plan_view(tree, request.budget)
+        settled::plan(tree, &self.thresholds, request.budget, request.shown)
     }
 }

@@ -202,6 +202,22 @@ fn a_result_that_comes_after_its_call_was_merged_brings_the_call_back() {
 
 /// The invariant **Stable prefix**: messages that come between two compactions only add to the end.
 #[test]
+fn stable_prefix_between_compactions() {
+    let (mut nodes, summaries) = settled(&"ua".repeat(101));
+    let recent = |cut: &Cut| cut.pieces.iter().filter(|piece| matches!(piece, CutPiece::Verbatim(_))).count();
+    let cut =
+        |nodes: &[NodeOutline]| HierarchicalView::default().plan(&tree(nodes, &summaries), &PlanRequest::new(3_000));
+    let mut before = cut(&nodes).unwrap();
+    assert!(recent(&before) > 12, "older messages are worth showing word for word: {before:?}");
+    for _ in 0..8 {
+        nodes.extend(outlines("u"));
+        let after = cut(&nodes).unwrap();
+        assert!(after.pieces.starts_with(&before.pieces), "the older part was cut anew");
+        before = after;
+    }
+}
+
+#[test]
 fn a_budget_below_the_top_of_the_tree_is_an_error_that_says_what_is_needed() {
     let (nodes, summaries) = settled(&"ua".repeat(60));
     let needed = needed(&nodes, &summaries);
@@ -246,7 +262,7 @@ fn a_chain_of_summaries_does_not_overflow_the_stack() {
     let all = NodeRange::new(NodeId::FIRST, NodeId::from_index(3)).unwrap();
     let outline = |index: usize, level, span, children: Vec<SummaryId>| {
         let id = SummaryId::from_index(index);
-        crate::SummaryOutline { id, level, span, children: children.into(), tokens: 10, for_view: false }
+        crate::SummaryOutline { id, level, span, children: children.into(), tokens: 10 }
     };
     for node in 0..4 {
         tree.add(outline(node, Level::Summary, NodeRange::single(NodeId::from_index(node)), Vec::new()));

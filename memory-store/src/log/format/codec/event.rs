@@ -13,7 +13,6 @@ use super::{
 
 const HAS_DECISION: u8 = 1;
 const HAS_CODE: u8 = 2;
-const FOR_VIEW: u8 = 4;
 
 /// An event of a conversation.
 #[derive(Debug, PartialEq)]
@@ -76,7 +75,7 @@ pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>,
 }
 
 fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecError> {
-    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash, for_view, .. } = draft;
+    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash, .. } = draft;
     bounded(children.len().max(metadata.topics.len()))?;
     let wire = WireSummary {
         id: id.get(),
@@ -88,9 +87,7 @@ fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecE
         tokens: *tokens,
         importance: metadata.importance,
         topics: Items(metadata.topics.iter().map(String::as_str).collect()),
-        flags: u8::from(metadata.has_decision) * HAS_DECISION
-            + u8::from(metadata.has_code) * HAS_CODE
-            + u8::from(*for_view) * FOR_VIEW,
+        flags: u8::from(metadata.has_decision) * HAS_DECISION + u8::from(metadata.has_code) * HAS_CODE,
         line_count: metadata.line_count,
         strategy: &written_by.strategy,
         version: &written_by.version,
@@ -138,8 +135,7 @@ impl WireSummary<'_> {
             Hash::from_bytes(self.input_hash),
         )
         .children(children.ok_or("a summary has child number 0")?)
-        .metadata(metadata)
-        .for_view(self.flags & FOR_VIEW != 0);
+        .metadata(metadata);
         Ok(Summary::new(id, body))
     }
 }

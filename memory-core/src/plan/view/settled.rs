@@ -1,0 +1,105 @@
+//! The view between two compactions: the summarized part keeps its cut while messages are added.
+
+use super::{finest, plan_view, refinement::Refinement};
+use crate::{
+    NodeId, NodeRange,
+    plan::{Cut, CutPiece, PlanError, Thresholds, Tree, cut::tokens},
+};
+
+/// Plans a view whose older part depends on the summaries, the pins, the budget, and what was shown before.
+///
+/// The shown cut stays until compaction has come further or it does not fit any more. Only then is the older part cut
+/// anew. Room for the messages until the next compaction is then reserved at once, so that the cut, and the prompt
+/// rendered from it, stays until then. If more messages come than expected, the older part is cut anew at most twice:
+/// with half of the budget, then as coarse as possible.
+pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+    let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
+        return plan_view(tree, budget);
+    };
+    let since: u64 = recent.iter().map(|turn| tree.words_of(*turn)).sum();
+    let words = tree.words() - since;
+    let since = tokens(since);
+    let older = NodeId::new(recent.first().map_or(tree.total(), |turn| turn.first().get() - 1));
+    let Some(left) = budget.checked_sub(since) else {
+        let needed = coarsest(tree, words, 0).saturating_add(since);
+        return Err(PlanError::BudgetTooSmall { needed, budget });
+    };
+    let coarsest = coarsest(tree, words, left);
+    if coarsest > left {
+        return Err(PlanError::BudgetTooSmall { needed: coarsest.saturating_add(since), budget });
+    }
+    let same = |shown: &&Cut| shown.settled == older;
+    let before = older.zip(shown.filter(same)).and_then(|(older, shown)| kept(tree, older, left, shown));
+    let mut cut = before.unwrap_or_else(|| {
+        let expected = tokens(words.saturating_mul(thresholds.summary_threshold) / older.map_or(1, NodeId::get));
+        let half = budget / 2;
+        let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
+        plan_older(tree, words, coarsest.max(budget - reserve), shown, since)
+    });
+    cut.settled = older;
+    cut.pieces.extend(recent.into_iter().map(CutPiece::Verbatim));
+    cut.tokens = cut.tokens.saturating_add(since);
+    Ok(cut)
+}
+
+/// A cut of the summarized part of at most `budget` tokens, which must suffice for the coarsest. `behind` more tokens
+/// follow it.
+fn plan_older(tree: &Tree, words: u64, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
+    if words <= u64::from(budget) {
+        let last = tree.roots().next_back().map(|last| last.span.last());
+        let turns = tree.turns_from(NodeId::FIRST).take_while(|turn| Some(turn.last()) <= last);
+        return Cut { pieces: turns.map(CutPiece::Verbatim).collect(), tokens: tokens(words), settled: None };
+    }
+    finest(tree, Refinement::of_roots(tree), budget, shown, behind)
+}
+
+/// The part up to `older` of what was shown, if it tiles that part, costs at most `left` tokens, and shows all pinned
+/// turns.
+fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
+    let mut next = NodeId::FIRST;
+    let mut cost = 0;
+    let mut pieces = Vec::new();
+    for &piece in shown.pieces.iter().take_while(|piece| piece.span().last() <= older) {
+        let span = piece.span();
+        cost += match piece {
+            CutPiece::Summary { id, .. } if tree.summary(id).is_some_and(|there| there.span == span) => {
+                tree.summary_cost(id)
+            }
+            CutPiece::Verbatim(_) if tree.turn_of(span.first()) == Some(span) => tree.words_of(span),
+            _ => return None,
+        };
+        if span.first() != next || cost > u64::from(left) {
+            return None;
+        }
+        next = span.last().next();
+        pieces.push(piece);
+    }
+    let is_whole = next == older.next();
+    let cut = Cut { pieces, tokens: tokens(cost), settled: Some(older) };
+    let verbatim = cut.verbatim();
+    let is_shown = |node: NodeId| older < node || verbatim.iter().any(|run| run.contains(node));
+    let ends_in_words = tree.recent_turns().all(|turn| is_shown(turn.first()));
+    (is_whole && ends_in_words && tree.pinned().all(is_shown)).then_some(cut)
+}
+
+/// The cost of the coarsest view of the summarized part, with as many pinned messages as fit into `budget`.
+fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
+    let mut view = Refinement::of_roots(tree);
+    view.restore_end(u64::from(budget));
+    view.restore_pinned(u64::from(budget));
+    tokens(view.tokens().min(words))
+}
+
+/// The turns after the last summarized one; `None` where FULL nodes also precede it.
+fn recent(tree: &Tree) -> Option<Vec<NodeRange>> {
+    let mut full = tree.full();
+    match (full.next(), full.next()) {
+        (None, _) => Some(Vec::new()),
+        (Some(run), None) if run.last().get() == tree.total() => {
+            let behind: Vec<_> = tree.turns_from(run.first()).collect();
+            let is_whole = behind.first().is_some_and(|turn| turn.first() == run.first());
+            is_whole.then_some(behind)
+        }
+        _ => None,
+    }
+}
