@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ChatRequest, ConversationId, Conversations, NodeId, Notice, RetrieveError, Timestamp, ViewId};
+use memory_core::{ChatRequest, ConversationId, NodeId, Notice, Timestamp, ViewId};
 use memory_hooks::{AsOf, MemoryError, Piece, Prompt, PromptOptions, SourceClass};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Access, Config, compared,
-    failure::{self, NotFound, Usage},
+    failure::{NotFound, Usage},
     globals::Globals,
     news::{self, News},
     open,
@@ -198,28 +198,6 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let scope = args.others.scope(&runtime).await?;
-    // Of all conversations it takes what is indexed, as a search does.
-    let named = match &scope {
-        Conversations::Only(ids) => ids.as_slice(),
-        Conversations::All => &[],
-    };
-    let mut unindexed = None;
-    for of in std::iter::once(&id).chain(named) {
-        let bar = globals.output.bar("indexing");
-        match runtime.memory.conversation(of.clone()).index(&bar).await {
-            Ok(report) => {
-                let is_why = |notice: &Notice| matches!(notice, Notice::NotEmbedded { .. });
-                unindexed = unindexed.or(report.notices.into_iter().find(is_why));
-            }
-            // A context needs the store alone: recall goes by words, or by the vectors that are there.
-            Err(MemoryError::Retrieve(error)) if !matches!(error, RetrieveError::Store(_)) => {
-                let why = failure::in_a_line(&error.into());
-                unindexed.get_or_insert(Notice::NotEmbedded { why });
-            }
-            Err(error) => return Err(error.into()),
-        }
-        bar.finish();
-    }
     let mut options = args.options()?.scope(scope).now(args.now).record(!args.no_record);
     options.follow_mentions = args.follow_mentions;
     options.instructions.clone_from(&args.system);
@@ -228,11 +206,6 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
         (true, question) => conversation.aside(question, &options).await?,
         (false, question) => conversation.prompt(question, &options).await?,
     };
-    if let Some(notice) = unindexed
-        && !context.notices.iter().any(|notice| matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. }))
-    {
-        context.notices.push(notice);
-    }
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if args.messages {
