@@ -7,6 +7,7 @@ use std::{io::BufWriter, path::PathBuf};
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
+use memory::parts::Parts;
 use memory_core::{ConversationId, Store};
 use memory_store::Exported;
 use serde_json::json;
@@ -14,10 +15,10 @@ use serde_json::json;
 use super::resolve;
 use crate::{
     Access,
-    failure::{self, Usage},
+    failure::{self, Damage, Usage},
     globals::Globals,
     open,
-    output::{Output, grouped},
+    output::{Output, counted, grouped},
     target::{Existing, Target},
     terminal,
 };
@@ -64,7 +65,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let mut out = terminal::json_lines();
             let done = memory_store::export(store, &id, &mut out, &output.bar("exporting")).await?;
             output.note(&words(&done));
-            return Ok(());
+            return without_loss(lost(&done));
         }
         Some(directory) if args.all => {
             let mut targets = Vec::new();
@@ -93,7 +94,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let done = to_file(store, &id, target, output).await?;
             if among_the_output {
                 output.note(&words(&done));
-                return Ok(());
+                return without_loss(lost(&done));
             }
             exported.push((done, path.clone()));
         }
@@ -105,9 +106,34 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             output.line(&format!("{}, in {}", words(done), path.display()))?;
         }
     }
-    let Some(last) = damaged.pop() else { return Ok(()) };
+    let Some(last) = damaged.pop() else {
+        let lost = exported.iter().flat_map(|(done, _)| lost(done));
+        return without_loss(lost.chain(of_the_log(args, &runtime)));
+    };
     damaged.iter().for_each(|error| output.note(&failure::exactly(error)));
     Err(last)
+}
+
+/// Damage of the log that may have held conversations which are not listed any more, where every one is wanted.
+fn of_the_log(args: &Args, runtime: &Parts) -> Vec<String> {
+    let damage = runtime.log.report().damage.iter().filter(|_| args.all);
+    damage.map(|damage| format!("conversations may be missing: {damage}")).collect()
+}
+
+/// Fails as damage does where something is missing in what was written.
+fn without_loss(lost: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
+    let lost: Vec<_> = lost.into_iter().collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(Damage(format!("not all could be exported: {}: `memory doctor` reports what is lost", lost.join("; "))).into())
+}
+
+/// What is missing in an export.
+fn lost(exported: &Exported) -> Option<String> {
+    let lost = exported.lost_summaries;
+    (lost > 0)
+        .then(|| format!("`{}` without {}", exported.conversation, counted(lost, "lost summary", "lost summaries")))
 }
 
 /// Writes a whole export to a regular file, or leaves the file unchanged.

@@ -127,6 +127,29 @@ fn damage_is_still_an_error_where_it_must_be() {
 }
 
 #[test]
+fn an_export_for_other_programs_names_what_is_lost_and_exits_with_4() {
+    let (store, stores) = damaged_and_salvaged();
+    for at in stores {
+        for format in ["openai", "anthropic", "markdown", "html"] {
+            let file = store.path(&format!("{at}.{format}"));
+            let error =
+                failure(&mut on(&store, at, &["export", "-c", "trip", "--format", format, "--output", &file]), 4);
+            assert!(error.contains("`trip` without the lost messages 7"), "{format}: {error}");
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(text.contains("Message 7: lost]") && text.contains("Remark number 30"), "{format}: {text}");
+            success(&mut on(&store, at, &["export", "-c", "late", "--format", format]));
+        }
+        let directory = store.path(&format!("written-{at}"));
+        failure(&mut on(&store, at, &["export", "--all", "--format", "openai", "--output", &directory]), 4);
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2, "both are written");
+        let again = store.path(&format!("{at}.openai"));
+        let args =
+            ["--store", &store.path("again"), "import", "--no-embed", "--format", "openai", "--as", "back", &again];
+        success(&mut store.command(&args));
+    }
+}
+
+#[test]
 fn a_damaged_conversation_goes_on() {
     let (store, stores) = damaged_and_salvaged();
     let more = store.file(

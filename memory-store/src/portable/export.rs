@@ -23,6 +23,8 @@ pub struct Exported {
     pub nodes: u64,
     /// Its summaries.
     pub summaries: u64,
+    /// Its summaries that cannot be read any more, which are left out.
+    pub lost_summaries: u64,
     /// The Merkle root over its messages.
     pub root: Hash,
 }
@@ -44,6 +46,7 @@ pub async fn export(
     let root = root(store, conversation, state.nodes).await?;
     // Read after the nodes were counted; later summaries belong to a later export.
     let mut summaries = store.summaries(conversation).await?;
+    let lost_summaries = state.summaries.saturating_sub(summaries.len() as u64);
     summaries.retain(|summary| summary.body.span.last().get() <= state.nodes);
     let mut header = Header::new(conversation.clone(), state.nodes, summaries.len() as u64, root).of(state.owner);
     (header.title, header.tags) = (state.title, state.tags);
@@ -56,7 +59,8 @@ pub async fn export(
     }
     summaries.iter().try_for_each(|summary| lines.push(&SummaryLine::new(summary)))?;
     lines.close(root)?;
-    Ok(Exported { conversation: conversation.clone(), nodes: header.nodes, summaries: header.summaries, root })
+    let (nodes, summaries) = (header.nodes, header.summaries);
+    Ok(Exported { conversation: conversation.clone(), nodes, summaries, lost_summaries, root })
 }
 
 /// The root over the leaves of the first nodes.

@@ -8,11 +8,11 @@ use std::{
 use anyhow::Context as _;
 use clap::ValueEnum;
 use memory::parts::Parts;
-use memory_core::{ConversationId, NodeId, NodeRange, Progress};
+use memory_core::{ConversationId, Losses, Message, NodeId, NodeRange, Progress, Role, Timestamp};
 use memory_transcripts::{Heading, LeftOut, MessageWriter, Written};
 use serde_json::json;
 
-use super::{Args, resolve};
+use super::{Args, of_the_log, resolve, without_loss};
 use crate::{
     Access,
     failure::Usage,
@@ -54,6 +54,8 @@ impl Shape {
 struct Done {
     conversation: ConversationId,
     messages: u64,
+    /// Messages that cannot be read any more; a line stands in their place.
+    lost: Losses,
     left_out: LeftOut,
 }
 
@@ -73,7 +75,7 @@ pub(super) async fn run(args: &Args, shape: Written, globals: &Globals) -> anyho
             let out = terminal::json_lines();
             let written = write(&runtime, &id, shape, out, output).await?;
             output.note(&words(&written));
-            return Ok(());
+            return without_loss(lost(&written));
         }
         Some(directory) if args.all => {
             let mut targets = Vec::new();
@@ -96,12 +98,19 @@ pub(super) async fn run(args: &Args, shape: Written, globals: &Globals) -> anyho
             let written = to_file(&runtime, &id, shape, target, output).await?;
             if among_the_output {
                 output.note(&words(&written));
-                return Ok(());
+                return without_loss(lost(&written));
             }
             done.push((written, path.clone()));
         }
     }
-    report(&done, output)
+    report(&done, output)?;
+    without_loss(done.iter().flat_map(|(done, _)| lost(done)).chain(of_the_log(args, &runtime)))
+}
+
+/// What is missing in a file.
+fn lost(done: &Done) -> Option<String> {
+    let runs: Vec<_> = done.lost.runs().iter().map(ToString::to_string).collect();
+    (!runs.is_empty()).then(|| format!("`{}` without the lost messages {}", done.conversation, runs.join(", ")))
 }
 
 fn report(done: &[(Done, PathBuf)], output: Output) -> anyhow::Result<()> {
@@ -155,24 +164,40 @@ async fn write(
     let failed = |error: io::Error| anyhow::Error::new(error).context("cannot write the export");
     let heading = Heading::new(id.as_str()).title(title.as_deref());
     let mut writer = MessageWriter::begin(out, shape, heading).map_err(failed)?;
-    let mut next = 1;
+    let (mut next, mut at, mut lost) = (1, Timestamp::default(), Losses::default());
     while next <= state.nodes {
         let last = state.nodes.min(next + AT_ONCE - 1);
         let range = NodeId::new(next).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last));
         let Some(range) = range else { break };
-        for node in store.nodes(id, range).await? {
+        let read = store.readable_nodes(id, range).await?;
+        let mut runs = read.losses.runs().iter().peekable();
+        for node in &read.nodes {
+            while let Some(run) = runs.next_if(|run| run.last() < node.id) {
+                writer.write(&in_place_of(*run), at).map_err(failed)?;
+            }
             writer.write(&node.message, node.at).map_err(failed)?;
+            at = node.at;
         }
+        for run in runs {
+            writer.write(&in_place_of(*run), at).map_err(failed)?;
+        }
+        lost.extend(&read.losses);
         bar.report(last, state.nodes);
         next = last + 1;
     }
     let left_out = writer.end().map_err(failed)?;
     bar.finish();
-    Ok(Done { conversation: id.clone(), messages: state.nodes, left_out })
+    Ok(Done { conversation: id.clone(), messages: state.nodes, lost, left_out })
+}
+
+/// Stands where messages are lost, as in a view; an import takes it for a note of the program.
+fn in_place_of(lost: NodeRange) -> Message {
+    let messages = if lost.count() == 1 { "Message" } else { "Messages" };
+    Message::text_of(Role::System, format!("[{messages} {lost}: lost]"))
 }
 
 fn words(done: &Done) -> String {
-    let Done { conversation, messages, left_out } = done;
+    let Done { conversation, messages, left_out, .. } = done;
     let mut words = format!("wrote `{conversation}`: {} messages", grouped(*messages));
     if left_out.reasoning > 0 {
         words.push_str(&format!("; {} pieces of reasoning have no place there", grouped(left_out.reasoning)));
