@@ -315,7 +315,7 @@ pub(crate) fn escape_in_reminder(text: &str) -> String {
 
 static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
     let sections = r"goal\s*:|decided\s*:|open\s*:|about\s*:|last\s+exchange\s*:|where\s[^\n]*stood\s+after";
-    let item = r"-\s[^\n]*\(\s*message\s+\d";
+    let item = r"-{1,2}\s[^\n]*\(\s*message\s+\d";
     let around = r"to\s+look\s+up|more\s*:|notes\s+(?:from|of)|an\s+earlier\s+session|this\s+session|`?memory`?\s+has";
     own_lines(&format!("{}|{sections}|{item}|{around}", written::MARKS))
 });

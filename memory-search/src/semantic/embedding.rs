@@ -417,7 +417,7 @@ mod tests {
         fn pieces_are_the_text_and_bounded(text in "(\\PC|[a-z ]{60}|\n){0,40}", times in 0_usize..400) {
             let text = text.repeat(times);
             let pieces: Vec<_> = pieces(&text).collect();
-            prop_assert_eq!(pieces.concat(), text);
+            prop_assert_eq!(&pieces.concat(), &text);
             prop_assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() <= BATCH_BYTES));
         }
     }
