@@ -143,9 +143,7 @@ fn an_export_for_other_programs_names_what_is_lost_and_exits_with_4() {
         failure(&mut on(&store, at, &["export", "--all", "--format", "openai", "--output", &directory]), 4);
         assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2, "both are written");
         let again = store.path(&format!("{at}.openai"));
-        let args =
-            ["--store", &store.path("again"), "import", "--no-embed", "--format", "openai", "--as", "back", &again];
-        success(&mut store.command(&args));
+        success(&mut words(&store, &format!("again-{at}"), &["import", "--no-embed", "--format", "openai", &again]));
     }
 }
 
