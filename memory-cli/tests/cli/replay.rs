@@ -185,7 +185,7 @@ fn what_was_asked_for_long_ago_stands_beside_the_history_and_is_shown_again() {
     let wish = r#"{"role":"user","content":"Hello! Always give the time zone when I ask about a meeting."}"#;
     let file = store.file("trip.jsonl", &format!("{wish}\n{}", support::messages(60)));
     store.succeed(&["import", "--format", "jsonl", &file]);
-    let ask = ["context", "--budget", "1200", "When do we have dinner?"];
+    let ask = ["context", "--budget", "1200", "When is the meeting before dinner?"];
     let context = store.json(&ask);
     let standing: Vec<_> =
         context["pieces"].as_array().unwrap().iter().filter(|piece| piece["kind"] == "standing").collect();

@@ -135,12 +135,13 @@ fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
 
 #[test]
 fn the_knowledge_manager_gives_standing_lines_more_room() {
-    let always = |n: usize| Message::user(format!("Always name colour{n} when I ask about shape{n} and so on."));
+    let promised =
+        |n: usize| Message::user(format!("I'll send colour{n}, size{n} and panel{n} for the kitchen on Friday."));
     let standing = |name: &str| {
         let strategy = manager_named(name, "").unwrap();
         let world = World::with(|builder, _| builder.strategy(strategy));
-        world.say((1..=60).map(always).chain((1..=120).map(|number| line(number, 40))));
-        let shown = block_on(world.talk.prompt("What of shape17?", &PromptOptions::new(2_000))).unwrap();
+        world.say((1..=60).map(promised).chain((1..=120).map(|number| line(number, 40))));
+        let shown = block_on(world.talk.prompt("What is sent for the kitchen?", &PromptOptions::new(2_000))).unwrap();
         shown.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing).count()
     };
     let (few, many) = (standing("hierarchical"), standing("knowledge"));

@@ -43,7 +43,8 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
             Message::user("We have not decided on the caterer."),
         ],
     );
-    let prompt = show(&world, "When do we meet?", 2_000);
+    let question = "When is the meeting in the hall, and with which caterer?";
+    let prompt = show(&world, question, 2_000);
     let lines = standing(&prompt);
     assert_eq!(
         lines,
@@ -58,7 +59,9 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
         assert!(prompt.text().contains(&piece.text), "{piece:?}");
     }
     // In a window that holds everything nothing is said twice.
-    assert_eq!(standing(&show(&world, "When do we meet?", 50_000)), [] as [&str; 0]);
+    assert_eq!(standing(&show(&world, question, 50_000)), [] as [&str; 0]);
+    // What is decided and open is not the matter here, nor are meetings.
+    assert_eq!(standing(&show(&world, "How is the weather?", 2_000)), [] as [&str; 0]);
 }
 
 #[test]
@@ -79,19 +82,18 @@ fn what_a_model_labels_as_decided_stands_and_what_it_only_says_does_not() {
 }
 
 #[test]
-fn standing_lines_take_a_twentieth_of_the_budget_and_the_end_goes_before_them() {
+fn rules_take_a_quarter_of_the_budget_and_the_end_is_shown_beside_them() {
     let world = world();
-    let wishes = (0..60).map(|n| Message::user(format!("Always name colour{n} when I ask about shape{n} and so on.")));
-    say(&world, &wishes.collect::<Vec<_>>());
-    for budget in [300, 1_000, 2_000, 3_000] {
+    let rules = (0..60).map(|n| Message::user(format!("Always name colour{n} of shape{n} and so on.")));
+    say(&world, &rules.collect::<Vec<_>>());
+    for budget in [1_000, 2_000, 3_000] {
         let prompt = show(&world, "What of shape17?", budget);
         let text: String = standing(&prompt).concat();
-        assert!(WordCounter.count(&text) <= budget / 20, "{budget}");
+        assert!(WordCounter.count(&text) <= budget / 4, "{budget}");
         assert!(prompt.tokens <= budget, "{budget}");
         let shown = nodes_of(&prompt, PieceKind::Message);
         assert!(shown.contains(&180), "the end at {budget}");
-        assert_eq!(standing(&prompt).is_empty(), budget < 1_000, "{budget}");
-        assert!(budget < 1_000 || prompt.text().contains("colour17"), "what bears on the question goes first");
+        assert!(text.contains("colour59"), "the newest goes first: {text}");
     }
 }
 
@@ -125,7 +127,7 @@ fn a_view_with_standing_lines_is_shown_again_byte_for_byte_by_a_memory_that_know
     let store = Arc::<MemoryStore>::default();
     let world = World::over(Arc::clone(&store), |builder, _| builder);
     say(&world, &[Message::user("Always give the time zone when I ask about meetings.")]);
-    let shown = show(&world, "When?", 1_000);
+    let shown = show(&world, "When is the meeting?", 1_000);
     assert_eq!(standing(&shown).len(), 1);
     // It holds no longer, and the view of then is as it was.
     world.say([
@@ -133,7 +135,7 @@ fn a_view_with_standing_lines_is_shown_again_byte_for_byte_by_a_memory_that_know
         Message::text_of(Role::Assistant, "OK."),
     ]);
     world.say((1..=60).map(|number| line(number, 40)));
-    let newer = show(&world, "When?", 1_000);
+    let newer = show(&world, "When is the meeting?", 1_000);
     assert_eq!(nodes_of(&newer, PieceKind::Standing), [122]);
     let later = World::over(store, |builder, _| builder);
     let again = block_on(later.talk.as_of(AsOf::View(shown.view.unwrap()))).unwrap();
@@ -146,7 +148,7 @@ fn a_memory_that_goes_on_and_one_that_begins_show_the_same_lines() {
     let store = Arc::<MemoryStore>::default();
     let world = World::over(Arc::clone(&store), |builder, _| builder);
     for round in 0..6 {
-        say(&world, &[Message::user(format!("Always give figure{round} when I ask about place{round}."))]);
+        say(&world, &[Message::user(format!("Always give figure{round} of place{round}."))]);
         show(&world, "Which place?", 3_000);
     }
     let ours = show(&world, "Which place5?", 3_000);
