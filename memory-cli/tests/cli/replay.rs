@@ -182,15 +182,15 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
 #[test]
 fn what_was_asked_for_long_ago_stands_beside_the_history_and_is_shown_again() {
     let store = Store::new();
-    let wish = r#"{"role":"user","content":"Hello! Always give the time zone when I ask about a meeting."}"#;
+    let wish = r#"{"role":"user","content":"Hello! Always give the time zone of a meeting."}"#;
     let file = store.file("trip.jsonl", &format!("{wish}\n{}", support::messages(60)));
     store.succeed(&["import", "--format", "jsonl", &file]);
-    let ask = ["context", "--budget", "1200", "When is the meeting before dinner?"];
+    let ask = ["context", "--budget", "1200", "When do we have dinner?"];
     let context = store.json(&ask);
     let standing: Vec<_> =
         context["pieces"].as_array().unwrap().iter().filter(|piece| piece["kind"] == "standing").collect();
     let [line] = standing.as_slice() else { panic!("one line: {context}") };
-    assert_eq!(line["text"], "[Message 1, user]: Always give the time zone when I ask about a meeting.\n");
+    assert_eq!(line["text"], "[Message 1, user]: Always give the time zone of a meeting.\n");
     assert_eq!(
         (&line["nodes"], &line["source"], &line["reason"]),
         (&serde_json::json!([[1, 1]]), &"import".into(), &"standing: instruction".into())

@@ -22,7 +22,7 @@ use crate::{
 };
 pub(crate) use dialect::Dialect;
 use dialect::Read;
-use exchange::Exchange;
+use exchange::{Exchange, NAMES};
 
 /// Reads records.
 #[derive(Debug)]
@@ -44,9 +44,6 @@ struct Loose {
     thoughts: Thoughts,
     model: Option<String>,
 }
-
-/// Members that name the conversation of an object.
-const NAMES: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
 impl Lists {
     pub(crate) fn new(dialect: Dialect, name: &str) -> Self {
         Self { dialect, name: name.to_owned(), loose: None, whole: 0 }

@@ -13,7 +13,7 @@ use std::{fmt, io, io::Write, str::FromStr};
 
 pub use heading::Heading;
 pub use left_out::LeftOut;
-use memory_core::{Message, Timestamp};
+use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
 
 /// A shape that a conversation is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,6 +164,39 @@ impl<W: Write> MessageWriter<W> {
         self.out.flush()?;
         Ok(self.left_out)
     }
+}
+
+impl LeftOut {
+    /// Counts what a shape leaves out of every message: times, names and files.
+    fn count(&mut self, shape: Written, message: &Message, at: Timestamp) {
+        let speaker = message.speaker.as_deref();
+        let (has_times, has_name) = match shape {
+            Written::OpenAi => {
+                (false, speaker.is_none_or(|name| openai::is_name(name) && message.role != Role::System))
+            }
+            Written::Anthropic => (false, speaker.is_none()),
+            Written::Markdown | Written::Html => (true, true),
+        };
+        self.times += u64::from(!has_times && at.is_known());
+        self.names += u64::from(!has_name);
+        self.files += match shape {
+            Written::OpenAi => files(&message.content, message.role == Role::User),
+            Written::Anthropic => 0,
+            Written::Markdown | Written::Html => files(&message.content, false),
+        };
+    }
+}
+
+/// Pictures and files with their bytes that are not held: those that tools gave, and all where nothing holds them.
+fn files(blocks: &[ContentBlock], holds: bool) -> u64 {
+    let of = |block: &ContentBlock| match block {
+        ContentBlock::Image(Media::Bytes { .. }) | ContentBlock::Document { media: Media::Bytes { .. }, .. } => {
+            u64::from(!holds)
+        }
+        ContentBlock::ToolResult { content, .. } => files(content, false),
+        _ => 0,
+    };
+    blocks.iter().map(of).sum()
 }
 
 #[cfg(test)]

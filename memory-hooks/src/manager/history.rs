@@ -110,9 +110,8 @@ impl History<'_> {
             return Ok(whole);
         }
         self.shorten_last_turn();
-        let question = question.saturating_add(self.request.standing_tokens);
-        let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls);
-        let ceiling = options.history_ceiling(question);
+        let ceiling = options.history_ceiling(question).saturating_sub(self.request.standing_tokens);
+        let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls).min(ceiling);
         let trouble = match self.fit(limit, ShrinkScope::BeforeEnd).await? {
             Ok(history) => return self.with_end(history, ceiling).await,
             Err(trouble) => trouble,

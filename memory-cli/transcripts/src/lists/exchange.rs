@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::NAMES;
 use crate::{Why, members::says_something, out::Out, records::Place};
 
+/// Members that name the conversation of an object.
+pub(super) const NAMES: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
 /// Members that hold the messages of an object.
 const LISTS: [&str; 3] = ["messages", "input", "items"];
 /// Members that hold what a model answered as a text.

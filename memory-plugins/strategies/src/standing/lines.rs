@@ -192,9 +192,11 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
         return false;
     }
     let says_again = at_least(4, 3 * most);
-    let turns = new.negates != old.negates && at_least(2, fewest);
+    // A rule is dropped only by one of the same matter.
+    let matter = if old.kind == StandingKind::Instruction { most } else { fewest };
+    let turns = new.negates != old.negates && at_least(2, matter);
     let is_decided_again = (new.kind, old.kind) == (StandingKind::Decision, StandingKind::Decision);
-    let changed = (new.changes || is_settled || is_decided_again) && at_least(2, fewest);
+    let changed = (new.changes || is_settled || is_decided_again) && at_least(2, matter);
     // One value differs, and the rest is the same.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
     says_again || turns || changed || is_frame || takes_back

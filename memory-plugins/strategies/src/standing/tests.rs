@@ -297,6 +297,12 @@ fn every_sentence_of_a_rule_stands_whole() {
 }
 
 #[test]
+fn a_rule_is_not_dropped_by_one_of_another_matter() {
+    let rule = "And never run or propose a migration against the table invoices, the accountant owns it.";
+    assert_eq!(holding(&lines(&[rule, "When I ask about invoices, name the accountant."])), [1, 2]);
+}
+
+#[test]
 fn a_rule_under_a_condition_stands_where_its_subject_is_the_matter() {
     let lines = lines(&["When I ask about invoices, name the accountant.", "Never push to main."]);
     assert_eq!(bearing(&lines, "Which invoice is open?"), [1, 2]);
