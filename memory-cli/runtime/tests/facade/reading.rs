@@ -1,4 +1,5 @@
 //! What a reader of a prompt is told: rules whole, no decision that was changed, no sentence cut into its opposite.
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{ContentBlock, Message, PieceKind, PromptOptions, blocking::Conversation, blocking::Memory};
 use memory_core::{Media, Role, Timestamp};
