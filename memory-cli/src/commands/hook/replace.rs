@@ -208,6 +208,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("settings.json");
         fs::write(&file, "old").unwrap();
+        // An emptied directory goes with its file.
+        fs::write(directory.path().join("other.json"), "").unwrap();
         for (mode, is_refused) in [(0o444, true), (0o400, true), (0o640, false), (0o606, false)] {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(matches!(replace(&file, Some("old"), Some("old")), Err(ReplaceError::ReadOnly)), is_refused);
