@@ -18,7 +18,7 @@ const STATED: &str = "my goal is | the goal is | our goal is | the aim is | our 
 /// Phrases of a wish for something to be done.
 const WISHED: &str = "i want to | i'd like to | i would like to | we want to | we'd like to | we would like to | i need to | \
                       we need to | help me | help us | i'm planning | we're planning | i am planning | we are planning | \
-                      i plan to | we plan to | i have to | we have to | let's | i need help | i'm starting | i am starting | \
+                      i plan to | we plan to | i have to | we have to | i need help | i'm starting | i am starting | \
                       we're starting | we are starting | i'm building | i am building | we're building | we are building | \
                       we need help | i'm looking for | i am looking for | we're looking for | ich möchte | \
                       ich will | wir wollen | wir möchten | je veux | quiero";

@@ -32,7 +32,17 @@ const OTHERS: &str = "der das dem den und nicht ist ein eine einen auf für mit 
                       ja ei että on";
 
 static ENGLISH_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(ENGLISH));
+static TURN_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(TURNS));
 static OTHER_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(OTHERS));
+
+/// English words that may turn what stands before them in a sentence into something else.
+const TURNS: &str = "not cannot can't don't doesn't didn't won't isn't aren't wasn't weren't wouldn't shouldn't couldn't never no \
+                     none nobody nothing neither nor but however though although except unless until only if false untrue \
+                     wrong veto vetoed rejected refused declined cancelled canceled withdrew withdrawn took take taken back \
+                     instead against thought hardly barely without supposedly allegedly";
+
+/// Words that a sentence begins with before one of them can turn it.
+const BEGINNING: usize = 3;
 
 /// Fewest English function words of an English text.
 const FEWEST: u32 = 2;
@@ -89,6 +99,12 @@ impl Language {
     pub(crate) fn may_be_cut(self, around: Self) -> bool {
         self.is_english() || self.others < FEWEST && self.others <= self.english && around.is_english()
     }
+}
+
+/// True if a later part of an English sentence may turn an earlier one into its opposite, so that no part may be quoted:
+/// "You may delete the backups and the logs, only after the auditors have left."
+pub(crate) fn turns(sentence: &str) -> bool {
+    words(sentence).skip(BEGINNING).any(|word| TURN_KEYS.contains(&word.key))
 }
 
 #[cfg(test)]

@@ -66,6 +66,8 @@ pub struct Standing {
     around: Box<[u64]>,
     /// Whether it revokes or changes an earlier statement: "no longer", "instead".
     changes: bool,
+    /// Whether it takes back what was said shortly before, whatever that is about: "scratch that".
+    takes_back: bool,
     /// Whether it is negative.
     negates: bool,
 }
@@ -109,7 +111,10 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
             if let Some(label) = label {
                 listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
                 let is_said = !label.is_of_list && label.may_be_of(speaker);
-                found.extend(is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten());
+                let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
+                // "New decision: MySQL." is too short to stand, and ends the one before.
+                let ends = || if label.is_of_list { None } else { of_sentence(text, sentence, speaker) };
+                found.extend(said.or_else(ends));
             } else if let Some(kind) = listed.filter(|_| line.is_item) {
                 found.extend(whole(text, sentence, 0, kind));
             } else {
@@ -161,12 +166,13 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
         return None;
     }
     let all: Vec<Word<'_>> = words(sentence).collect();
-    if all.len() < FEWEST_WORDS {
-        return None;
-    }
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
+    if all.len() < FEWEST_WORDS {
+        // "Undo that."
+        return announcing::takes_back(&keys).then(|| change(text, sentence, &all, &keys)).flatten();
+    }
     let Some(announcing::Announced { kind, at, length }) = announcing::announced(sentence, &all, &keys) else {
-        return if announcing::corrects(sentence, &all, &keys) { change(text, sentence, &all, &keys) } else { None };
+        return doubt(text, sentence, &all, &keys);
     };
     if kind == StandingKind::Revocation {
         let (before, behind) = all.split_at(at);
@@ -183,8 +189,10 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     };
     let within = |word: &&Word<'_>| word.at >= part.start && word.at < part.end;
     let after = all.iter().skip(at + length).filter(within).count();
-    if after + 1 < FEWEST_WORDS {
-        return None;
+    // "No more jokes" says what is meant, "I prefer" alone does not.
+    let fewest = if kind == StandingKind::Instruction { FEWEST_WORDS - length.min(2) } else { FEWEST_WORDS - 1 };
+    if after < fewest {
+        return doubt(text, sentence, &all, &keys);
     }
     let mut terms: Vec<u64> = Vec::new();
     for (index, word) in all.iter().enumerate().filter(|(_, word)| within(word)) {
@@ -197,6 +205,13 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     }
     let inside: Vec<u64> = all.iter().filter(within).map(|word| word.key).collect();
     made(kind, offset(text, sentence) + part.start, part.len(), [terms, subject(&all)], [&inside, &keys])
+}
+
+/// A sentence that states nothing that stands, if it changes what was said before or puts that in doubt.
+fn doubt(text: &str, sentence: &str, all: &[Word<'_>], keys: &[u64]) -> Option<Standing> {
+    let changes = announcing::corrects(sentence, all, keys) || announcing::takes_back(keys);
+    let is_meant = changes || announcing::doubts(keys);
+    Some(Standing { changes, ..is_meant.then(|| change(text, sentence, all, keys)).flatten()? })
 }
 
 /// A sentence that changes what was said before and states nothing that stands.
@@ -242,6 +257,7 @@ fn made(
         terms: terms.into(),
         around: around.into(),
         changes: kind == StandingKind::Revocation || announcing::changes(all),
+        takes_back: announcing::takes_back(all),
         negates: announcing::negates(inside),
     })
 }

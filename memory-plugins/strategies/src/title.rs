@@ -1,6 +1,6 @@
 //! Titles of conversations, from their first message.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use memory_core::floor_char_boundary;
 
@@ -60,9 +60,28 @@ pub fn has_matter(text: &str) -> bool {
     said.any(|sentence| matter(sentence).is_some())
 }
 
-/// True if a text is greetings, thanks and the like alone: "Thanks, bye!"
+/// Words of greetings, thanks, farewells and assent; a text of these alone asks and tells nothing.
+const SMALL: &str = "good night evening morning afternoon day hi hello hey yes yep yeah no nope ok okay k sure continue go on ahead \
+                     proceed next cheers mate thanks thank thx ty you so much very for your help today see tomorrow later soon \
+                     have a nice great lovely perfect awesome cool fine weekend bye goodbye please danke dankeschön schön vielen \
+                     dank tschüss tschüs bis bald morgen gute nacht guten abend hallo ja nein merci beaucoup au revoir bonne nuit \
+                     bonjour bonsoir oui non gracias muchas adiós hola hasta luego mañana buenas buenos noches días sí grazie \
+                     mille ciao arrivederci buongiorno buonanotte obrigado obrigada tchau dank je wel doei hoi bedankt tak tack \
+                     hej takk dziękuję cześć спасибо большое до свидания пока привет да нет teşekkürler teşekkür ederim güle \
+                     merhaba evet 谢谢 谢谢你 再见 你好 好的 晚安 ありがとう ありがとうございます さようなら おやすみ はい 감사합니다 안녕히 \
+                     안녕 가세요 계세요 네 धन्यवाद नमस्ते شكرا مرحبا תודה שלום";
+
+static SMALL_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
+
+/// True if a text is greetings, thanks, assent and the like alone: "Thanks, bye!", "continue", "👍"
 #[must_use]
 pub fn is_small_talk(text: &str) -> bool {
+    let is_small = |word: &str| SMALL_WORDS.contains(word.to_lowercase().as_str());
+    let ends = |c: char| c.is_whitespace() || c.is_ascii_punctuation() || "，。！、；…¡¿·".contains(c);
+    let pieces = || text.split(ends).filter(|piece| piece.chars().any(char::is_alphanumeric));
+    if pieces().all(is_small) {
+        return !text.contains(['?', '？']) && !text.trim().is_empty();
+    }
     let is_said = |sentence: &str| {
         let keys: Vec<u64> = words(sentence).map(|word| word.key).collect();
         cues(sentence, &keys).has(Cues::SMALL_TALK)
@@ -144,6 +163,31 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         assert_eq!(title(text).as_deref(), Some(expected), "{text}");
+    }
+
+    #[test]
+    fn words_that_ask_and_tell_nothing_are_small_talk_in_any_language() {
+        for small in [
+            "Thanks, bye!",
+            "Good night!",
+            "Yes.",
+            "continue",
+            "👍",
+            "Cheers mate",
+            "Danke, tschüss!",
+            "Merci, au revoir !",
+            "谢谢，再见",
+            "ok",
+            "Thx, see you tomorrow",
+            "Perfect, have a nice weekend!",
+            "¡Gracias! Hasta mañana.",
+            "Great, thank you so much for your help today!",
+        ] {
+            assert!(is_small_talk(small), "{small}");
+        }
+        for matter in ["Yes?", "Night train?", "Continue with the invoices.", "Danke, aber wann fährt der Zug?", ""] {
+            assert!(!is_small_talk(matter), "{matter}");
+        }
     }
 
     #[test]

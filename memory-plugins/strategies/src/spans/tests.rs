@@ -318,3 +318,40 @@ fn every_cut_within_a_sentence_is_marked() {
         assert!(ends && (said.starts_with("We looked") || said.starts_with('…')), "{max}: {written}");
     }
 }
+
+#[test]
+fn a_clause_that_a_later_one_turns_is_not_quoted_alone() {
+    for (sentence, end) in [
+        (
+            "Dr. Patel said we should give the patient in room 12 penicillin, twice a day, 500 mg, and I told her that he \
+             is allergic so under no circumstances.",
+            "under no circumstances.",
+        ),
+        (
+            "You may delete the Harrow backups, the old logs, the test buckets and the copies in Dublin, only after the \
+             auditors have left.",
+            "auditors have left.",
+        ),
+        (
+            "We ship the Kestrel billing rewrite to the customers in March, as Marta proposed last week, which I have since \
+             vetoed.",
+            "vetoed.",
+        ),
+        (
+            "We decided to go with the Osprey database for the new service, then Paul showed us the licence and we took it \
+             back.",
+            "took it back.",
+        ),
+        ("The vendor claims that the Orion driver is certified for the new kernel, which is false.", "false."),
+    ] {
+        let among = "Here is what the client wrote, and we have to answer them by Friday with the new plan.";
+        for max in 2..90 {
+            for level in [Level::Summary, Level::Meta] {
+                let written = testing::write(&Spans, level, &[message(sentence), message(among)], max).text;
+                let head: String = sentence.chars().take(20).collect();
+                let whole = written.matches(end).count() == written.matches(head.as_str()).count();
+                assert!(whole, "{max} at {level}: {written}");
+            }
+        }
+    }
+}

@@ -17,7 +17,7 @@ use self::{
 use super::lexis::{Class, class};
 use crate::{
     cues::{Cues, cues},
-    language::Language,
+    language::{Language, turns},
     reading::Reading,
     segments::{Kind, Segment},
     sentences::closes,
@@ -110,9 +110,10 @@ impl Units {
             let around = languages.iter().copied().fold(Language::default(), Language::with);
             for ((index, segment), language) in (first..).zip(segments).zip(languages) {
                 let is_prose = matches!(segment.kind, Kind::Sentence | Kind::Heading);
-                let whole = is_prose && !language.may_be_cut(around);
+                let asks = asks(&reading.segments, index);
+                let whole = is_prose && (!language.may_be_cut(around) || !asks && turns(&segment.text));
                 if !whole || !is_piece(segments, index - first) {
-                    cutter.cut(index, part, segment, asks(&reading.segments, index), whole);
+                    cutter.cut(index, part, segment, asks, whole);
                 }
             }
         }

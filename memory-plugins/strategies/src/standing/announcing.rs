@@ -16,10 +16,12 @@ const ANYWHERE: &[(StandingKind, &str)] = &[
         "from now on | going forward please | in future please | in the future please | whenever i ask | when i ask | \
          if i ask | every time i ask | please always | please never | please don't | please do not | please use | \
          please keep | please avoid | please stop | please make sure | please remember | please include | please answer | \
-         please reply | please respond | please write | please call | i must not | we must not | you must not | must never | must always | must only | you must | \
-         we must | you should always | you should never | and never | and always | but never | but always | then never | \
-         ab jetzt | von jetzt an | bitte immer | bitte nie | bitte keine | bitte kein | à partir de maintenant | \
-         de ahora en adelante",
+         please reply | please respond | please write | please call | we must not | you must not | must never | must always | must only | you must | \
+         we must | you mustn't | we mustn't | don't ever | do not ever | under no circumstances | make sure to always | \
+         make sure you | make sure that you | it is important that you | it's important that you | texts must be | \
+         answers must be | replies must be | you should always | you should never | and never | and always | but never | but always | then never | \
+         ab jetzt | von jetzt an | bitte immer | bitte nie | bitte niemals | bitte keine | bitte kein | bitte nicht | \
+         du darfst nie | du darfst niemals | à partir de maintenant | de ahora en adelante",
     ),
     (
         StandingKind::Preference,
@@ -64,8 +66,10 @@ const AT_THE_BEGINNING: &[(StandingKind, &str)] = &[
         "always | never | avoid | don't | do not | stop using | \
          stop answering | stop replying | stop writing | stop giving | stop adding | stop asking | stop calling | \
          stop including | stop making | stop sending | stop showing | stop suggesting | use only | only use | answer in | reply in | \
-         respond in | write in | call me | remember that i | forget what i said | immer | niemals | toujours | siempre | \
-         merk dir | nenn mich",
+         respond in | write in | call me | remember that i | remember never | remember always | no more | dont | \
+         forget what i said | immer | niemals | toujours | siempre | merk dir | nenn mich | antworte auf | antworte immer | \
+         antworte bitte | schreib immer | schreibe immer | du kannst mich duzen | réponds en | réponds toujours | \
+         n'utilise jamais | ne propose jamais | responde en | responde siempre | nunca | jamás",
     ),
     (StandingKind::Open, "todo"),
     (
@@ -88,7 +92,7 @@ const CONDITIONS: &str = "when i ask | whenever i ask | if i ask | every time i 
                           when i talk | when i say | when i request | when i want | when i need | whenever i mention | \
                           whenever i want | if i mention | when asked | if asked | wenn ich nach | wenn ich frage";
 /// Phrases of orders, which may be remarks or hold for a moment.
-const ORDERS: &str = "don't | do not | you must | we must | please don't | please do not | and never | and always | but never | \
+const ORDERS: &str = "don't | dont | do not | you must | we must | please don't | please do not | and never | and always | but never | \
                       but always | then never";
 /// Phrases that may ask for one thing.
 const REQUESTS: &str = "please use | please keep | please include | please write | please make sure | please call | \
@@ -107,7 +111,7 @@ const NO_RULES: &str = "worry forget know think mind get be hesitate panic laugh
 const STYLES: [&str; 2] = [
     "use write keep answer reply respond format indent quote speak be make",
     "everywhere short brief concise terse lowercase uppercase case formal informal polite plain metric tabs spaces \
-     emojis markdown",
+     emojis markdown words sentences lines paragraphs characters",
 ];
 /// Words of a sentence that hold for a moment.
 const MOMENTS: &str = "now yet today tonight tomorrow";
@@ -126,6 +130,17 @@ const CHANGES: &str = "no longer | not any more | not anymore | instead | from n
                        make it | make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | \
                        nicht mehr | stattdessen | statt | doch lieber";
 
+/// Phrases that take back what was said shortly before, whatever it is about.
+const TAKES_BACK: &str = "scratch that | scratch this | undo that | undo this | strike that | take that back | take it back | \
+                          new decision | after all | forget that | on second thought | never mind | changed my mind | \
+                          changed our minds | we took it back | doch nicht | doch lieber";
+
+/// Words that put in doubt what a sentence names.
+const DOUBTS: &str = "vetoed veto withdrawn withdrew declined rejected refused mistake regret burnt burned gone dead broken \
+                      quit resigned left failed fails switched replaced dropped abandoned discarded moving moved off out \
+                      instead rather false untrue mad obsolete outdated retired sold closed cancelled canceled weder \
+                      abgelehnt zurückgezogen gestrichen statt remplacé abandonné annulé place";
+
 struct StandingLexicon {
     phrases: Phrases<StandingKind>,
     beginnings: Phrases<StandingKind>,
@@ -141,6 +156,8 @@ struct StandingLexicon {
     orders: Phrases<()>,
     requests: Phrases<()>,
     changes: Phrases<()>,
+    takes_back: Phrases<()>,
+    doubts: KeySet,
     topics: KeySet,
     negations: KeySet,
 }
@@ -160,6 +177,8 @@ static LEXICON: LazyLock<StandingLexicon> = LazyLock::new(|| StandingLexicon {
     orders: Phrases::listed(&[((), ORDERS)]),
     requests: Phrases::listed(&[((), REQUESTS)]),
     changes: Phrases::listed(&[((), CHANGES)]),
+    takes_back: Phrases::listed(&[((), TAKES_BACK)]),
+    doubts: word_keys(DOUBTS),
     topics: word_keys(TOPICS),
     negations: word_keys(NEGATES),
 });
@@ -198,9 +217,12 @@ pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Opt
             }
         }
     }
-    best.or_else(|| {
-        (refuses(keys) || sets_style(keys)).then_some(Announced { kind: StandingKind::Instruction, at: 0, length: 1 })
-    })
+    let is_rule = || refuses(keys) || sets_style(keys) || ends_in_rule(sentence, words);
+    match best {
+        Some(best) if best.kind != StandingKind::Preference || !ends_in_rule(sentence, words) => Some(best),
+        None if !is_rule() => None,
+        _ => Some(Announced { kind: StandingKind::Instruction, at: 0, length: 1 }),
+    }
 }
 
 /// Most words of a sentence like "No emojis please."
@@ -217,11 +239,28 @@ fn refuses(keys: &[u64]) -> bool {
     refuses && (3..=SHORT).contains(&keys.len())
 }
 
+/// True if a sentence ends as a rule does: "Every function needs a docstring, always.", "I eat no pork, never suggest it."
+fn ends_in_rule(sentence: &str, words: &[Word<'_>]) -> bool {
+    let after_comma = |word: &Word<'_>| sentence.get(..word.at).is_some_and(|before| before.trim_end().ends_with(','));
+    let is = |word: &Word<'_>, text: &str| word.text.eq_ignore_ascii_case(text);
+    let orders = |pair: &[Word<'_>]| {
+        let [never, next] = pair else { return false };
+        (is(never, "never") || is(never, "always")) && after_comma(never) && !is_remark(next)
+    };
+    let is_last = words.last().is_some_and(|last| is(last, "always") && after_comma(last));
+    let asks = words.last().is_some_and(|last| is(last, "please")) && words.len() <= SHORT;
+    let without = words.iter().any(|word| is(word, "without"));
+    is_last || asks && without || words.windows(2).any(orders)
+}
+
 /// True if the words are an order of style: "Write SQL in lower case".
 fn sets_style(keys: &[u64]) -> bool {
     let lexicon = &*LEXICON;
     let [verbs, styles] = &lexicon.styles;
     let asks_once = keys.get(1).is_none_or(|key| lexicon.one_thing.contains(key));
+    // "Keep the answers under 100 words."
+    let of_answers = keys.get(1..3).is_some_and(|keys| [key("answers"), key("replies")].contains(&keys[1]));
+    let asks_once = asks_once && !of_answers;
     keys.first().is_some_and(|key| verbs.contains(key)) && !asks_once && keys.iter().any(|key| styles.contains(key))
 }
 
@@ -258,6 +297,16 @@ pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
 /// Whether words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
     LEXICON.changes.are_in(keys)
+}
+
+/// True if words with these keys take back what was said shortly before.
+pub(super) fn takes_back(keys: &[u64]) -> bool {
+    LEXICON.takes_back.are_in(keys)
+}
+
+/// True if words with these keys may end what they name: "Postgres is out.", "We are not hiring Tom."
+pub(super) fn doubts(keys: &[u64]) -> bool {
+    has_negation(keys) || keys.iter().any(|key| LEXICON.doubts.contains(key))
 }
 
 /// True if a sentence corrects what was said before: "no longer", "Dental ones are 45, not 30.", "Moved: …".

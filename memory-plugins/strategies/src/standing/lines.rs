@@ -163,14 +163,21 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
         // "I take that back."
         return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
     }
+    let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
+    if may_be_over && new.takes_back && newer.node.get() - older.node.get() <= NEAR {
+        return true;
+    }
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
     // What changes something names it anywhere in its sentence.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
-    let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
-    if may_be_over && new.changes && named > 0 {
+    let ends = new.changes || new.kind == StandingKind::Revocation;
+    if may_be_over && ends && named > 0 {
         return true;
+    }
+    if new.kind == StandingKind::Revocation && !new.changes {
+        return false;
     }
     if !is_own {
         return false;

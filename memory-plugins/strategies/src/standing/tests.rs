@@ -7,7 +7,9 @@ fn parts(text: &str) -> Vec<(StandingKind, &str)> {
         let (at, bytes) = (found.at as usize, usize::from(found.bytes));
         (found.kind, text.get(at..at + bytes).unwrap())
     };
-    standing(text, Speaker::User).into_iter().map(slice).collect()
+    // What only puts an earlier statement in doubt states nothing.
+    let states = |found: &Standing| found.kind != StandingKind::Revocation || found.changes;
+    standing(text, Speaker::User).into_iter().filter(states).map(slice).collect()
 }
 
 fn check(text: &str, kind: StandingKind, part: &str) {
@@ -365,4 +367,56 @@ fn what_bears_on_the_question_comes_first_and_instructions_before_promises() {
     let order = |question: &str| lines.by_worth(question).iter().map(|line| line.node.get()).collect::<Vec<_>>();
     assert_eq!(order("Which tabs?"), [3, 2, 1]);
     assert_eq!(order("When is the meeting?"), [2, 3, 1]);
+}
+
+#[test]
+fn a_decision_that_anything_later_puts_in_doubt_is_not_shown() {
+    for [decided, later] in [
+        ["We agreed on AWS Frankfurt.", "Management vetoed AWS. It'll be OVH Strasbourg."],
+        ["We decided to use Postgres.", "We're moving off Postgres, MySQL it is."],
+        ["We decided to use Postgres.", "Postgres is out. MySQL is in."],
+        ["We decided to use Postgres.", "Scratch that, MySQL."],
+        ["We decided to use Postgres.", "New decision: MySQL."],
+        ["We decided to use Postgres.", "Let's use MySQL for the database after all."],
+        ["We decided to hire Tom.", "We are not hiring Tom."],
+        ["We decided to hire Tom.", "The decision to hire Tom is withdrawn."],
+        ["We decided to hire Tom.", "Tom declined, we hire Eva."],
+        ["We decided to hire Tom.", "Undo that."],
+        ["I chose LaTeX with the memoir class.", "memoir drives me mad, I switched to KOMA-Script."],
+        ["Let's use Redis for the queue.", "Redis was a mistake. RabbitMQ for the queue."],
+        ["We decided to rent the hall in Linz.", "The hall in Linz burnt down, so we rent the one in Wels."],
+        ["We'll use Postgres for the data.", "Finalement on prend MySQL à la place de Postgres."],
+    ] {
+        let mut lines = StandingLines::default();
+        for (node, text) in [(1, decided), (2, later), (3, "The weather is nice.")] {
+            let said = Said { node: NodeId::new(node).unwrap(), name: "user" };
+            lines.add(&said, standing(text, Speaker::User));
+        }
+        let shown = lines.by_worth("");
+        let first = shown.iter().find(|line| line.node.get() == 1);
+        assert!(first.is_none(), "{decided} {later}: {first:?}");
+    }
+}
+
+#[test]
+fn rules_are_recognized_in_the_words_that_people_use() {
+    for rule in [
+        "Don't ever email customers after 8 pm.",
+        "You mustn't open port 22 to the world.",
+        "dont touch the file a.txt",
+        "Answers without tables, please.",
+        "Under no circumstances delete the logs.",
+        "I don't eat pork, never suggest it.",
+        "Make sure to always ask before you buy something.",
+        "It is important that you never share my address.",
+        "Remember: never push to main, even when it is urgent.",
+        "Keep the answers under 100 words.",
+        "No more jokes.",
+        "Every function needs a docstring, always.",
+        "All texts must be in British English, and no popups please.",
+        "Antworte auf Deutsch, wenn ich Deutsch schreibe.",
+        "Bitte nicht duzen.",
+    ] {
+        check(rule, StandingKind::Instruction, rule);
+    }
 }
