@@ -245,7 +245,14 @@ impl Sessions<'_> {
             if let Some(there) = keyed(&conversation, &key).await? {
                 // A view of it has other words, and is never appended.
                 if made || is_same(&there.message, &read) {
-                    return Ok(json!({"message_id": there.id.get() - 1}));
+                    let there = there.id.get() - 1;
+                    // The same words, said again to redact them.
+                    if record.get("redact_message").is_some_and(|redacted| !redacted.is_null()) {
+                        record.insert("message".to_owned(), message);
+                        record.insert("message_id".to_owned(), there.into());
+                        self.write(session, &message_document(agent, there), &record.into()).await?;
+                    }
+                    return Ok(json!({"message_id": there}));
                 }
                 continue;
             }

@@ -188,3 +188,16 @@ fn a_summary_without_words_is_refused_and_nothing_is_removed() {
     assert_eq!(done["state"]["removed_message_count"], 4);
     bridge.end();
 }
+
+#[test]
+fn a_message_that_is_said_again_to_be_redacted_is_redacted() {
+    let store = Store::new();
+    let mut bridge = begun(&store);
+    let message = text("user", "My card is 4111.");
+    bridge.ask(&create(0, &message));
+    let mut again = create(0, &message);
+    again["message"]["redact_message"] = json!({"role": "user", "content": [{"text": "[gone]"}]});
+    assert_eq!(bridge.ask(&again)["message_id"], 0);
+    let there = messages(&mut bridge);
+    assert_eq!((there.len(), &there[0]["redact_message"]["content"][0]["text"]), (1, &json!("[gone]")));
+}
