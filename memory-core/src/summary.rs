@@ -87,6 +87,8 @@ pub struct SummaryOutline {
     pub children: Box<[SummaryId]>,
     /// Tokens of the words.
     pub tokens: u32,
+    /// True if it was written for a view of a small budget, and is in no tree.
+    pub for_view: bool,
 }
 
 impl SummaryOutline {
@@ -99,18 +101,20 @@ impl SummaryOutline {
             span: draft.span,
             children: draft.children.as_slice().into(),
             tokens: draft.tokens,
+            for_view: draft.for_view,
         }
     }
 
     /// The outline of a summary without children and tokens.
     #[must_use]
     pub fn new(id: SummaryId, level: Level, span: NodeRange) -> Self {
-        Self { id, level, span, children: Box::default(), tokens: 0 }
+        Self { id, level, span, children: Box::default(), tokens: 0, for_view: false }
     }
 
     crate::setters! {
         children: Box<[SummaryId]>,
         const tokens: u32,
+        const for_view: bool,
     }
 }
 
@@ -135,6 +139,9 @@ pub struct SummaryDraft {
     pub written_by: WrittenBy,
     /// Hash over the leaves and texts that it was written from.
     pub input_hash: Hash,
+    /// True if it was written for a view of a small budget, before it was due. It is recorded so that the view can be
+    /// shown again, and larger views ignore it.
+    pub for_view: bool,
 }
 
 impl SummaryDraft {
@@ -157,12 +164,14 @@ impl SummaryDraft {
             metadata: SummaryMetadata::default(),
             written_by,
             input_hash,
+            for_view: false,
         }
     }
 
     crate::setters! {
         children: Vec<SummaryId>,
         metadata: SummaryMetadata,
+        const for_view: bool,
     }
 }
 

@@ -9,7 +9,7 @@ use memory_core::{
 
 use crate::{
     ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, RepairedSummary, Resummarize,
-    ResummarizeReport, Spending,
+    ResummarizeReport,
     kept_out::asks_to_be_kept_out,
     manager::{
         repairing::{self, Repair},
@@ -323,16 +323,6 @@ impl Conversation {
         let state = self.parts.store.conversation(&self.id).await?;
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
         Ok(ConversationStats::of(&state, &snapshot.tree))
-    }
-
-    /// The total of the prompts with these options, and the part that a provider's cache saves. Replays every turn:
-    /// about a fifth of a second for ten thousand messages.
-    ///
-    /// # Errors
-    /// When the store fails, or no view fits the budget.
-    pub async fn spending(&self, options: &PromptOptions) -> Result<Spending, MemoryError> {
-        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
-        Ok(Spending::of(&self.parts, &snapshot.tree, options)?)
     }
 }
 

@@ -19,7 +19,7 @@
 //! 6. [`as_of`](Conversation::as_of) shows a recorded view again byte for byte, and fails with a [`ViewError`] if
 //!    anything differs.
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
-//!    [`stats`](Conversation::stats) and [`spending`](Conversation::spending) report figures.
+//!    [`stats`](Conversation::stats) reports figures.
 //! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title. What it is for, by rules
 //!    and without a model, is in [`state`](Conversation::state), and where it stood, for a reader who goes on with it, in
 //!    [`reminder`](Conversation::reminder). [`details`](Conversation::details) and [`over_time`](Conversation::over_time)
@@ -75,6 +75,7 @@ mod over_time;
 mod parts;
 mod ports;
 mod prompt;
+mod prompt_tokens;
 mod recall_hook;
 mod reminder;
 mod render;
@@ -83,7 +84,7 @@ mod resolve;
 mod shorten;
 mod snapshot_cache;
 mod spend;
-mod spending;
+
 mod state;
 mod stats;
 mod summaries;
@@ -121,11 +122,11 @@ pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider
 pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
+pub use prompt_tokens::PromptTokens;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use reminder::Reminder;
 pub use render::{fenced, quoted};
 pub use spend::{Exhausted, SpendLimits};
-pub use spending::{PromptTokens, Spending};
 pub use state::{DerivedState, Statement, Topic};
 pub use stats::ConversationStats;
 pub use summaries::{ListedSummary, SummariesRequest, SummaryPage};

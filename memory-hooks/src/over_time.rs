@@ -1,14 +1,16 @@
-//! The figures of a conversation over time: growth, compression, cost, subjects.
+//! The figures of a conversation over time: growth, compression, subjects.
+
+use std::collections::HashMap;
 
 use memory_core::{
-    Losses, NodeId, NodeKind, NodeRange, Notice, Period, Timestamp,
-    plan::{PlanError, Tree, coarsest},
+    Level, Losses, NodeId, NodeKind, NodeOutline, NodeRange, Notice, Period, SummaryId, SummaryOutline, Timestamp,
+    plan::{Tree, coarsest},
 };
 use memory_strategies::Subjects;
 
 use crate::{
-    Conversation, MemoryError, PromptOptions, Spending, kept_out::Redactor, parts::Parts, snapshot_cache::Snapshot,
-    spending::Replay,
+    Conversation, MemoryError, kept_out::Redactor, manager::writing::most_tokens, parts::Parts,
+    snapshot_cache::Snapshot,
 };
 
 /// Subjects of a period.
@@ -49,11 +51,8 @@ pub struct PeriodStats {
     /// Tokens up to its end of a view that shows all messages word for word, including what a message costs beside its
     /// text.
     pub shown_tokens: u64,
-    /// Tokens at its end of the coarsest view that covered all messages. The summaries are those that were due then, as
-    /// in [`Spending`].
+    /// Tokens at its end of the coarsest view that covered all messages. The summaries are those that were due then.
     pub view_tokens: u64,
-    /// The prompts of the period.
-    pub spending: Spending,
     /// What it was about, the heaviest first, at most three.
     pub topics: Vec<String>,
 }
@@ -70,19 +69,19 @@ impl PeriodStats {
 
 impl Conversation {
     /// The figures of the conversation by periods; by those that fit its length without `period`. A message of an earlier
-    /// time than one before it, and one of an unknown time, counts in the period of the one before. It replays every turn
+    /// time than one before it, and one of an unknown time, counts in the period of the one before. It replays every compaction
     /// and reads every message.
     ///
     /// # Errors
-    /// When the store fails, or no view fits the budget. Messages that cannot be read are named in a notice; the figures
+    /// When the store fails. Messages that cannot be read are named in a notice; the figures
     /// count them, the subjects do not.
-    pub async fn over_time(&self, period: Option<Period>, options: &PromptOptions) -> Result<OverTime, MemoryError> {
+    pub async fn over_time(&self, period: Option<Period>) -> Result<OverTime, MemoryError> {
         let snapshot = Snapshot::read(&self.parts, &self.id).await?;
         let tree = &snapshot.tree;
         let times = || tree.nodes().map(|node| node.at).filter(|at| at.is_known());
         let ends = times().min().zip(times().max());
         let period = period.or(ends.map(|(first, last)| Period::fitting(first, last))).unwrap_or(Period::Day);
-        let mut rows = counted(&self.parts, tree, period, options)?;
+        let mut rows = counted(&self.parts, tree, period);
         let mut losses = Losses::default();
         for row in &mut rows {
             row.topics = self.topics(row.nodes, &snapshot.redactor, &mut losses).await?;
@@ -119,20 +118,20 @@ impl Conversation {
 }
 
 /// The rows without their subjects.
-fn counted(parts: &Parts, tree: &Tree, period: Period, options: &PromptOptions) -> Result<Vec<PeriodStats>, PlanError> {
-    let mut replay = Replay::of(parts, tree, options);
+fn counted(parts: &Parts, tree: &Tree, period: Period) -> Vec<PeriodStats> {
+    let mut replay = Replay::of(parts, tree);
     let mut rows: Vec<PeriodStats> = Vec::new();
-    let (mut start, mut before) = (None, Spending::default());
+    let mut start = None;
     for (index, outline) in tree.nodes().enumerate() {
         let node = NodeId::from_index(index);
         let here = period.start(outline.at).max(start);
         let is_new = rows.is_empty() || here != start;
         start = here;
         if is_new {
-            close(&mut rows, &replay, &mut before);
+            close(&mut rows, &replay.tree);
             rows.push(PeriodStats::begin(start, node));
         }
-        replay.take(*outline)?;
+        replay.take(*outline);
         let Some(row) = rows.last_mut() else { continue };
         row.nodes = row.nodes.hull(NodeRange::single(node));
         match NodeKind::of(outline.role) {
@@ -141,19 +140,60 @@ fn counted(parts: &Parts, tree: &Tree, period: Period, options: &PromptOptions) 
         }
         row.tokens += u64::from(outline.tokens);
     }
-    close(&mut rows, &replay, &mut before);
-    Ok(rows)
+    close(&mut rows, &replay.tree);
+    rows
 }
 
 /// Sets what is known of the last row once it is over.
-fn close(rows: &mut [PeriodStats], replay: &Replay<'_>, before: &mut Spending) {
+fn close(rows: &mut [PeriodStats], tree: &Tree) {
     let Some(row) = rows.last_mut() else { return };
-    let tree = replay.tree();
     row.total_nodes = tree.total();
     row.shown_tokens = tree.tokens() + tree.total() * u64::from(tree.policy().per_message);
     row.view_tokens = u64::from(coarsest(tree));
-    row.spending = replay.spending().since(before);
-    *before = *replay.spending();
+}
+
+/// A conversation up to some message, with the summaries that were due then.
+struct Replay<'a> {
+    parts: &'a Parts,
+    tree: Tree,
+    /// Tokens of the summaries that are recorded.
+    recorded: HashMap<(Level, NodeRange), u32>,
+}
+
+impl<'a> Replay<'a> {
+    /// The empty beginning of the replay of `known`.
+    fn of(parts: &'a Parts, known: &Tree) -> Self {
+        // A dissolved summary has no tokens of its own.
+        let summaries = known.placed().filter(|summary| summary.tokens > 0 || summary.level == Level::Summary);
+        let recorded = summaries.map(|summary| ((summary.level, summary.span), summary.tokens)).collect();
+        Self { parts, tree: Tree::new(*known.policy()), recorded }
+    }
+
+    fn take(&mut self, outline: NodeOutline) {
+        self.tree.append(outline);
+        loop {
+            let due = self.parts.strategy.due(&self.tree);
+            if due.is_empty() {
+                return;
+            }
+            for node in due.summarize {
+                let tokens = self.tree.node(node).map_or(0, |outline| outline.tokens);
+                self.add(Level::Summary, NodeRange::single(node), Box::default(), tokens);
+            }
+            for merge in due.merge {
+                let tokens = |id: &SummaryId| self.tree.summary(*id).map_or(0, |summary| summary.tokens);
+                let tokens = merge.children.iter().map(tokens).sum();
+                self.add(merge.level, merge.span, merge.children.into(), tokens);
+            }
+        }
+    }
+
+    /// Adds a summary as if it were written, with the tokens of the recorded one or the most it may have.
+    fn add(&mut self, level: Level, span: NodeRange, children: Box<[SummaryId]>, of: u32) {
+        let id = SummaryId::from_index(self.tree.next_summary());
+        let tokens = self.recorded.get(&(level, span)).copied().unwrap_or_else(|| most_tokens(level, of));
+        self.tree.add(SummaryOutline::new(id, level, span).children(children).tokens(tokens));
+    }
 }
 
 impl PeriodStats {
@@ -167,7 +207,6 @@ impl PeriodStats {
             total_nodes: 0,
             shown_tokens: 0,
             view_tokens: 0,
-            spending: Spending::default(),
             topics: Vec::new(),
         }
     }

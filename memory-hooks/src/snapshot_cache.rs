@@ -8,16 +8,11 @@ use std::{
 };
 
 use crate::{extent::Extents, kept_out::Redactor, learned::Learned};
-use memory_core::{
-    ConversationId, Revision, Summary, View,
-    plan::{Cut, Tree},
-};
+use memory_core::{ConversationId, Revision, Summary, View, plan::Tree};
 
 /// Limit of the nodes of the cached conversations, unless one alone has more. Those that were not used for the longest time
 /// are read again when they are used next.
 const MOST_NODES: u64 = 1 << 16;
-/// Most budgets for which the last cut of a conversation is kept.
-const MOST_SHOWN: usize = 4;
 
 /// A snapshot of a conversation for planning. A copy shares its common part with later snapshots.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +43,6 @@ struct Inner {
 struct Entry {
     snapshot: Snapshot,
     revision: Revision,
-    /// The last cut for each budget, the latest last.
-    shown: Vec<(u32, Arc<Cut>)>,
     /// The last recorded view.
     recorded: Option<Arc<View>>,
     used: u64,
@@ -76,21 +69,14 @@ impl SnapshotCache {
         let before = inner.conversations.remove(conversation);
         inner.nodes -= before.as_ref().map_or(0, |entry| entry.snapshot.tree.total());
         inner.nodes += snapshot.tree.total();
-        let (shown, recorded) = before.map(|entry| (entry.shown, entry.recorded)).unwrap_or_default();
-        let entry = Entry { snapshot: snapshot.clone(), revision, shown, recorded, used: now };
+        let recorded = before.and_then(|entry| entry.recorded);
+        let entry = Entry { snapshot: snapshot.clone(), revision, recorded, used: now };
         inner.conversations.insert(conversation.clone(), entry);
         while inner.nodes > MOST_NODES && inner.conversations.len() > 1 {
             let oldest = inner.conversations.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
             let Some(gone) = oldest.and_then(|oldest| inner.conversations.remove(&oldest)) else { return };
             inner.nodes -= gone.snapshot.tree.total();
         }
-    }
-
-    /// The last cut that was shown of a conversation under this budget.
-    pub(crate) fn shown(&self, conversation: &ConversationId, budget: u32) -> Option<Arc<Cut>> {
-        let inner = self.lock();
-        let shown = &inner.conversations.get(conversation)?.shown;
-        shown.iter().find(|(of, _)| *of == budget).map(|(_, cut)| Arc::clone(cut))
     }
 
     /// The last view that this memory recorded of a conversation.
@@ -112,16 +98,5 @@ impl SnapshotCache {
         {
             entry.snapshot.learned = learned;
         }
-    }
-
-    /// Stores the cut that is shown of a conversation under this budget.
-    pub(crate) fn show(&self, conversation: &ConversationId, budget: u32, cut: Cut) {
-        let mut inner = self.lock();
-        let Some(entry) = inner.conversations.get_mut(conversation) else { return };
-        entry.shown.retain(|(of, _)| *of != budget);
-        if entry.shown.len() == MOST_SHOWN {
-            entry.shown.remove(0);
-        }
-        entry.shown.push((budget, Arc::new(cut)));
     }
 }

@@ -20,7 +20,7 @@ use memory_core::{
 };
 use memory_hooks::{
     Added, AsOf, ConversationStats, DerivedState, DetailedNodes, ListOptions, Listing, OverTime, Prompt, PromptOptions,
-    Reminder, RepairedSummary, Resummarize, ResummarizeReport, Spending, SummariesRequest, SummaryPage, Title,
+    Reminder, RepairedSummary, Resummarize, ResummarizeReport, SummariesRequest, SummaryPage, Title,
 };
 use memory_search::{FindRequest, Found};
 use pollster::block_on;
@@ -358,8 +358,8 @@ impl Conversation {
     ///
     /// # Errors
     /// When the store fails, or no view fits the budget.
-    pub fn over_time(&self, period: Option<Period>, options: &PromptOptions) -> Result<OverTime, Error> {
-        block_on(self.0.over_time(period, options))
+    pub fn over_time(&self, period: Option<Period>) -> Result<OverTime, Error> {
+        block_on(self.0.over_time(period))
     }
 
     /// As [`Conversation::fork`](crate::Conversation::fork).
@@ -456,14 +456,6 @@ impl Conversation {
     /// When the store fails.
     pub fn stats(&self) -> Result<ConversationStats, Error> {
         block_on(self.0.stats())
-    }
-
-    /// As [`Conversation::spending`](crate::Conversation::spending).
-    ///
-    /// # Errors
-    /// When the store fails, or no view fits the budget.
-    pub fn spending(&self, options: &PromptOptions) -> Result<Spending, Error> {
-        block_on(self.0.spending(options))
     }
 
     /// The same conversation, for async code.

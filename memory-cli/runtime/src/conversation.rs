@@ -8,8 +8,8 @@ use memory_core::{
 };
 use memory_hooks::{
     Added, AsOf, Conversation as Inner, ConversationStats, DerivedState, DetailedNodes, LevelPage, LevelsRequest,
-    OverTime, Prompt, PromptOptions, Reminder, RepairedSummary, Resummarize, ResummarizeReport, Spending,
-    SummariesRequest, SummaryPage, Title,
+    OverTime, Prompt, PromptOptions, Reminder, RepairedSummary, Resummarize, ResummarizeReport, SummariesRequest,
+    SummaryPage, Title,
 };
 use memory_search::{FindRequest, Found};
 
@@ -450,18 +450,8 @@ impl Conversation {
     /// The figures of the conversation by days, weeks or months; by those that fit its length without `period`.
     ///
     /// # Errors
-    /// When the store fails, or no view fits the budget.
-    pub async fn over_time(&self, period: Option<Period>, options: &PromptOptions) -> Result<OverTime, Error> {
-        let options = options.clone();
-        self.call(move |inner| async move { Ok(inner.over_time(period, &options).await?) }).await
-    }
-
-    /// The total of the prompts with these options, and the part that a provider's cache saves.
-    ///
-    /// # Errors
-    /// When the store fails, or no view fits the budget.
-    pub async fn spending(&self, options: &PromptOptions) -> Result<Spending, Error> {
-        let options = options.clone();
-        self.call(|inner| async move { Ok(inner.spending(&options).await?) }).await
+    /// When the store fails.
+    pub async fn over_time(&self, period: Option<Period>) -> Result<OverTime, Error> {
+        self.call(move |inner| async move { Ok(inner.over_time(period).await?) }).await
     }
 }

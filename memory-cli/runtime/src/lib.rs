@@ -123,7 +123,7 @@ pub use memory_hooks::{
     ListOptions, ListedConversation, ListedSummary, Listing, MemoryError, MessageAdded, ModelSummarizer,
     ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
     RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, RepairError, RepairedSummary,
-    Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Spending, Statement, SummariesRequest,
+    Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Statement, SummariesRequest,
     SummaryPage, SystemClock, Title, Topic, ViewError, fenced, quoted,
 };
 pub use memory_search::{

@@ -71,7 +71,6 @@ const OF_COMMANDS: [(&str, &[&str]); 15] = [
     ("resume", &["budget"]),
     ("search", &["limit", "min-relevance", "neighbours"]),
     ("show", &["limit"]),
-    ("stats", &["budget", "prices", "currency"]),
     ("watch", &["every"]),
 ];
 

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use memory_core::{NodeOutline, Role};
 use memory_hooks::PromptTokens;
 
 /// The share of the oldest messages that is summarized at once, in tenths: between two times, a prompt begins as the one
@@ -64,19 +63,6 @@ impl Alternatives {
     #[must_use]
     pub fn new(budget: u32) -> Self {
         Self { budget: u64::from(budget), ..Self::default() }
-    }
-
-    /// A conversation with a prompt before each of the model's messages.
-    #[must_use]
-    pub(crate) fn of(nodes: &[NodeOutline], per_message: u32, budget: u32) -> Self {
-        let mut shown = Self::new(budget);
-        for (said, node) in nodes.iter().enumerate() {
-            if node.role == Role::Assistant && said > 0 {
-                shown.prompt();
-            }
-            shown.say(u64::from(node.tokens) + u64::from(per_message));
-        }
-        shown
     }
 
     /// Adds a message of so many tokens, with its overhead beside the text.
@@ -165,7 +151,6 @@ impl Alternatives {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::Timestamp;
     use proptest::prelude::*;
 
     use super::*;
@@ -185,20 +170,6 @@ mod tests {
         let shown = told(1_000, &[100; 5]);
         let grown = PromptTokens::new(1_500, 1_000);
         assert_eq!([shown.full_history(), shown.sliding_window(), shown.one_summary()], [grown; 3]);
-    }
-
-    #[test]
-    fn a_conversation_has_a_prompt_before_each_reply() {
-        let node = |role| {
-            let mut node = NodeOutline::new(Timestamp::default(), role);
-            node.tokens = 20;
-            node
-        };
-        let shown = Alternatives::of(&[Role::User, Role::Assistant].map(node).repeat(3), 5, 4_000);
-        // Before each of three replies: 1, 3 and 5 messages of 20 tokens and an overhead of 5.
-        let grown = PromptTokens::new(25 * 9, 25 * 4);
-        assert_eq!([shown.full_history(), shown.sliding_window(), shown.one_summary()], [grown; 3]);
-        assert!(Prices::default().cost(grown) < Prices::default().cost(PromptTokens::new(grown.tokens, 0)));
     }
 
     #[test]

@@ -320,7 +320,6 @@ const CASES: &[Case] = &[
     }),
     ("stats", |store| {
         succeed(store, &["stats"], false);
-        refused(store, &["stats", "--prices", H]);
     }),
     ("verify", |store| {
         succeed(store, &["verify"], false);

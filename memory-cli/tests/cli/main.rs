@@ -407,35 +407,6 @@ fn mistakes_in_the_command_are_json_too_for_programs() {
     assert!(store.succeed(&["--json", "--help"]).contains("Usage"));
 }
 
-#[test]
-fn stats_say_what_prompts_cost_and_what_they_would_cost_otherwise() {
-    let store = Store::new();
-    let file = store.file("trip.jsonl", &support::messages(400));
-    store.succeed(&["import", "--format", "jsonl", &file]);
-    let costs = |budget: &str, prices: &str| {
-        let stats = store.json(&["stats", "--budget", budget, "--prices", prices]);
-        stats["conversations"][0]["costs"].clone()
-    };
-    let usual = costs("1500", "3,0.3,15");
-    assert_eq!((&usual["budget"], &usual["prices"]["cached"]), (&1_500.into(), &0.3.into()));
-    let share = |value: &Value| value.as_f64().filter(|share| (0.0..=1.0).contains(share)).unwrap();
-    assert!(share(&usual["history_cached_share"]) > share(&usual["memory"]["cached_share"]), "recall is never cached");
-    let cost = |costs: &Value, way: &str| costs[way]["cost"].as_f64().unwrap();
-    let most = 1_500 * usual["prompts"].as_u64().unwrap();
-    assert!(usual["memory"]["tokens"].as_u64().unwrap() <= most, "no prompt is over its budget");
-    let double = costs("1500", "6,0.6,30");
-    for way in ["memory", "sliding_window", "full_history", "one_summary"] {
-        assert_eq!(usual[way]["tokens"], double[way]["tokens"], "{way}");
-        assert!((cost(&double, way) / cost(&usual, way) - 2.0).abs() < 1e-6, "{way}");
-    }
-    assert_eq!(usual["currency"], "USD");
-    let shown = store.succeed(&["stats", "--currency", "EUR"]);
-    assert!(shown.contains("history cached") && shown.contains("at EUR 3 for"), "{shown}");
-    assert!(costs("1", "3,0.3,15").is_null(), "no view fits");
-    store.fail(&["stats", "--prices", "3,15"], 2);
-    store.fail(&["stats", "--currency", "\u{1b}[31m"], 2);
-}
-
 /// What is shown divides as it says, and no more is saved than there is.
 #[test]
 fn stats_are_ratios_of_what_they_show() {

@@ -1,7 +1,7 @@
 //! A cut through the summary tree: what is shown, each node exactly once.
 
 use super::Tree;
-use crate::{NodeId, NodeRange, SummaryId};
+use crate::{NodeRange, SummaryId};
 
 /// A selection of pieces that represents each node of a conversation exactly once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,8 +11,6 @@ pub struct Cut {
     pub pieces: Vec<CutPiece>,
     /// What the pieces cost under the policy, in tokens.
     pub tokens: u32,
-    /// The last node of the older part, whose pieces stay until the next compaction.
-    pub settled: Option<NodeId>,
 }
 
 /// One piece of a cut.
@@ -46,11 +44,9 @@ impl CutPiece {
 impl Cut {
     /// A cut of these pieces, which cost `tokens`.
     #[must_use]
-    pub fn new(pieces: Vec<CutPiece>, tokens: u32) -> Self {
-        Self { pieces, tokens, settled: None }
+    pub const fn new(pieces: Vec<CutPiece>, tokens: u32) -> Self {
+        Self { pieces, tokens }
     }
-
-    crate::setters! { into settled: Option<NodeId> }
 
     /// The same cut with the parts of each dissolved summary in its place, which cost the same.
     #[must_use]

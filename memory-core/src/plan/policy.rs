@@ -13,9 +13,6 @@ pub struct ViewPolicy {
     /// The share of a node that each level preserves, by the level's number. An ARCHIVE over ARCHIVEs preserves half of
     /// their share.
     pub fidelity: [f32; 4],
-    /// The gain that a changed view needs for each token from its first change on, since the model must read these
-    /// anew. The unit is the value of a new message of importance 1, word for word.
-    pub stickiness: f32,
     /// Messages of fewer tokens are shown themselves, in place of their SUMMARYs.
     pub short: u32,
     /// This many of the last messages are shown word for word before older ones are refined, as far as they fit.
@@ -28,7 +25,6 @@ impl ViewPolicy {
         const per_summary: u32,
         const half_life: f32,
         const fidelity: [f32; 4],
-        const stickiness: f32,
         const short: u32,
         const recent: u64,
     }
@@ -36,14 +32,6 @@ impl ViewPolicy {
 
 impl Default for ViewPolicy {
     fn default() -> Self {
-        Self {
-            per_message: 5,
-            per_summary: 8,
-            half_life: 200.0,
-            fidelity: [1.0, 0.5, 0.2, 0.1],
-            stickiness: 0.02,
-            short: 40,
-            recent: 10,
-        }
+        Self { per_message: 5, per_summary: 8, half_life: 200.0, fidelity: [1.0, 0.5, 0.2, 0.1], short: 40, recent: 10 }
     }
 }

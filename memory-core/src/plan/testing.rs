@@ -45,6 +45,7 @@ pub(crate) fn summary(summaries: &[Summary], level: Level, span: NodeRange, chil
         metadata: SummaryMetadata::default(),
         written_by: WrittenBy { strategy: "test".into(), version: "1".into() },
         input_hash: Hash::of_parts([]),
+        for_view: false,
     };
     Summary { id: SummaryId::from_index(summaries.len()), body }
 }

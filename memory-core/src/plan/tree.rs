@@ -24,7 +24,9 @@ const UNTIMED: usize = 1_000;
 /// or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
 /// sequence of summaries makes a forest. A later summary of the same level, span and children supersedes the first: the
 /// first keeps its place and number, and the words shown are the later one's. A merged summary that a later one without
-/// words supersedes is dissolved: it keeps its place, and its parts are shown in it.
+/// words supersedes is dissolved: it keeps its place, and its parts are shown in it. A summary that was written for a
+/// view of a small budget is not in the forest; [`Self::adopt`] puts it there, in a copy on which such a view is
+/// planned.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     policy: ViewPolicy,
@@ -43,6 +45,8 @@ pub struct Tree {
     pinned: BTreeSet<NodeId>,
     kept_out: BTreeSet<NodeId>,
     tokens: Tokens,
+    /// Summaries that were written for views, by the first node that they cover.
+    for_views: BTreeMap<NodeId, Vec<SummaryId>>,
 }
 
 /// Sums of tokens.
@@ -88,8 +92,8 @@ impl Place {
     }
 
     fn stands_at(&self) -> Option<SummaryId> {
-        let superseded = self.superseded.map(|superseded| superseded.place);
-        superseded.or_else(|| self.height.map(|_| self.summary.id))
+        let is_placed = self.height.is_some() || self.summary.for_view;
+        self.superseded.map(|superseded| superseded.place).or_else(|| is_placed.then_some(self.summary.id))
     }
 }
 
@@ -227,6 +231,12 @@ impl Tree {
     /// The summaries that have a place in the forest, in order of their numbers.
     pub fn placed(&self) -> impl Iterator<Item = &SummaryOutline> {
         self.places.iter().filter(|place| place.height.is_some()).map(|place| &place.summary)
+    }
+
+    /// The summaries that were written for views, each after its children.
+    pub fn placed_for_views(&self) -> impl Iterator<Item = &SummaryOutline> {
+        let is_for_view = |place: &&Place| place.summary.for_view && place.superseded.is_none();
+        self.places.iter().filter(is_for_view).map(|place| &place.summary)
     }
 
     /// How many summaries have been superseded.

@@ -14,10 +14,7 @@ mod sliding_window;
 mod summarizing;
 mod tiered;
 
-use self::{
-    knapsack::{Chosen, Knapsack},
-    refinement::Refinement,
-};
+use self::{knapsack::Knapsack, refinement::Refinement};
 use super::{Cut, CutPiece, PlanError, Tree, cut::tokens};
 use crate::NodeId;
 
@@ -38,33 +35,32 @@ pub use tiered::{TierShares, TieredView};
 pub fn plan_view(tree: &Tree, budget: u32) -> Result<Cut, PlanError> {
     if tree.words() <= u64::from(budget) {
         let pieces = tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
-        return Ok(Cut { pieces, tokens: tokens(tree.words()), settled: None });
+        return Ok(Cut { pieces, tokens: tokens(tree.words()) });
     }
     let needed = coarsest(tree);
     if needed > budget {
         return Err(PlanError::BudgetTooSmall { needed, budget });
     }
-    Ok(finest(tree, Refinement::of_all(tree), budget, None, 0))
+    Ok(finest(tree, Refinement::of_all(tree), budget))
 }
 
 /// The best cut of at most `budget` tokens that keeps pinned nodes and those that `coarse`, a coarsest cut, shows word
-/// for word. `behind` more tokens follow it.
-fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
+/// for word.
+fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32) -> Cut {
     coarse.restore_end(u64::from(budget));
     coarse.restore_pinned(u64::from(budget));
     let forced = coarse.verbatim();
     let spent: u64 = forced.iter().map(|turn| tree.words_of(*turn)).sum();
     let left = tokens(u64::from(budget).saturating_sub(spent));
     let is_low = tree.roots().all(|root| tree.height(root.id) <= Some(HIGHEST));
-    let chosen = if is_low { Knapsack::new(tree, forced).cut(left, shown, behind) } else { None };
+    let chosen = if is_low { Knapsack::new(tree, forced).cut(left) } else { None };
     match chosen {
         // Nodes so old that their weight is negligible are chosen among themselves.
-        Some(Chosen { cut, is_new: true }) => {
+        Some(cut) => {
             let mut view = Refinement::of_cut(tree, cut);
             view.refine(u64::from(budget));
             view.into_cut()
         }
-        Some(Chosen { cut, is_new: false }) => cut,
         None => {
             coarse.refine(u64::from(budget));
             coarse.into_cut()

@@ -33,6 +33,12 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
         Compaction::default()
     }
 
+    /// Whether the summaries that a view needs stay for later ones. By default they are for that view alone, so that a
+    /// view depends on the log, the question and the budget, and not on other views.
+    fn keeps_shrunk(&self) -> bool {
+        false
+    }
+
     /// Plans a view under the tree's policy.
     ///
     /// # Errors
@@ -83,22 +89,16 @@ pub enum ShrinkScope {
 pub struct PlanRequest<'a> {
     /// The most tokens of the cut.
     pub budget: u32,
-    /// What was shown before, where that is known. A change early in a prompt makes the model read everything after it
-    /// anew, so a strategy may keep what was shown as far as that is possible.
-    pub shown: Option<&'a Cut>,
     /// Nodes that bear on the question, best first, for a strategy that [asks for them](ContextStrategy::hits).
     pub hits: &'a [NodeId],
 }
 
 impl<'a> PlanRequest<'a> {
-    /// A request for a cut of at most `budget` tokens, where nothing was shown before.
+    /// A request for a cut of at most `budget` tokens.
     #[must_use]
     pub const fn new(budget: u32) -> Self {
-        Self { budget, shown: None, hits: &[] }
+        Self { budget, hits: &[] }
     }
 
-    crate::setters! {
-        const shown: Option<&'a Cut>,
-        const hits: &'a [NodeId],
-    }
+    crate::setters! { const hits: &'a [NodeId] }
 }

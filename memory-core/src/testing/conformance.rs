@@ -56,6 +56,7 @@ fn summary(level: Level, span: NodeRange, children: &[u64], text: &str) -> Summa
         },
         written_by: WrittenBy { strategy: "suite".into(), version: "1".into() },
         input_hash: Hash::of_parts([text.as_bytes()]),
+        for_view: false,
     }
 }
 

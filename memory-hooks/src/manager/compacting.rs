@@ -90,6 +90,22 @@ pub(crate) async fn shrink(
     manager.finish().await
 }
 
+/// The same for one view: the conversation's own tree stays as its length made it, so that no other view depends on this
+/// one. What is written is recorded, so that the view can be shown again, and found again by the next view that needs it.
+pub(crate) async fn shrink_for_view(
+    ports: &Ports,
+    conversation: &ConversationId,
+    snapshot: Snapshot,
+    budget: u32,
+    scope: ShrinkScope,
+) -> Result<Outcome, MemoryError> {
+    let mut manager = Compacting::from(ports, conversation, snapshot);
+    manager.for_view = true;
+    let next = |tree: &Tree| ports.strategy.shrink(tree, scope);
+    while manager.report.tokens_after > budget && manager.step(next).await? {}
+    manager.finish().await
+}
+
 struct Compacting<'a> {
     ports: &'a Ports,
     conversation: &'a ConversationId,
@@ -100,6 +116,8 @@ struct Compacting<'a> {
     /// Written plans that are not recorded yet, because by themselves they lower nothing. One SUMMARY for each of many
     /// tiny messages costs as much as they do; the META over them does not.
     pending: Vec<Vec<Event>>,
+    /// True if what is written is for one view.
+    for_view: bool,
     author: Arc<dyn Summarizer>,
     summarizer: Patience,
     scorer: Patience,
@@ -111,23 +129,37 @@ struct Compacting<'a> {
 
 impl<'a> Compacting<'a> {
     async fn begin(ports: &'a Ports, conversation: &'a ConversationId) -> Result<Self, MemoryError> {
-        let ahead = Snapshot::read(ports, conversation).await?;
+        Ok(Self::from(ports, conversation, Snapshot::read(ports, conversation).await?))
+    }
+
+    fn from(ports: &'a Ports, conversation: &'a ConversationId, ahead: Snapshot) -> Self {
         let tokens = ports.strategy.smallest(&ahead.tree);
         let report = CompactionReport::default().tokens_before(tokens).tokens_after(tokens);
         let recorded = ahead.tree.next_summary();
-        Ok(Self {
+        Self {
             ports,
             conversation,
             ahead,
             recorded,
             pending: Vec::new(),
+            for_view: false,
             author: ports.author(),
             summarizer: Patience::default(),
             scorer: Patience::default(),
             report,
             is_started: false,
             refused: None,
-        })
+        }
+    }
+
+    /// Puts the summaries of a plan that earlier views recorded into the tree, and removes them from the plan.
+    fn adopt(&mut self, plan: &mut Compaction) {
+        let tree = &mut self.ahead.tree;
+        let mut is_adopted = |level, span, children: &[SummaryId]| {
+            tree.written_for_view(level, span, children).is_some_and(|known| tree.adopt(known))
+        };
+        plan.summarize.retain(|node| !is_adopted(Level::Summary, NodeRange::single(*node), &[]));
+        plan.merge.retain(|merge| !is_adopted(merge.level, merge.span, &merge.children));
     }
 
     /// Whether no other process or task has recorded summaries since.
@@ -138,9 +170,17 @@ impl<'a> Compacting<'a> {
 
     /// Performs the next plan; `false` when there is none, or none that could help.
     async fn step(&mut self, next: impl Fn(&Tree) -> Compaction) -> Result<bool, MemoryError> {
-        let plan = next(&self.ahead.tree);
+        let mut plan = next(&self.ahead.tree);
         if plan.is_empty() || (self.pending.is_empty() && !self.may_help(&next)) {
             return Ok(false);
+        }
+        if self.for_view {
+            self.adopt(&mut plan);
+            if plan.is_empty() {
+                let smallest = self.ports.strategy.smallest(&self.ahead.tree);
+                self.report.tokens_after = self.report.tokens_after.min(smallest);
+                return Ok(true);
+            }
         }
         if !std::mem::replace(&mut self.is_started, true) {
             let conversation = self.conversation.clone();
@@ -180,7 +220,7 @@ impl<'a> Compacting<'a> {
     fn apply(&mut self, events: &[Event]) {
         for event in events {
             match event {
-                Event::Summary(body) => self.push(SummaryOutline::of(SummaryId::from_index(0), body)),
+                Event::Summary(body) => self.push(SummaryOutline::of(SummaryId::from_index(0), body).for_view(false)),
                 Event::Importance { node, importance, .. } => {
                     if let Some(mut outline) = self.ahead.tree.node(*node).copied() {
                         outline.set_importance(*importance);
@@ -216,6 +256,7 @@ impl<'a> Compacting<'a> {
             author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
+            for_view: self.for_view,
             awaited: AtomicUsize::new(0),
             most_awaited: AWAITED,
         };

@@ -26,8 +26,8 @@ pub(super) async fn view(
     notices: Vec<Notice>,
 ) -> Result<ManagedView, MemoryError> {
     let hits = hits(ports, request).await?;
-    let mut history =
-        History { ports, request, snapshot, hits, longest_result: request.longest_result, hidden: 0, notices };
+    let (unshortened, due, longest_result) = (snapshot.clone(), snapshot.clone(), request.longest_result);
+    let mut history = History { ports, request, snapshot, unshortened, due, hits, longest_result, hidden: 0, notices };
     let shown = history.history().await?;
     Ok(ManagedView::new(history.snapshot.tree.total(), shown.shown.into_iter().filter_map(piece).collect())
         .verbatim(shown.verbatim)
@@ -64,6 +64,10 @@ struct History<'a> {
     request: &'a ViewRequest<'a>,
     /// The conversation, with its last turn shortened as it is shown.
     snapshot: Snapshot,
+    /// The same with its last turn as it is.
+    unshortened: Snapshot,
+    /// The conversation with the summaries that are due, and none for this view.
+    due: Snapshot,
     /// Messages that bear on the question, best first.
     hits: Vec<NodeId>,
     longest_result: Option<u32>,
@@ -96,7 +100,7 @@ impl History<'_> {
                 return Ok(history);
             }
             question = question.saturating_add(excess);
-            self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
+            self.snapshot = self.unshortened.clone();
             self.longest_result = self.request.longest_result;
             self.notices.truncate(notices);
         }
@@ -109,6 +113,7 @@ impl History<'_> {
         if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
             return Ok(whole);
         }
+        self.write_due().await;
         self.shorten_last_turn();
         let ceiling = options.history_ceiling(question).saturating_sub(self.request.standing_tokens);
         let limit = options.history_limit(&self.snapshot.tree, question, self.request.recalls).min(ceiling);
@@ -139,6 +144,22 @@ impl History<'_> {
         match self.fit(ceiling, ShrinkScope::All).await? {
             Ok(history) => Ok(history),
             Err(trouble) => self.coarsest_history(trouble).await,
+        }
+    }
+
+    /// Writes the summaries that are due, so that the tree is that of the conversation's length. If that fails, the view
+    /// gets by with what there is.
+    async fn write_due(&mut self) {
+        match compacting::compact(self.ports, self.request.conversation, &()).await {
+            Ok(Outcome { snapshot, refused, .. }) => {
+                self.snapshot = snapshot.clone();
+                self.unshortened = snapshot.clone();
+                self.due = snapshot;
+                if let Some(error) = refused {
+                    self.note(&error).await;
+                }
+            }
+            Err(error) => self.ports.report_failure(self.request.conversation, &error).await,
         }
     }
 
@@ -174,24 +195,30 @@ impl History<'_> {
                 Err(_) if !may_shrink => return Ok(Err(None)),
                 Err(target) => target,
             };
-            let before = self.snapshot.tree.summaries();
             let target = target.saturating_add(self.hidden);
-            match compacting::shrink(self.ports, self.request.conversation, target, scope).await {
-                Ok(Outcome { snapshot, refused, .. }) => {
-                    self.snapshot = snapshot;
+            let (ports, conversation) = (self.ports, self.request.conversation);
+            let shrunk = if ports.strategy.keeps_shrunk() {
+                compacting::shrink(ports, conversation, target, scope).await
+            } else {
+                compacting::shrink_for_view(ports, conversation, self.unshortened.clone(), target, scope).await
+            };
+            match shrunk {
+                Ok(Outcome { report, snapshot, refused }) => {
+                    may_shrink = report.tokens_after < report.tokens_before;
+                    self.snapshot = snapshot.clone();
+                    self.unshortened = snapshot;
                     if let Some(error) = refused {
                         self.note(&error).await;
                     }
                 }
                 Err(error) => {
                     self.ports.report_failure(self.request.conversation, &error).await;
-                    self.snapshot = Snapshot::read(self.ports, self.request.conversation).await?;
+                    self.snapshot = self.unshortened.clone();
                     self.shorten_last_turn();
                     let history = self.history_within(limit).await?;
                     return Ok(history.map_err(|_| Some(error)));
                 }
             }
-            may_shrink = self.snapshot.tree.summaries() > before;
             self.shorten_last_turn();
         }
     }
@@ -235,16 +262,18 @@ impl History<'_> {
     /// The coarsest history, if it fits beside the question, with the last turn as short as needed; otherwise
     /// `trouble`, the reason why no coarser one exists, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
-        let (history, needed) = loop {
-            let cut = self.smallest()?;
-            let history = self.render(&cut).await?;
-            let needed = self.tokens_of(&history);
-            let excess = needed.saturating_sub(self.request.budget);
-            match end::shorter(&self.snapshot.tree, self.longest_result, excess) {
-                Some(shorter) if excess > 0 => self.shorten_last_turn_to(shorter),
-                _ => break (history, needed),
-            }
-        };
+        let (mut history, mut needed) = self.coarsest().await?;
+        let may_fit = self.request.question_tokens < self.request.budget;
+        if needed > self.request.budget && may_fit && trouble.is_none() && !self.ports.strategy.keeps_shrunk() {
+            // What is coarsest depends on the steps that led to it. These are the same for every budget, so that a budget
+            // of the tokens that an error asks for is enough.
+            let (conversation, due) = (self.request.conversation, self.due.clone());
+            let shrunk = compacting::shrink_for_view(self.ports, conversation, due, 0, ShrinkScope::All).await?;
+            self.snapshot = shrunk.snapshot;
+            self.longest_result = self.request.longest_result;
+            self.shorten_last_turn();
+            (history, needed) = self.coarsest().await?;
+        }
         // Summaries of few messages may cost more than the messages, because of the line about summaries.
         let whole = self.everything(needed).await?.map(|whole| (self.tokens_of(&whole), whole));
         let (history, needed) = match whole {
@@ -258,6 +287,20 @@ impl History<'_> {
             }
             Some(error) => Err(error),
             None => Err(PlanError::BudgetTooSmall { needed, budget: self.request.budget }.into()),
+        }
+    }
+
+    /// The smallest cut of the tree as it is, with the last turn as short as needed, and the tokens of its prompt.
+    async fn coarsest(&mut self) -> Result<(HistoryPart, u32), MemoryError> {
+        loop {
+            let cut = self.smallest()?;
+            let history = self.render(&cut).await?;
+            let needed = self.tokens_of(&history);
+            let excess = needed.saturating_sub(self.request.budget);
+            match end::shorter(&self.snapshot.tree, self.longest_result, excess) {
+                Some(shorter) if excess > 0 => self.shorten_last_turn_to(shorter),
+                _ => return Ok((history, needed)),
+            }
         }
     }
 
@@ -275,16 +318,14 @@ impl History<'_> {
     /// reach for one to exist.
     async fn history_within(&self, limit: u32) -> Result<Result<HistoryPart, u32>, MemoryError> {
         let mut estimate = limit.saturating_sub(self.lead());
-        let shown = self.ports.snapshots.shown(self.request.conversation, limit);
         loop {
-            let cut = match self.plan(estimate, shown.as_deref()) {
+            let cut = match self.plan(estimate) {
                 Ok(cut) => cut,
                 Err(PlanError::BudgetTooSmall { .. }) => return Ok(Err(estimate)),
                 Err(error) => return Err(error.into()),
             };
             let history = self.render(&cut).await?;
             let Some(excess) = history.tokens.checked_sub(limit).filter(|excess| *excess > 0) else {
-                self.ports.snapshots.show(self.request.conversation, limit, cut);
                 return Ok(Ok(history));
             };
             let lower = estimate.min(cut.tokens).saturating_sub(excess);
@@ -295,15 +336,15 @@ impl History<'_> {
         }
     }
 
-    fn plan(&self, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
-        let request = PlanRequest::new(budget).shown(shown).hits(&self.hits);
+    fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
+        let request = PlanRequest::new(budget).hits(&self.hits);
         let cut = self.ports.strategy.plan(&self.snapshot.tree, &request)?;
         Ok(cut.undissolved(&self.snapshot.tree))
     }
 
     /// The smallest cut.
     fn smallest(&self) -> Result<Cut, PlanError> {
-        self.plan(self.ports.strategy.smallest(&self.snapshot.tree), None)
+        self.plan(self.ports.strategy.smallest(&self.snapshot.tree))
     }
 
     async fn render(&self, cut: &Cut) -> Result<HistoryPart, MemoryError> {

@@ -155,6 +155,7 @@ pub(crate) async fn repair(
     let mut draft = SummaryDraft::new(level, nodes, text, tokens, by, words.body.input_hash);
     draft.children = tree.summary(place).map(|place| place.children.to_vec()).unwrap_or_default();
     draft.metadata = words.body.metadata.clone();
+    draft.for_view = words.body.for_view;
     draft.input_hash = superseding_input(words.id, &draft);
     let recorded = ports.store.record(conversation, vec![Event::Summary(draft)]).await?;
     if let Some(Recorded::Summary(number)) = recorded.first() {

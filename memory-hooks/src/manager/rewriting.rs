@@ -116,6 +116,10 @@ fn due(tree: &Tree, what: Resummarize) -> Vec<(u32, SummaryId)> {
     let meant = tree.placed().filter(|there| is_meant(there.level, there.span));
     let mut due: Vec<_> = meant.filter_map(|there| Some((tree.height(there.id)?, there.id))).collect();
     due.sort_unstable();
+    // One of these may be a source of the next.
+    let for_views = tree.placed_for_views().filter(|there| is_meant(there.level, there.span));
+    let above = due.last().map_or(0, |(height, _)| height + 1);
+    due.extend((above..).zip(for_views.map(|there| there.id)));
     due
 }
 
@@ -151,6 +155,7 @@ impl Rewriting<'_> {
             author: &*self.author,
             summarizer: &self.summarizer,
             scorer: &self.scorer,
+            for_view: batch.iter().any(|(_, id)| snapshot.tree.summary(*id).is_some_and(|there| there.for_view)),
             awaited: AtomicUsize::new(0),
             most_awaited: usize::MAX,
         };
@@ -179,6 +184,7 @@ impl Rewriting<'_> {
         mut draft: SummaryDraft,
     ) -> Option<Event> {
         let place = match draft.children.first() {
+            _ if draft.for_view => tree.written_for_view(draft.level, draft.span, &draft.children)?,
             Some(child) => tree.parent(*child)?,
             None => tree.leaf(draft.span.first())?,
         };

@@ -26,6 +26,8 @@ const LOST: &str = "(lost)";
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
 const ARCHIVE_TOKENS: u32 = 192;
+/// Part of the input hash of what is written for one view: the store takes an equal hash for the same record.
+const FOR_VIEW: [u8; 1] = [u8::MAX];
 /// Nodes read at once, to bound memory.
 const CHUNK: usize = 256;
 
@@ -42,11 +44,11 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
 
 /// Whether this is the SUMMARY of a message that cannot be read any more.
 pub(super) fn is_of_a_lost_message(draft: &SummaryDraft) -> bool {
-    draft.input_hash == lost_input()
+    draft.input_hash == lost_input(draft.for_view)
 }
 
-fn lost_input() -> Hash {
-    Hash::of_parts([LOST.as_bytes()])
+fn lost_input(for_view: bool) -> Hash {
+    Hash::of_parts(std::iter::once(LOST.as_bytes()).chain(for_view.then_some(FOR_VIEW.as_slice())))
 }
 
 /// Writes summaries for one conversation.
@@ -63,6 +65,8 @@ pub(super) struct Writer<'a> {
     /// Failures of the summarizer and the scorer in this compaction.
     pub(super) summarizer: &'a Patience,
     pub(super) scorer: &'a Patience,
+    /// True if what is written is for one view.
+    pub(super) for_view: bool,
     /// Answers that were not there at once.
     pub(super) awaited: AtomicUsize,
     /// After this many of them nothing more is written: what costs time or money is to be recorded soon.
@@ -98,7 +102,10 @@ impl Writer<'_> {
                 return Ok(());
             }
             let (mut nodes, leaves, losses) = self.read(run).await?;
-            self.score(&mut nodes, events).await;
+            // Scores of a view would change what later views show.
+            if !self.for_view {
+                self.score(&mut nodes, events).await;
+            }
             let lost = losses.runs().iter().flat_map(|run| run.iter());
             let mut drafts: Vec<_> = lost.map(|node| self.lost_leaf(node)).collect();
             let mut outcome = Ok(());
@@ -143,7 +150,13 @@ impl Writer<'_> {
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
         let metadata = SummaryMetadata::default();
         let written = WrittenSummary::new(LOST).metadata(metadata);
-        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input())
+        self.draft(
+            Level::Summary,
+            NodeRange::single(node),
+            Vec::new(),
+            (written, self.identity()),
+            lost_input(self.for_view),
+        )
     }
 
     /// Scores nodes without a score. Without an answer of a scorer they keep their importance.
@@ -218,7 +231,8 @@ impl Writer<'_> {
         if node.message.keep_out_of_summaries {
             // Topics are content too.
             let metadata = metadata.topics(Vec::new());
-            let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
+            let parts = std::iter::once(leaf.as_bytes().as_slice());
+            let input = Hash::of_parts(parts.chain(self.for_view.then_some(FOR_VIEW.as_slice())));
             let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
@@ -262,6 +276,22 @@ impl Writer<'_> {
         self.ask(merge.level, sources, merge.children.clone(), most_tokens(merge.level, tokens), &inputs).await
     }
 
+    /// The words of a summary that an earlier view needed before it was due, if the same author wrote them.
+    async fn known(
+        &self,
+        level: Level,
+        span: NodeRange,
+        children: &[SummaryId],
+        max_tokens: u32,
+    ) -> Option<(WrittenSummary, WrittenBy)> {
+        let id = self.tree.written_for_view(level, span, children)?;
+        let read = self.ports.store.summaries_of(self.conversation, &[id]).await.ok()?;
+        let SummaryDraft { text, metadata, written_by, .. } = read.into_iter().next()?.body;
+        let written = self.redacted(WrittenSummary::new(text).metadata(metadata), max_tokens);
+        let is_usable = written_by == self.author.identity() && self.ports.counter.count(&written.text) <= max_tokens;
+        is_usable.then_some((written, written_by))
+    }
+
     async fn ask(
         &self,
         level: Level,
@@ -276,13 +306,18 @@ impl Writer<'_> {
             let breach = format!("a {level} without sources was planned");
             return Err(MemoryError::Contract { strategy: self.identity(), breach });
         };
-        let (mut written, written_by) = self.answer(job, span).await?;
+        let known = if self.for_view { None } else { self.known(level, span, &children, max_tokens).await };
+        let (mut written, written_by) = match known {
+            Some(known) => known,
+            None => self.answer(job, span).await?,
+        };
         let metadata = &mut written.metadata;
         metadata.line_count = sources.iter().map(|source| source.metadata.line_count).sum();
         metadata.importance =
             sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max).clamp(0.0, 1.0);
         let inputs = inputs.iter().map(|hash| hash.as_bytes().as_slice());
         let mut shape = vec![level.number()];
+        shape.extend(self.for_view.then_some(FOR_VIEW).into_iter().flatten());
         shape.extend(max_tokens.to_le_bytes());
         // A child that was lost and rewritten has another number. Without it in the hash the store would treat the
         // parent as the old one, whose child is gone.
@@ -366,7 +401,10 @@ impl Writer<'_> {
     ) -> SummaryDraft {
         let WrittenSummary { text, metadata, .. } = written;
         let tokens = self.ports.counter.count(&text);
-        SummaryDraft::new(level, span, text, tokens, written_by, input_hash).children(children).metadata(metadata)
+        SummaryDraft::new(level, span, text, tokens, written_by, input_hash)
+            .children(children)
+            .metadata(metadata)
+            .for_view(self.for_view)
     }
 }
 

@@ -21,8 +21,6 @@ mod model_written;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
-mod prefix;
-#[cfg(test)]
 mod prompt;
 #[cfg(test)]
 mod reads;
@@ -43,8 +41,6 @@ mod scope;
 mod sessions;
 #[cfg(test)]
 mod smart_context;
-#[cfg(test)]
-mod spending;
 #[cfg(test)]
 mod standing;
 #[cfg(test)]

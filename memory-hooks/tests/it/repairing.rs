@@ -56,9 +56,8 @@ fn reopened(world: &World) -> World {
     World::over(Arc::clone(&world.store), |builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))))
 }
 
-/// The summaries of the top of the tree that the first prompt of some budgets shows.
-fn first_shown(world: &World) -> (u32, Prompt, Summary) {
-    let budget = 500;
+/// The first summary that a prompt of this budget shows.
+fn first_shown(world: &World, budget: u32) -> (u32, Prompt, Summary) {
     let prompt = show(world, budget);
     let first = shown(&prompt)[0];
     let summary = world.summaries().into_iter().find(|summary| summary.id == first).unwrap();
@@ -68,8 +67,14 @@ fn first_shown(world: &World) -> (u32, Prompt, Summary) {
 
 #[test]
 fn a_persons_words_are_shown_and_an_old_view_shows_the_old_ones() {
+    [2_000, 500].into_iter().for_each(a_persons_words_are_shown_in);
+}
+
+/// The same for a summary of the tree, and for one that was written for the view.
+fn a_persons_words_are_shown_in(budget: u32) {
     let world = compacted();
-    let (budget, before, old) = first_shown(&world);
+    let (budget, before, old) = first_shown(&world, budget);
+    assert_eq!(old.body.for_view, budget == 500);
     // As long as before, so that the same pieces are shown.
     let text = vec!["mine"; old.body.tokens as usize].join(" ");
     let repaired = rewrite(&world, old.id, &format!("  {text}\u{202e}\r\n")).unwrap();
@@ -96,7 +101,7 @@ fn a_persons_words_are_shown_and_an_old_view_shows_the_old_ones() {
 #[test]
 fn of_a_dissolved_summary_the_parts_are_shown_within_the_budget() {
     let world = compacted();
-    let (budget, before, old) = first_shown(&world);
+    let (budget, before, old) = first_shown(&world, 2_000);
     let repaired = dissolve(&world, old.id).unwrap();
     assert_eq!((repaired.tokens, repaired.text.as_str()), (0, ""));
     assert_eq!(dissolve(&world, old.id).unwrap_err(), RepairError::AlreadyDissolved { summary: old.id });

@@ -455,24 +455,20 @@ fn figures_over_time_add_up_to_those_of_the_whole() {
     };
     block_on(world.talk.append_batch((0..80).map(message).collect())).unwrap();
     block_on(world.talk.compact(&())).unwrap();
-    let options = PromptOptions::new(1_000);
-    let [days, weeks] =
-        [Period::Day, Period::Week].map(|by| block_on(world.talk.over_time(Some(by), &options)).unwrap());
+    let [days, weeks] = [Period::Day, Period::Week].map(|by| block_on(world.talk.over_time(Some(by))).unwrap());
     assert_eq!((days.rows.len(), weeks.rows.len()), (10, 2));
-    let (stats, spending) = (block_on(world.talk.stats()).unwrap(), block_on(world.talk.spending(&options)).unwrap());
+    let stats = block_on(world.talk.stats()).unwrap();
     for rows in [&days.rows, &weeks.rows] {
         let last = rows.last().unwrap();
         assert_eq!(rows.iter().map(|row| row.nodes.count()).sum::<u64>(), stats.nodes);
         assert_eq!(rows.iter().map(|row| row.tokens).sum::<u64>(), stats.tokens);
         assert_eq!((last.total_nodes, last.shown_tokens), (stats.nodes, stats.shown_tokens));
-        assert_eq!(rows.iter().map(|row| row.spending.prompts).sum::<u64>(), spending.prompts);
-        assert_eq!(rows.iter().map(|row| row.spending.whole.tokens).sum::<u64>(), spending.whole.tokens);
         assert_eq!(rows.iter().map(|row| row.user_nodes + row.ai_nodes).sum::<u64>(), stats.nodes);
     }
     assert!(days.rows.windows(2).all(|two| two[0].start < two[1].start && two[0].total_nodes < two[1].total_nodes));
     assert!(days.rows[0].compression_ratio() < days.rows[9].compression_ratio(), "it grows with the conversation");
     assert!(days.rows.iter().all(|row| !row.topics.is_empty()), "{:?}", days.rows[0].topics);
-    assert_eq!(block_on(world.talk.over_time(None, &options)).unwrap().period, Period::Day);
+    assert_eq!(block_on(world.talk.over_time(None)).unwrap().period, Period::Day);
 }
 
 #[test]
@@ -481,7 +477,7 @@ fn messages_without_a_time_count_in_the_period_before_them() {
     let said = |text: &str, at: i64| (Message::user(text), Timestamp::from_millis(at));
     let batch = vec![said("a", 0), said("b", MAY), said("c", 0), said("d", MAY - 3 * DAY), said("e", MAY + DAY)];
     block_on(world.talk.append_batch(batch)).unwrap();
-    let rows = block_on(world.talk.over_time(Some(Period::Day), &PromptOptions::default())).unwrap().rows;
+    let rows = block_on(world.talk.over_time(Some(Period::Day))).unwrap().rows;
     let counts: Vec<_> = rows.iter().map(|row| (row.start.map(Timestamp::as_millis), row.nodes.count())).collect();
     assert_eq!(counts, [(None, 1), (Some(MAY), 3), (Some(MAY + DAY), 1)]);
 }

@@ -150,6 +150,8 @@ pub(super) struct SummaryLine<'a> {
     version: Cow<'a, str>,
     #[serde(with = "text")]
     input_hash: Hash,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    for_view: bool,
     #[serde(borrow)]
     text: Cow<'a, str>,
 }
@@ -186,6 +188,7 @@ impl<'a> SummaryLine<'a> {
             strategy: Cow::Borrowed(&body.written_by.strategy),
             version: Cow::Borrowed(&body.written_by.version),
             input_hash: body.input_hash,
+            for_view: body.for_view,
             text: Cow::Borrowed(&body.text),
         }
     }
@@ -207,6 +210,7 @@ impl<'a> SummaryLine<'a> {
             WrittenBy::new(self.strategy.into_owned(), self.version.into_owned()),
             self.input_hash,
         )
+        .for_view(self.for_view)
         .children(children.ok_or("summaries are numbered from 1")?)
         .metadata(
             SummaryMetadata::default()

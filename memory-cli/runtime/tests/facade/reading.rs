@@ -103,6 +103,41 @@ fn no_summary_says_the_opposite_of_a_sentence_with_its_negation_at_the_end() {
     }
 }
 
+#[test]
+fn the_same_question_gives_the_same_view_whatever_was_shown_before() {
+    let budgets = [8_000, 4_000, 2_000, 1_000, 500];
+    let text_of = |talk: &Conversation, budget| {
+        let options = PromptOptions::new(budget).record(true);
+        talk.prompt_with("Which database do we use?", &options).unwrap().text().to_owned()
+    };
+    let fresh: Vec<String> = budgets
+        .iter()
+        .map(|budget| {
+            let dir = Dir::new();
+            let memory = Memory::from(dir.words().background(false).open().unwrap());
+            let talk = memory.conversation("talk").unwrap();
+            for _ in 0..4 {
+                read(&talk, CLINIC);
+            }
+            text_of(&talk, *budget)
+        })
+        .collect();
+    let dir = Dir::new();
+    for order in [[4, 3, 2, 1, 0], [3, 0, 4, 2, 1], [0, 1, 2, 3, 4]] {
+        // Each order goes on with the store that the one before has left.
+        let memory = Memory::from(dir.words().background(false).open().unwrap());
+        let talk = memory.conversation("talk").unwrap();
+        if memory.conversations().unwrap().is_empty() {
+            for _ in 0..4 {
+                read(&talk, CLINIC);
+            }
+        }
+        for at in order {
+            assert_eq!(text_of(&talk, budgets[at]), fresh[at], "{} tokens in {order:?}", budgets[at]);
+        }
+    }
+}
+
 /// A picture of so many pixels and bytes.
 fn picture(width: u32, height: u32, bytes: usize) -> ContentBlock {
     let mut data = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();

@@ -66,7 +66,7 @@ fn state_reminder_details_and_figures_come_through_the_facade() {
     );
     let details = talk.details(NodeRange::first_n(61).unwrap()).unwrap().nodes;
     assert!(details[1].is_expandable && !details[60].is_expandable);
-    let over_time = talk.over_time(Some(Period::Month), &PromptOptions::default()).unwrap();
+    let over_time = talk.over_time(Some(Period::Month)).unwrap();
     assert_eq!(over_time.rows.iter().map(|row| row.nodes.count()).sum::<u64>(), 61);
     assert_eq!(talk.title().unwrap().unwrap().text, "The goal is a quiet week in Rome");
 }

@@ -3,10 +3,9 @@
 use std::io;
 
 use memory_core::{ConversationId, Period, Timestamp};
-use memory_hooks::{OverTime, PeriodStats, PromptOptions};
+use memory_hooks::{OverTime, PeriodStats};
 use serde_json::{Value, json};
 
-use super::costs::CostArgs;
 use crate::{
     globals::Globals,
     news,
@@ -18,64 +17,45 @@ pub(super) async fn run(
     runtime: &memory::parts::Parts,
     ids: Vec<ConversationId>,
     period: Option<Period>,
-    costs: &CostArgs,
     globals: &Globals,
 ) -> anyhow::Result<()> {
     let output = globals.output;
-    let options = PromptOptions::new(costs.budget);
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
-        let over_time = runtime.memory.conversation(id.clone()).over_time(period, &options).await?;
+        let over_time = runtime.memory.conversation(id.clone()).over_time(period).await?;
         all.push((id, over_time));
     }
     let news = news::of(all.iter().flat_map(|(_, over_time)| over_time.notices.clone()));
     if output.json {
         let conversation = |(id, over_time): &(ConversationId, OverTime)| {
-            let rows: Vec<_> = over_time.rows.iter().map(|row| row_to_json(row, costs)).collect();
+            let rows: Vec<_> = over_time.rows.iter().map(|row| row_to_json(row)).collect();
             json!({"conversation": id.as_str(), "period": over_time.period.as_str(), "periods": rows})
         };
         let conversations: Vec<_> = all.iter().map(conversation).collect();
         return Ok(output.value(&json!({
             "conversations": conversations,
-            "budget": costs.budget,
-            "currency": costs.currency,
             "notices": news::sentences(&news),
             "notice_codes": news::codes(&news),
         }))?);
     }
-    print(output, &all, costs)?;
+    print(output, &all)?;
     news::print(output, &news);
     Ok(())
 }
 
-fn print(output: Output, all: &[(ConversationId, OverTime)], costs: &CostArgs) -> io::Result<()> {
-    let header = [
-        "conversation",
-        "from",
-        "messages",
-        "user/AI",
-        "tokens",
-        "in all",
-        "in full",
-        "view",
-        "smaller",
-        "prompts",
-        "cost",
-        "about",
-    ];
+fn print(output: Output, all: &[(ConversationId, OverTime)]) -> io::Result<()> {
+    let header =
+        ["conversation", "from", "messages", "user/AI", "tokens", "in all", "in full", "view", "smaller", "about"];
     let of_one = |(id, over_time): &(ConversationId, OverTime)| {
         let id = id.to_string();
-        over_time.rows.iter().map(|row| row_of(&id, row, costs)).collect::<Vec<_>>()
+        over_time.rows.iter().map(|row| row_of(&id, row)).collect::<Vec<_>>()
     };
     output.table(header, all.iter().flat_map(of_one))?;
-    let currency = &costs.currency;
-    output.note(&format!(
-        "messages and tokens of each day, week or month; `in all` and what follows up to its end; costs in {currency}"
-    ));
+    output.note("messages and tokens of each day, week or month; `in all` and what follows up to its end");
     Ok(())
 }
 
-fn row_of(id: &str, row: &PeriodStats, costs: &CostArgs) -> [String; 12] {
+fn row_of(id: &str, row: &PeriodStats) -> [String; 10] {
     [
         id.to_owned(),
         row.start.and_then(day).unwrap_or_default(),
@@ -86,8 +66,6 @@ fn row_of(id: &str, row: &PeriodStats, costs: &CostArgs) -> [String; 12] {
         grouped(row.shown_tokens),
         grouped(row.view_tokens),
         format!("{:.1} x", row.compression_ratio()),
-        grouped(row.spending.prompts),
-        format!("{:.4}", costs.prices.cost(row.spending.whole)),
         row.topics.join(", "),
     ]
 }
@@ -96,7 +74,7 @@ fn day(at: Timestamp) -> Option<String> {
     Some(at.civil(0)?.date())
 }
 
-fn row_to_json(row: &PeriodStats, costs: &CostArgs) -> Value {
+fn row_to_json(row: &PeriodStats) -> Value {
     json!({
         "start": row.start.map(|at| at.to_string()),
         "nodes": crate::output::node_runs([&row.nodes]),
@@ -107,10 +85,6 @@ fn row_to_json(row: &PeriodStats, costs: &CostArgs) -> Value {
         "shown_tokens": row.shown_tokens,
         "view_tokens": row.view_tokens,
         "compression_ratio": decimal(row.compression_ratio()),
-        "prompts": row.spending.prompts,
-        "prompt_tokens": row.spending.whole.tokens,
-        "cached_tokens": row.spending.whole.cached,
-        "cost": decimal(costs.prices.cost(row.spending.whole)),
         "topics": row.topics,
     })
 }

@@ -109,8 +109,11 @@ impl Tree {
             return;
         }
         let tokens = summary.tokens;
-        let height = self.height_over(&summary);
+        let height = if summary.for_view { None } else { self.height_over(&summary) };
         let superseded = if height.is_none() { self.superseded_by(&summary) } else { None };
+        if summary.for_view && superseded.is_none() {
+            self.for_views.entry(summary.span.first()).or_default().push(id);
+        }
         let (parent, weight, profile) = (None, 0.0, OnceLock::new());
         self.places.push(Place { summary, parent, height, words: id, superseded, weight, profile });
         if height.is_some() {
@@ -121,9 +124,33 @@ impl Tree {
         }
     }
 
-    /// The summary that this one supersedes: one in the forest of the same level, span and children.
+    /// The summary that was written for a view at this place.
+    #[must_use]
+    pub fn written_for_view(&self, level: Level, span: NodeRange, children: &[SummaryId]) -> Option<SummaryId> {
+        let is_it = |id: &&SummaryId| {
+            let there = self.summary(**id);
+            there.is_some_and(|there| (there.level, there.span) == (level, span) && *there.children == *children)
+        };
+        self.for_views.get(&span.first())?.iter().find(is_it).copied()
+    }
+
+    /// Puts a summary that was written for a view into the forest. `false` if it does not fit.
+    pub fn adopt(&mut self, id: SummaryId) -> bool {
+        let Some(height) = self.summary(id).filter(|there| there.for_view).and_then(|there| self.height_over(there))
+        else {
+            return false;
+        };
+        if let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) {
+            place.height = Some(height);
+        }
+        self.enter(id);
+        true
+    }
+
+    /// The summary that this one supersedes: one of the same level, span and children, in the forest or for views.
     fn superseded_by(&self, summary: &SummaryOutline) -> Option<Superseded> {
         let id = match summary.children.first() {
+            _ if summary.for_view => self.written_for_view(summary.level, summary.span, &summary.children),
             Some(child) => self.parent(*child),
             None => self.leaf(summary.span.first()),
         };
@@ -136,12 +163,12 @@ impl Tree {
     /// Replaces the words shown in place of a summary. The forest and the weights stay.
     fn put_words(&mut self, id: SummaryId, words: SummaryId, tokens: u32) {
         // Over a part of a dissolved summary the root costs what its parts do.
-        let root = self.root_over(id);
-        let before = self.summary_cost(root);
+        let root = Some(self.root_over(id)).filter(|root| self.height(*root).is_some());
+        let before = root.map_or(0, |root| self.summary_cost(root));
         let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) else { return };
         place.words = words;
         place.summary.tokens = tokens;
-        self.tokens.roots = self.tokens.roots + self.summary_cost(root) - before;
+        self.tokens.roots = self.tokens.roots + root.map_or(0, |root| self.summary_cost(root)) - before;
         self.forget_profiles_from(Some(id));
     }
 
@@ -168,7 +195,8 @@ impl Tree {
         for child in &summary.children {
             self.set_parent(*child, Some(id));
         }
-        self.tokens.roots += self.cost_of(&summary);
+        // One that was adopted may be dissolved already.
+        self.tokens.roots += self.summary_cost(id);
         self.roots.insert(summary.span.first(), id);
         self.weigh(id);
     }
@@ -176,6 +204,9 @@ impl Tree {
     /// Removes the last summary, as if it had never been added.
     pub fn undo(&mut self) {
         let Some(Place { summary, height, superseded, .. }) = self.places.pop() else { return };
+        if summary.for_view {
+            self.for_views.entry(summary.span.first()).or_default().retain(|id| *id != summary.id);
+        }
         if let Some(Superseded { place, words, tokens }) = superseded {
             self.put_words(place, words, tokens);
         }

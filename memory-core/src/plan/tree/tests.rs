@@ -200,7 +200,14 @@ fn whole() -> Vec<SummaryOutline> {
     let mut all: Vec<SummaryOutline> = Vec::new();
     let mut say = |level, span, children: std::ops::Range<usize>| {
         let children: Box<[_]> = children.map(SummaryId::from_index).collect();
-        all.push(SummaryOutline { id: SummaryId::from_index(all.len()), level, span, children, tokens: 12 });
+        all.push(SummaryOutline {
+            id: SummaryId::from_index(all.len()),
+            level,
+            span,
+            children,
+            tokens: 12,
+            for_view: false,
+        });
     };
     (1..=24).for_each(|node| say(Level::Summary, run(node, node), 0..0));
     (0..4).for_each(|meta| say(Level::Meta, run(meta as u64 * 6 + 1, meta as u64 * 6 + 6), meta * 6..meta * 6 + 6));
@@ -225,7 +232,7 @@ proptest! {
             let spans: Option<Vec<_>> = children.iter().map(|child| Some(grown.summary(*child)?.span)).collect();
             let span = spans.unwrap_or_default().into_iter().reduce(NodeRange::hull).unwrap_or(run(first, first + more));
             let tokens = u32::try_from(9 + index).unwrap();
-            let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens };
+            let draft = SummaryOutline { id: SummaryId::from_index(index), level, span, children: children.into(), tokens, for_view: false };
             grown.add(draft.clone());
             before.push(told(&grown));
             all.push(draft);

@@ -16,9 +16,8 @@ use crate::{
 /// The hierarchical view: FULL nodes word for word, and of the rest the cut with the most value for its tokens.
 ///
 /// The value of a node is importance × recency × fidelity, where recency halves every [`ViewPolicy::half_life`] nodes.
-/// The value of a cut is the sum, less [`ViewPolicy::stickiness`] for each token after the first change. Dynamic
-/// programming over the tree finds the cut. A merged summary caches the profile of what is below it, which is the most
-/// value for each number of tokens, in at most 64 points. So only changed parts are merged again. The result is exact
+/// The value of a cut is the sum. Dynamic programming over the tree finds the cut. A merged summary caches the profile
+/// of what is below it, which is the most value for each number of tokens, in at most 64 points. So only changed parts are merged again. The result is exact
 /// while profiles have fewer points; then it is exact on a grain of a 64th of what a part costs in full. Pinned nodes
 /// are restored word for word first, newest first, while they fit.
 ///
@@ -26,7 +25,6 @@ use crate::{
 /// cut.
 ///
 /// [`ViewPolicy::half_life`]: crate::plan::ViewPolicy::half_life
-/// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -72,6 +70,6 @@ impl ContextStrategy for HierarchicalView {
     }
 
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
-        settled::plan(tree, &self.thresholds, request.budget, request.shown)
+        settled::plan(tree, &self.thresholds, request.budget)
     }
 }

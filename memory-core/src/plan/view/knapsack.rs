@@ -52,12 +52,6 @@ struct Table {
     layers: Vec<Vec<Made>>,
 }
 
-/// A cut, and whether it keeps nothing of what was shown before.
-pub(super) struct Chosen {
-    pub(super) cut: Cut,
-    pub(super) is_new: bool,
-}
-
 impl<'t> Knapsack<'t> {
     pub(super) fn new(tree: &'t Tree, mut forced: Vec<NodeRange>) -> Self {
         forced.sort_unstable();
@@ -66,27 +60,19 @@ impl<'t> Knapsack<'t> {
 
     /// The cut of all roots with the most value for at most `budget` tokens. Forced turns are added and not counted.
     /// `None` when the cheapest cut costs more.
-    ///
-    /// The earlier cut is kept up to a point where changing it gains more than [`ViewPolicy::stickiness`] for each
-    /// token from there on. The model would have to read these anew, and the `behind` tokens that follow. The possible
-    /// points are the beginnings of roots.
-    ///
-    /// [`ViewPolicy::stickiness`]: crate::plan::ViewPolicy::stickiness
-    pub(super) fn cut(&self, budget: u32, shown: Option<&Cut>, behind: u32) -> Option<Chosen> {
+    pub(super) fn cut(&self, budget: u32) -> Option<Cut> {
         let now = self.tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
         let roots: Vec<_> = self.tree.roots().map(|root| root.id).collect();
         let table = self.table(&roots, now, MOST_AT_TOP, budget);
-        let candidates = self.candidates(&table, now, budget, shown, behind);
-        let best = candidates.into_iter().rev().max_by(|a, b| a.worth.total_cmp(&b.worth))?;
-        let kept = shown.and_then(|shown| shown.pieces.get(..best.pieces)).unwrap_or_default();
-        let mut pieces = kept.to_vec();
-        self.pick(&table, best.kept, best.point, now, &mut pieces);
-        let reached = kept.last().map(|piece| piece.span().last());
-        let forced = self.forced.iter().filter(|turn| Some(turn.first()) > reached);
-        pieces.extend(forced.map(|turn| CutPiece::Verbatim(*turn)));
+        let affordable = table.layers.first().into_iter().flatten().map(|(point, _)| point).enumerate();
+        let affordable = affordable.filter(|(_, point)| point.tokens <= budget);
+        let (best, _) = affordable.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
+        let mut pieces = Vec::new();
+        self.pick(&table, u16::try_from(best).unwrap_or(u16::MAX), now, &mut pieces);
+        pieces.extend(self.forced.iter().map(|turn| CutPiece::Verbatim(*turn)));
         pieces.sort_by_key(|piece| piece.span());
         let cost = pieces.iter().map(|piece| self.cost(*piece)).sum();
-        Some(Chosen { cut: Cut { pieces, tokens: tokens(cost), settled: None }, is_new: kept.is_empty() })
+        Some(Cut { pieces, tokens: tokens(cost) })
     }
 
     fn cost(&self, piece: CutPiece) -> u64 {
@@ -94,14 +80,6 @@ impl<'t> Knapsack<'t> {
             CutPiece::Summary { id, .. } => self.tree.summary_cost(id),
             CutPiece::Verbatim(turn) => self.tree.words_of(turn),
             CutPiece::Omitted(_) => 0,
-        }
-    }
-
-    fn value(&self, piece: CutPiece, now: NodeId) -> f64 {
-        match piece {
-            CutPiece::Summary { id, span } => self.summary_value(id) * self.tree.ageing(span.last(), now),
-            CutPiece::Verbatim(turn) => self.verbatim_value(turn) * self.tree.ageing(turn.last(), now),
-            CutPiece::Omitted(_) => 0.0,
         }
     }
 
@@ -113,65 +91,12 @@ impl<'t> Knapsack<'t> {
         self.tree.weight_of(run) * self.tree.policy().fidelity.first().copied().map_or(0.0, f64::from)
     }
 
-    /// For each number of units that may be kept as they were shown, the best choice for those after.
-    fn candidates(&self, table: &Table, now: NodeId, budget: u32, shown: Option<&Cut>, behind: u32) -> Vec<Candidate> {
-        let stickiness = if shown.is_some() { f64::from(self.tree.policy().stickiness) } else { 0.0 };
-        let mut candidates = Vec::new();
-        let mut kept = 0;
-        let (mut cost, mut value) = (0u64, 0.0);
-        let mut rest = shown.map_or(&[][..], |shown| shown.pieces.as_slice());
-        for at in 0..=table.units.len() {
-            let left = u64::from(budget).checked_sub(cost).and_then(|left| u32::try_from(left).ok());
-            let Some(left) = left else { break };
-            let anew = if at == table.units.len() { 0 } else { behind };
-            let worth = |point: &Point| value + point.value - stickiness * f64::from(point.tokens.saturating_add(anew));
-            let affordable = table.layers.get(at).into_iter().flatten().map(|(point, _)| point).enumerate();
-            let affordable = affordable.filter(|(_, point)| point.tokens <= left);
-            let best = affordable.map(|(index, point)| (index, worth(point))).max_by(|a, b| a.1.total_cmp(&b.1));
-            if let Some((index, worth)) = best {
-                let point = u16::try_from(index).unwrap_or(u16::MAX);
-                candidates.push(Candidate { kept: at, point, worth, pieces: kept });
-            }
-            let Some(span) = table.units.get(at).and_then(|unit| self.span(unit)) else { break };
-            let Some(count) = self.tiles(rest, span) else { break };
-            let (unit, behind) = rest.split_at(count);
-            // The words of forced turns are counted separately.
-            let counted = |piece: &&CutPiece| self.forced.binary_search(&piece.span()).is_err();
-            cost += unit.iter().filter(counted).map(|piece| self.cost(*piece)).sum::<u64>();
-            value += unit.iter().filter(counted).map(|piece| self.value(*piece, now)).sum::<f64>();
-            kept += count;
-            rest = behind;
-        }
-        candidates
-    }
-
     fn span(&self, unit: &Unit) -> Option<NodeRange> {
         let span = |id: &SummaryId| self.tree.summary(*id).map(|summary| summary.span);
         match unit {
             Unit::Branch(id) => span(id),
             Unit::Leaves(ids, _) => ids.iter().filter_map(span).reduce(NodeRange::hull),
         }
-    }
-
-    /// How many of the first pieces tile exactly `span` and may still be shown.
-    fn tiles(&self, pieces: &[CutPiece], span: NodeRange) -> Option<usize> {
-        let mut next = span.first();
-        for (index, piece) in pieces.iter().enumerate() {
-            let here = piece.span();
-            let is_there = match *piece {
-                CutPiece::Summary { id, .. } => self.tree.height(id).is_some() && !self.is_forced(here),
-                CutPiece::Verbatim(turn) => self.tree.turn_of(turn.first()) == Some(turn),
-                CutPiece::Omitted(_) => false,
-            };
-            if here.first() != next || here.last() > span.last() || !is_there {
-                return None;
-            }
-            next = here.last().next();
-            if here.last() == span.last() {
-                return Some(index + 1);
-            }
-        }
-        None
     }
 
     /// The units of neighbouring summaries of one parent.
@@ -313,9 +238,9 @@ impl<'t> Knapsack<'t> {
     }
 
     /// Adds the pieces of a point, for the units from `at` on.
-    fn pick(&self, table: &Table, at: usize, point: u16, now: NodeId, pieces: &mut Vec<CutPiece>) {
+    fn pick(&self, table: &Table, point: u16, now: NodeId, pieces: &mut Vec<CutPiece>) {
         let mut point = usize::from(point);
-        for (unit, layer) in table.units.iter().zip(&table.layers).skip(at) {
+        for (unit, layer) in table.units.iter().zip(&table.layers) {
             let Some((_, [here, behind])) = layer.get(point) else { return };
             let here = usize::from(*here);
             match unit {
@@ -324,7 +249,7 @@ impl<'t> Knapsack<'t> {
                     let (below, points) = self.opened(*id);
                     let last = self.span(unit).map_or(now, NodeRange::last);
                     match points.get(here) {
-                        Some((_, Shown::Below(index))) => self.pick(&below, 0, *index, last, pieces),
+                        Some((_, Shown::Below(index))) => self.pick(&below, *index, last, pieces),
                         _ => self.piece(*id, pieces),
                     }
                 }
@@ -343,17 +268,6 @@ impl<'t> Knapsack<'t> {
     fn piece(&self, id: SummaryId, pieces: &mut Vec<CutPiece>) {
         pieces.extend(self.tree.summary(id).map(|summary| CutPiece::Summary { id, span: summary.span }));
     }
-}
-
-/// A cut that keeps the first `kept` units as they were shown.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    kept: usize,
-    /// How many pieces these units were shown as.
-    pieces: usize,
-    /// The point of the profile of the rest.
-    point: u16,
-    worth: f64,
 }
 
 #[cfg(test)]

@@ -304,7 +304,7 @@ impl<'t> Refinement<'t> {
     }
 
     pub(super) fn into_cut(self) -> Cut {
-        Cut { pieces: self.shown.into_values().collect(), tokens: tokens(self.tokens), settled: None }
+        Cut { pieces: self.shown.into_values().collect(), tokens: tokens(self.tokens) }
     }
 }
 

@@ -6,13 +6,12 @@ use crate::{
     plan::{Cut, CutPiece, PlanError, Thresholds, Tree, cut::tokens},
 };
 
-/// Plans a view whose older part depends on the summaries, the pins, the budget, and what was shown before.
+/// Plans a view that depends on the summaries, the pins and the budget alone, whatever was shown before.
 ///
-/// The shown cut stays until compaction has come further or it does not fit any more. Only then is the older part cut
-/// anew. Room for the messages until the next compaction is then reserved at once, so that the cut, and the prompt
-/// rendered from it, stays until then. If more messages come than expected, the older part is cut anew at most twice:
-/// with half of the budget, then as coarse as possible.
-pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Option<&Cut>) -> Result<Cut, PlanError> {
+/// Room for the messages until the next compaction is reserved at once, so that the cut, and the prompt rendered from
+/// it, stays until then. If more messages come than expected, the older part is cut again at most twice: with half of
+/// the budget, then as coarse as possible.
+pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32) -> Result<Cut, PlanError> {
     let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
         return plan_view(tree, budget);
     };
@@ -28,58 +27,23 @@ pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32, shown: Opt
     if coarsest > left {
         return Err(PlanError::BudgetTooSmall { needed: coarsest.saturating_add(since), budget });
     }
-    let same = |shown: &&Cut| shown.settled == older;
-    let before = older.zip(shown.filter(same)).and_then(|(older, shown)| kept(tree, older, left, shown));
-    let mut cut = before.unwrap_or_else(|| {
-        let expected = tokens(words.saturating_mul(thresholds.summary_threshold) / older.map_or(1, NodeId::get));
-        let half = budget / 2;
-        let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
-        plan_older(tree, words, coarsest.max(budget - reserve), shown, since)
-    });
-    cut.settled = older;
+    let expected = tokens(words.saturating_mul(thresholds.summary_threshold) / older.map_or(1, NodeId::get));
+    let half = budget / 2;
+    let reserve = [expected.min(half), half].into_iter().find(|reserve| since <= *reserve).unwrap_or(budget);
+    let mut cut = plan_older(tree, words, coarsest.max(budget - reserve));
     cut.pieces.extend(recent.into_iter().map(CutPiece::Verbatim));
     cut.tokens = cut.tokens.saturating_add(since);
     Ok(cut)
 }
 
-/// A cut of the summarized part of at most `budget` tokens, which must suffice for the coarsest. `behind` more tokens
-/// follow it.
-fn plan_older(tree: &Tree, words: u64, budget: u32, shown: Option<&Cut>, behind: u32) -> Cut {
+/// A cut of the summarized part of at most `budget` tokens, which must suffice for the coarsest.
+fn plan_older(tree: &Tree, words: u64, budget: u32) -> Cut {
     if words <= u64::from(budget) {
         let last = tree.roots().next_back().map(|last| last.span.last());
         let turns = tree.turns_from(NodeId::FIRST).take_while(|turn| Some(turn.last()) <= last);
-        return Cut { pieces: turns.map(CutPiece::Verbatim).collect(), tokens: tokens(words), settled: None };
+        return Cut { pieces: turns.map(CutPiece::Verbatim).collect(), tokens: tokens(words) };
     }
-    finest(tree, Refinement::of_roots(tree), budget, shown, behind)
-}
-
-/// The part up to `older` of what was shown, if it tiles that part, costs at most `left` tokens, and shows all pinned
-/// turns.
-fn kept(tree: &Tree, older: NodeId, left: u32, shown: &Cut) -> Option<Cut> {
-    let mut next = NodeId::FIRST;
-    let mut cost = 0;
-    let mut pieces = Vec::new();
-    for &piece in shown.pieces.iter().take_while(|piece| piece.span().last() <= older) {
-        let span = piece.span();
-        cost += match piece {
-            CutPiece::Summary { id, .. } if tree.summary(id).is_some_and(|there| there.span == span) => {
-                tree.summary_cost(id)
-            }
-            CutPiece::Verbatim(_) if tree.turn_of(span.first()) == Some(span) => tree.words_of(span),
-            _ => return None,
-        };
-        if span.first() != next || cost > u64::from(left) {
-            return None;
-        }
-        next = span.last().next();
-        pieces.push(piece);
-    }
-    let is_whole = next == older.next();
-    let cut = Cut { pieces, tokens: tokens(cost), settled: Some(older) };
-    let verbatim = cut.verbatim();
-    let is_shown = |node: NodeId| older < node || verbatim.iter().any(|run| run.contains(node));
-    let ends_in_words = tree.recent_turns().all(|turn| is_shown(turn.first()));
-    (is_whole && ends_in_words && tree.pinned().all(is_shown)).then_some(cut)
+    finest(tree, Refinement::of_roots(tree), budget)
 }
 
 /// The cost of the coarsest view of the summarized part, with as many pinned messages as fit into `budget`.

@@ -66,6 +66,10 @@ impl ContextStrategy for SummarizingView {
         plan_ratio(tree, self.summary_ratio, self.preserve_recent_messages, scope)
     }
 
+    fn keeps_shrunk(&self) -> bool {
+        true
+    }
+
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
         selected(tree, request.budget, [])
     }

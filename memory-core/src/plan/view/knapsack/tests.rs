@@ -12,7 +12,7 @@ use crate::{
 };
 
 fn policy() -> ViewPolicy {
-    ViewPolicy { half_life: 5.0, per_message: 3, per_summary: 4, stickiness: 0.01, short: 0, ..ViewPolicy::default() }
+    ViewPolicy { half_life: 5.0, per_message: 3, per_summary: 4, short: 0, ..ViewPolicy::default() }
 }
 
 prop_compose! {
@@ -131,10 +131,10 @@ proptest! {
         let every = every_cut(&tree, &roots(&tree));
         let fitting = every.iter().filter(|pieces| cost(&tree, pieces) <= u64::from(budget));
         let best = fitting.map(|pieces| worth(&tree, &nodes, pieces)).max_by(f64::total_cmp);
-        let chosen = Knapsack::new(&tree, Vec::new()).cut(budget, None, 0);
+        let chosen = Knapsack::new(&tree, Vec::new()).cut(budget);
         prop_assert_eq!(chosen.is_some(), best.is_some());
-        if let (Some(Chosen { cut, is_new }), Some(best)) = (chosen, best) {
-            prop_assert!(is_new && every.contains(&cut.pieces));
+        if let (Some(cut), Some(best)) = (chosen, best) {
+            prop_assert!(every.contains(&cut.pieces));
             prop_assert_eq!(u64::from(cut.tokens), cost(&tree, &cut.pieces));
             prop_assert!(cut.tokens <= budget);
             let found = worth(&tree, &nodes, &cut.pieces);
@@ -142,40 +142,11 @@ proptest! {
         }
     }
 
-    /// The same with a penalty for every token from the first changed root on.
-    #[test]
-    fn no_cut_is_worth_more_when_change_costs((nodes, summaries) in trees(), budget in 0u32..500, before in any::<prop::sample::Index>(), behind in 0u32..50) {
-        let tree = tree_under(policy(), &nodes, &summaries);
-        let every = every_cut(&tree, &roots(&tree));
-        let before = before.get(&every);
-        let knapsack = Knapsack::new(&tree, Vec::new());
-        let spans: Vec<_> = knapsack.units(&roots(&tree)).iter().filter_map(|unit| knapsack.span(unit)).collect();
-        let worth = |pieces: &[CutPiece]| {
-            let within = |span: &NodeRange, pieces: &[CutPiece]| -> Vec<CutPiece> {
-                pieces.iter().filter(|piece| span.covers(piece.span())).copied().collect()
-            };
-            let same = spans.iter().take_while(|span| within(span, pieces) == within(span, before)).count();
-            let anew: u64 = spans[same..].iter().map(|span| cost(&tree, &within(span, pieces))).sum();
-            let behind = if same < spans.len() { u64::from(behind) } else { 0 };
-            worth(&tree, &nodes, pieces) - f64::from(policy().stickiness) * (anew + behind) as f64
-        };
-        let fitting = every.iter().filter(|pieces| cost(&tree, pieces) <= u64::from(budget));
-        let best = fitting.map(|pieces| worth(pieces)).max_by(f64::total_cmp);
-        let shown = Cut { pieces: before.clone(), ..Cut::default() };
-        let chosen = knapsack.cut(budget, Some(&shown), behind);
-        prop_assert_eq!(chosen.is_some(), best.is_some());
-        if let (Some(Chosen { cut, .. }), Some(best)) = (chosen, best) {
-            prop_assert!(cut.tokens <= budget && every.contains(&cut.pieces));
-            let found = worth(&cut.pieces);
-            prop_assert!((found - best).abs() < 1e-6, "{found} of {best}");
-        }
-    }
-
     /// What the tree caches of its parts stays valid while it grows and messages are scored again.
     #[test]
     fn profiles_that_are_kept_are_those_that_would_be_made((nodes, summaries) in trees(), more in "[uar1]{0,3}", changed in 0usize..9, weight in 0f32..=1.0, budget in 0u32..500) {
         let mut grown = tree_under(policy(), &nodes, &summaries);
-        let cut = |tree: &Tree| Knapsack::new(tree, Vec::new()).cut(budget, None, 0).map(|chosen| chosen.cut);
+        let cut = |tree: &Tree| Knapsack::new(tree, Vec::new()).cut(budget);
         cut(&grown);
         let mut nodes = nodes;
         if let Some(node) = nodes.get_mut(changed) {

@@ -13,6 +13,7 @@ use super::{
 
 const HAS_DECISION: u8 = 1;
 const HAS_CODE: u8 = 2;
+const FOR_VIEW: u8 = 4;
 
 /// An event of a conversation.
 #[derive(Debug, PartialEq)]
@@ -75,7 +76,7 @@ pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>,
 }
 
 fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecError> {
-    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash, .. } = draft;
+    let SummaryDraft { level, span, children, text, tokens, metadata, written_by, input_hash, for_view, .. } = draft;
     bounded(children.len().max(metadata.topics.len()))?;
     let wire = WireSummary {
         id: id.get(),
@@ -87,7 +88,9 @@ fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecE
         tokens: *tokens,
         importance: metadata.importance,
         topics: Items(metadata.topics.iter().map(String::as_str).collect()),
-        flags: u8::from(metadata.has_decision) * HAS_DECISION + u8::from(metadata.has_code) * HAS_CODE,
+        flags: u8::from(metadata.has_decision) * HAS_DECISION
+            + u8::from(metadata.has_code) * HAS_CODE
+            + u8::from(*for_view) * FOR_VIEW,
         line_count: metadata.line_count,
         strategy: &written_by.strategy,
         version: &written_by.version,
@@ -135,7 +138,8 @@ impl WireSummary<'_> {
             Hash::from_bytes(self.input_hash),
         )
         .children(children.ok_or("a summary has child number 0")?)
-        .metadata(metadata);
+        .metadata(metadata)
+        .for_view(self.flags & FOR_VIEW != 0);
         Ok(Summary::new(id, body))
     }
 }
