@@ -41,7 +41,7 @@ pub(crate) const CONFIGURE: &str = "configure";
 /// No table has the name of a key at the top, as `plugins` is one: TOML would have both be the same.
 ///
 /// What decides what one call does is no key (`--http`, `--json`, `--raw`), nor is what lowers a guard (`--no-token`).
-const OF_COMMANDS: [(&str, &[&str]); 15] = [
+const OF_COMMANDS: [(&str, &[&str]); 14] = [
     ("bridge", &["max-line", "caller-model", "caller-window", "caller-requests"]),
     ("browse", &["limit"]),
     ("context", &["budget", "radius", "least-share", "follow-mentions", "no-record"]),
