@@ -13,7 +13,7 @@ const DOCUMENTS: [&str; 5] = [
     include_str!("../../CHANGELOG.md"),
     include_str!("../../docs/format.md"),
     include_str!("../../docs/operations.md"),
-    include_str!("../../docs/parity.md"),
+    include_str!("../../docs/configuration.md"),
 ];
 /// One sentence in this many is a query, and not in the index.
 const QUERY: usize = 15;

@@ -7,7 +7,6 @@ mod fault;
 mod layers;
 mod manifests;
 mod packages;
-mod parity;
 mod sources;
 mod tree;
 
@@ -25,7 +24,6 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     faults.extend(layers::check(&packages));
     faults.extend(manifests::check(&files));
     faults.extend(packages::check(&files)?);
-    faults.extend(parity::check(&files)?);
     faults.extend(sources::check(&files));
     faults.extend(contents::check(&files)?);
     faults.extend(cycles::check(&files));
