@@ -1,17 +1,13 @@
 //! Retrieval over evaluation data: imports conversations, asks every question and writes a run file.
 
-mod budget;
 mod contexts;
 mod fit;
 mod judge;
-mod latency;
 mod question_mode;
-mod run_file;
 mod running;
 mod score;
 mod shown;
 mod subject;
-mod summaries;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -31,19 +27,15 @@ use memory_core::{
 };
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 
-pub use budget::Budget;
-use budget::{PER_MESSAGE, cost};
 pub use contexts::{ContextsOptions, write_contexts};
 pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
-pub(crate) use latency::Steps;
 pub use question_mode::{QuestionMode, question_mode};
-use run_file::{ContextTurns, PackedTurns, RunFile, RunLine};
 pub use running::{Running, running};
-pub(crate) use score::PackedShares;
-use score::Scored;
-use subject::Subject;
-pub use summaries::summaries;
+use score::{ContextTurns, PackedTurns, RunFile, RunLine, Scored};
+pub(crate) use score::{PackedShares, Steps};
+pub use subject::Budget;
+use subject::{PER_MESSAGE, Subject, cost};
 
 /// Turns in a ranking.
 const RANKED: usize = 50;
@@ -68,7 +60,7 @@ pub struct EvalOptions {
 }
 
 /// What a question is asked of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Asked {
     /// Its own conversation.
     #[default]

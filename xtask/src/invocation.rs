@@ -47,6 +47,12 @@ impl Invocation {
         Self { step, line, command }
     }
 
+    /// Runs in the directory of the caller, where relative paths are those that the caller wrote.
+    pub(crate) fn here(mut self) -> Result<Self> {
+        self.command.current_dir(env::current_dir().context("finding the current directory")?);
+        Ok(self)
+    }
+
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         for arg in args {
             self.line.push(' ');

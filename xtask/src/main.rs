@@ -59,10 +59,10 @@ enum Command {
     Conformance,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,
-    /// Measure against the peers and compare the figures with their bars.
+    /// Run the criterion benches, measure against the peers and compare the figures with their bars.
     Bench(bench::Args),
-    /// Run retrieval on a data directory, write the run file and score it.
-    Eval(Box<eval::Args>),
+    /// Evaluate recall and contexts on data: runs, fits, contexts for readers, their grades.
+    Eval(eval::Args),
     /// Write, build and check strategy plugins in crates of their own.
     #[command(subcommand)]
     Plugin(plugin::Command),

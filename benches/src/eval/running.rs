@@ -1,7 +1,5 @@
 //! Conversations played turn by turn, as an agent runs: what its prompts cost and hold, beside other ways to prompt.
 
-mod fresh;
-
 use std::{fmt, path::Path};
 
 use anyhow::{Context, Result};
@@ -13,9 +11,8 @@ use memory_cli::{
     },
 };
 use memory_core::{Message, Node, NodeId, RecallRequest, Role, Timestamp};
-use memory_hooks::{PieceKind, Prompt, PromptOptions, PromptTokens};
+use memory_hooks::{Piece, PieceKind, Prompt, PromptOptions, PromptTokens};
 
-use self::fresh::FreshRecall;
 use super::{
     Bars, EvalParts,
     contexts::{data_name, pack},
@@ -305,4 +302,29 @@ fn asks(piece: &memory_hooks::Piece, outline: &[memory_core::NodeOutline]) -> bo
 fn shared(before: &str, now: &str) -> usize {
     let same = before.bytes().zip(now.bytes()).take_while(|(a, b)| a == b).count();
     memory_core::floor_char_boundary(now, same)
+}
+
+/// Our history, with the same recall anew at each turn, which is not kept.
+#[derive(Debug, Default)]
+struct FreshRecall {
+    /// With the recall before the last message of the user.
+    at_the_end: PromptTokens,
+    /// With the recall before the history, as in a system prompt.
+    at_the_head: PromptTokens,
+    /// The pieces of the history before the last message that was prompted for.
+    before: Vec<Piece>,
+}
+
+impl FreshRecall {
+    /// A prompt of our history and so many recalled tokens.
+    fn prompt(&mut self, ours: &Prompt, recalled: u64) {
+        let history: Vec<_> = ours.pieces.iter().filter(|piece| piece.kind.is_history()).cloned().collect();
+        let tokens = |pieces: &[Piece]| pieces.iter().map(|piece| u64::from(piece.tokens)).sum::<u64>();
+        let same = history.iter().zip(&self.before).take_while(|(a, b)| a.text == b.text).count();
+        let cached = tokens(history.get(..same).unwrap_or_default());
+        self.at_the_end.add(tokens(&history) + recalled, cached);
+        self.at_the_head.add(tokens(&history) + recalled, if recalled > 0 { 0 } else { cached });
+        // What was recalled stood before the last message, so nothing from there on is cached next time.
+        self.before = history.get(..history.len().saturating_sub(1)).unwrap_or_default().to_vec();
+    }
 }

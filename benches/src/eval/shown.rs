@@ -64,12 +64,12 @@ fn bare_line(node: &Node) -> String {
 }
 
 /// Whether a piece shows messages rather than summaries.
-pub(super) fn shows_messages(piece: &Piece) -> bool {
+fn shows_messages(piece: &Piece) -> bool {
     matches!(piece.kind, PieceKind::Message | PieceKind::Recalled)
 }
 
 /// A text without the escapes that the layout puts before lines that look like its own.
-pub(super) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     text.replace('\\', "")
 }
 

@@ -16,7 +16,7 @@ const SIZES: [usize; 2] = [1_000, 10_000];
 const LIMIT: usize = 10;
 
 fn words(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("search/words");
+    let mut group = criterion.benchmark_group("retrieval/words");
     for messages in SIZES {
         let store = Arc::new(MemoryStore::default());
         let id = ConversationId::new("bench").expect("a plain name");
@@ -41,12 +41,9 @@ fn words(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn quick() -> Criterion {
-    Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2))
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    targets = words
 }
-
-criterion_group! { name = benches; config = quick(); targets = words }
 criterion_main!(benches);
