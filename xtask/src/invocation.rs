@@ -87,31 +87,21 @@ impl Invocation {
 
     /// Runs it, passes its output on, and shows each line of one stream to `seen` as well.
     pub(crate) fn watch(mut self, stream: Stream, seen: impl FnMut(&str)) -> Result<()> {
-        self.announce();
-        self.command.stdin(Stdio::null());
-        match stream {
-            Stream::Stdout => self.command.stdout(Stdio::piped()),
-            Stream::Stderr => self.command.stderr(Stdio::piped()),
-        };
-        let mut child = self.command.spawn().with_context(|| self.unstarted())?;
-        let passed_on = match (child.stdout.take(), child.stderr.take()) {
-            (Some(output), _) => pass_on(output, io::stdout(), seen),
-            (_, Some(output)) => pass_on(output, io::stderr(), seen),
-            (None, None) => Ok(()),
+        let (mut child, output) = self.piped(stream)?;
+        let passed_on = match stream {
+            Stream::Stdout => pass_on(output, io::stdout(), seen),
+            Stream::Stderr => pass_on(output, io::stderr(), seen),
         };
         let status = child.wait().with_context(|| self.unstarted())?;
-        passed_on.with_context(|| format!("{}: reading what it prints", self.step))?;
+        passed_on.with_context(|| self.unread())?;
         self.judge(status)
     }
 
     /// Runs it until `enough` says so of a line that it prints, and kills it there; whether that came before it ended.
     pub(crate) fn watch_and_kill(mut self, mut enough: impl FnMut(&str) -> bool) -> Result<bool> {
-        self.announce();
-        let mut child =
-            self.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().with_context(|| self.unstarted())?;
-        let printed = child.stdout.take().with_context(|| self.unstarted())?;
+        let (mut child, printed) = self.piped(Stream::Stdout)?;
         for line in BufReader::new(printed).lines() {
-            if enough(line.with_context(|| format!("{}: reading what it prints", self.step))?.trim_end()) {
+            if enough(line.with_context(|| self.unread())?.trim_end()) {
                 child.kill().with_context(|| format!("{}: killing `{}`", self.step, self.line))?;
                 child.wait().with_context(|| self.unstarted())?;
                 return Ok(true);
@@ -123,6 +113,20 @@ impl Invocation {
 
     /// Starts it and waits for the line of `stream` that has what is waited for. It runs on until the first value goes.
     pub(crate) fn start<T>(mut self, stream: Stream, mut found: impl FnMut(&str) -> Option<T>) -> Result<(Running, T)> {
+        let (child, output) = self.piped(stream)?;
+        let (running, mut lines) = (Running(child), BufReader::new(output).lines());
+        while let Some(line) = lines.next() {
+            if let Some(found) = found(line.with_context(|| self.unread())?.trim_end()) {
+                // What it prints later is not waited for, and fills no pipe.
+                thread::spawn(move || lines.by_ref().for_each(drop));
+                return Ok((running, found));
+            }
+        }
+        bail!("{}: `{}` ended before it was ready", self.step, self.line)
+    }
+
+    /// Starts it without input, and with a pipe from one of its streams.
+    fn piped(&mut self, stream: Stream) -> Result<(Child, Box<dyn Read + Send>)> {
         self.announce();
         self.command.stdin(Stdio::null());
         match stream {
@@ -130,21 +134,11 @@ impl Invocation {
             Stream::Stderr => self.command.stderr(Stdio::piped()),
         };
         let mut child = self.command.spawn().with_context(|| self.unstarted())?;
-        let output: Option<Box<dyn Read + Send>> = match (child.stdout.take(), child.stderr.take()) {
-            (Some(output), _) => Some(Box::new(output)),
-            (_, output) => output.map(|output| Box::new(output) as _),
+        let output: Option<Box<dyn Read + Send>> = match stream {
+            Stream::Stdout => child.stdout.take().map(|output| Box::new(output) as _),
+            Stream::Stderr => child.stderr.take().map(|output| Box::new(output) as _),
         };
-        let mut lines = BufReader::new(output.with_context(|| self.unstarted())?).lines();
-        let running = Running(child);
-        while let Some(line) = lines.next() {
-            let line = line.with_context(|| format!("{}: reading what it prints", self.step))?;
-            if let Some(found) = found(line.trim_end()) {
-                // What it prints later is not waited for, and fills no pipe.
-                thread::spawn(move || lines.by_ref().for_each(drop));
-                return Ok((running, found));
-            }
-        }
-        bail!("{}: `{}` ended before it was ready", self.step, self.line)
+        Ok((child, output.with_context(|| self.unstarted())?))
     }
 
     /// Whether it starts and succeeds; nothing is shown.
@@ -167,6 +161,10 @@ impl Invocation {
 
     fn unstarted(&self) -> String {
         format!("{}: `{}` did not start", self.step, self.line)
+    }
+
+    fn unread(&self) -> String {
+        format!("{}: reading what `{}` prints", self.step, self.line)
     }
 
     fn judge(&self, status: ExitStatus) -> Result<()> {
