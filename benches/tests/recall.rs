@@ -10,7 +10,7 @@ use memory_store::{AutoIndex, AutoOptions, Method};
 
 const DOCUMENTS: [&str; 5] = [
     include_str!("../../ARCHITECTURE.md"),
-    include_str!("../../CHANGELOG.md"),
+    include_str!("../../docs/mcp.md"),
     include_str!("../../docs/format.md"),
     include_str!("../../docs/operations.md"),
     include_str!("../../docs/configuration.md"),
