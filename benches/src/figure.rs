@@ -232,7 +232,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of values in any order; NaN without values.
+    /// Spread of values in any order; NaN without values.
     #[must_use]
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();

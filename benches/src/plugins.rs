@@ -109,7 +109,7 @@ fn interface() -> Result<Figure> {
     Ok(Figure::absolute("abi_call_overhead_ns", &difference(&through, &directly), note))
 }
 
-/// What a call costs more than a direct one, round by round.
+/// Cost of a call beyond that of a direct one, round by round.
 fn difference(through: &Samples, directly: &Samples) -> Samples {
     let values = through.values.iter().zip(&directly.values).map(|(through, directly)| through - directly);
     Samples { values: values.collect(), ..through.clone() }

@@ -91,7 +91,7 @@ impl Subprocess {
 
 impl Drop for Subprocess {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // A process may have ended by itself.
         drop(self.child.kill());
         drop(self.child.wait());
     }

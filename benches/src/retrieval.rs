@@ -70,7 +70,7 @@ struct Talk {
     late: Parts,
     plain: Parts,
     questions: Vec<String>,
-    /// What is said between two questions, where something is: messages of the data that are not in the conversation yet.
+    /// Messages of the data that are not in the conversation yet, for turns between two questions.
     further: RefCell<vec::IntoIter<NodeDraft>>,
 }
 

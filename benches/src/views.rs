@@ -180,7 +180,7 @@ fn compaction_growth(million: &Talk, thousand: &Talk) -> Result<Figure> {
     Ok(Figure::ratio("compaction_1m_vs_1k", &large, &small, note))
 }
 
-/// What managing a long conversation adds to the middle turn, syncs included.
+/// Time that managing a long conversation adds to the middle turn, syncs included.
 fn overhead(compacted: &Talk) -> Result<Figure> {
     eprintln!("views: {MANY_TURNS} turns");
     let question = Corpus::new(21).question();

@@ -101,7 +101,7 @@ impl Memory {
     }
 }
 
-/// What the Inspector says of a load.
+/// Report of the Inspector about a load.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Loaded {

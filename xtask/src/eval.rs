@@ -14,7 +14,7 @@ const DOCUMENT: &str = "--document";
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// What the binary takes, as `--help` lists it. `--document` writes what it prints in place of what the previous run
+    /// Arguments of the binary, as `--help` lists it. `--document` writes what it prints in place of what the previous run
     /// wrote: the table of a run in both scopes into `README.md`, that of `--running` into `benches/RESULTS.md`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,

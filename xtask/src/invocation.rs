@@ -117,7 +117,7 @@ impl Invocation {
         let (running, mut lines) = (Running(child), BufReader::new(output).lines());
         while let Some(line) = lines.next() {
             if let Some(found) = found(line.with_context(|| self.unread())?.trim_end()) {
-                // What it prints later is not waited for, and fills no pipe.
+                // Later lines are not waited for, and fill no pipe.
                 thread::spawn(move || lines.by_ref().for_each(drop));
                 return Ok((running, found));
             }
@@ -141,7 +141,7 @@ impl Invocation {
         Ok((child, output.with_context(|| self.unstarted())?))
     }
 
-    /// Whether it starts and succeeds; nothing is shown.
+    /// True if it starts and succeeds; nothing is shown.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command
             .stdin(Stdio::null())
@@ -180,7 +180,7 @@ pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // A program may have ended by itself.
         drop(self.0.kill());
         drop(self.0.wait());
     }

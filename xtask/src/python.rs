@@ -22,7 +22,7 @@ const IMPORTED: [&str; 6] = [
 /// The packages that are adapted.
 const ADAPTED: [&str; 3] = ["langchain-core==1.8.3", "openai-agents==0.24.0", "pytest<10"];
 
-/// What `memory import` says of files that real packages write or read, against what those packages say.
+/// Compares what `memory import` says of files that real packages write or read with what those packages say.
 pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
     let sources = |venv: &Venv| venv.sources(workspace, "claude-code-log", CLAUDE_CODE_LOG, SOURCES);
     tested(workspace, "importers", &IMPORTED, sources, |venv| {

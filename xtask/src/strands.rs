@@ -90,7 +90,7 @@ fn killed(workspace: &Workspace, agent: Invocation, after: &str) -> Result<bool>
         line == after
     })?;
     if reached {
-        // It may have ended by itself, when its input did.
+        // The bridge may have ended by itself, when its input did.
         Invocation::program(workspace, "strands", "kill").args(["-9", bridge.as_str()]).succeeds();
     }
     Ok(reached)

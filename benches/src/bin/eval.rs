@@ -70,7 +70,7 @@ struct Args {
     /// Stops packing where hits are not worth their tokens, instead of filling the budget.
     #[arg(long, requires = "budget")]
     stop_early: bool,
-    /// What each question of a run is asked of; given twice, both in one table.
+    /// Conversations that each question of a run is asked of; given twice, both in one table.
     #[arg(long, value_enum, default_values_t = [Asked::One])]
     scope: Vec<Asked>,
 }

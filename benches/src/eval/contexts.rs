@@ -20,7 +20,7 @@ pub(super) use sample::{Asked, data_name, pack, sample};
 const FOR_READERS: &str = include_str!("contexts/READERS.md");
 const FOR_JUDGES: &str = include_str!("judge/JUDGES.md");
 
-/// Which contexts to write, and where.
+/// Contexts to write, and where.
 #[derive(Clone, Debug)]
 pub struct ContextsOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
@@ -35,11 +35,11 @@ pub struct ContextsOptions {
     pub shards: usize,
     /// The seed of the sample and its order.
     pub seed: u64,
-    /// Whether recall by words alone is an error rather than a notice.
+    /// True if recall by words alone is an error rather than a notice.
     pub demand_model: bool,
 }
 
-/// What a model is shown for a question under one condition.
+/// Text that a model is shown for a question under one condition.
 struct Text {
     text: String,
     tokens: u32,

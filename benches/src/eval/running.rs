@@ -49,7 +49,7 @@ impl Way {
     }
 }
 
-/// What conversations of one data set cost and hold, turn by turn.
+/// Costs and evidence of the conversations of one data set, turn by turn.
 #[derive(Clone, Debug, Default)]
 pub struct Running {
     /// The data set.
@@ -165,7 +165,7 @@ struct Play<'a> {
     ours: PromptTokens,
     others: Alternatives,
     fresh: FreshRecall,
-    /// Of ours, the full history, the sliding window and the one summary, the shares of the evidence in view.
+    /// Shares of the evidence in view: of ours, the full history, the sliding window and the one summary.
     evidence: [Vec<f64>; 4],
     before: Option<Prompt>,
     prompts: usize,
@@ -324,7 +324,7 @@ impl FreshRecall {
         let cached = tokens(history.get(..same).unwrap_or_default());
         self.at_the_end.add(tokens(&history) + recalled, cached);
         self.at_the_head.add(tokens(&history) + recalled, if recalled > 0 { 0 } else { cached });
-        // What was recalled stood before the last message, so nothing from there on is cached next time.
+        // Recall stood before the last message, so nothing from there on is cached next time.
         self.before = history.get(..history.len().saturating_sub(1)).unwrap_or_default().to_vec();
     }
 }

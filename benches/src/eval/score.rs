@@ -230,14 +230,14 @@ pub(super) struct RunLine {
     /// Turns shown in full, and their tokens.
     #[serde(flatten)]
     pub(super) packed: Option<PackedTurns>,
-    /// What a full context of the same budget shows.
+    /// Turns of a full context of the same budget.
     #[serde(flatten)]
     pub(super) context: Option<ContextTurns>,
     /// How long the search took.
     pub(super) latency_ms: f64,
 }
 
-/// What was packed within the budget.
+/// Turns packed within the budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PackedTurns {
     /// In order of time.
@@ -247,7 +247,7 @@ pub(super) struct PackedTurns {
     pub(super) packed_tokens: u64,
 }
 
-/// What a context shows beside its summaries. The scorer ignores it.
+/// Turns that a context shows next to its summaries. The scorer ignores it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct ContextTurns {
     /// Turns shown word for word, in the history or recalled, in order of time.

@@ -18,14 +18,14 @@ use crate::{
 
 /// A data set, and the keys of its recall in one conversation, if that has a bar, and of that in all.
 type Set = (&'static str, Option<&'static str>, &'static str);
-/// What is asked, all in one store.
+/// Sets that are asked, all in one store.
 const SETS: [Set; 4] = [
     ("locomo", Some("r10_one_locomo"), "all_vs_one_locomo"),
     ("beam100k", Some("r10_one_beam100k"), "all_vs_one_beam100k"),
     ("qmsum", Some("r10_one_qmsum"), "all_vs_one_qmsum"),
     ("beam500k", None, "all_vs_one_beam500k"),
 ];
-/// What weights are fitted to as well, where it is installed; in a store of its own.
+/// Sets that weights are fitted to as well, where they are installed; in a store of their own.
 const MORE: [&str; 2] = ["qmsum-b", "beam500k-b"];
 /// The baseline, beside the data.
 const BASELINE: &str = "bm25.py";
@@ -100,7 +100,7 @@ impl Across {
     }
 }
 
-/// What plain BM25 finds, by the names of the sets.
+/// Recall of plain BM25, by the names of the sets.
 fn baseline(data: &Path, sets: &[PathBuf]) -> Result<BTreeMap<String, Recall>> {
     let script = data.join(BASELINE);
     let output = Command::new("python3").arg(&script).args(sets).output();

@@ -96,7 +96,7 @@ impl Client {
         result.cloned().with_context(|| format!("{method} was answered by {answer}"))
     }
 
-    /// What a tool answers in structure, and the milliseconds until its line had come.
+    /// Structured answer of a tool, and the milliseconds until its line had come.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Value, f64)> {
         let (answer, took) = self.timed("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let mut answer: Value = serde_json::from_str(&answer)?;

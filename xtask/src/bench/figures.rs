@@ -107,7 +107,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Whether a check fails; one of all groups, unlike that of one, takes what is owed.
+    /// True if a check fails; one of all groups, unlike that of one, takes what is owed.
     pub(super) fn fails(self, is_of_one_group: bool) -> bool {
         self == Self::FallsShort || self == Self::Owed && is_of_one_group
     }

@@ -1,4 +1,4 @@
-//! What libraries bring with them: feature sets that must compile alone and stay free of heavy crates, and the number of
+//! Dependencies of libraries: feature sets that must compile alone and stay free of heavy crates, and the number of
 //! crates and the Rust that the README states.
 
 use std::collections::BTreeSet;

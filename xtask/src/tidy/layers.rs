@@ -50,7 +50,7 @@ const fn all_but(name: &'static str, directories: &'static [&'static str], barre
 impl Layer {
     fn holds(&self, directory: &str) -> bool {
         let is_at = |at: &&str| directory == *at || at.ends_with('/') && directory.starts_with(*at);
-        self.directories.iter().any(|at| is_at(&at))
+        self.directories.iter().any(is_at)
     }
 
     fn may_use(&self, on: &Self, for_tests: bool) -> bool {

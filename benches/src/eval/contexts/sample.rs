@@ -65,7 +65,7 @@ impl<'a> Traits<'a> {
 }
 
 impl<'a> Traits<'a> {
-    /// What is counted: its data set, its category there, its conversation, and both together.
+    /// Cells that are counted: its data set, its category there, its conversation, and both together.
     fn cells(self) -> [[&'a str; 3]; 4] {
         let Self { data, category, conversation } = self;
         [[data, "", ""], [data, category, ""], [data, "", conversation], [data, category, conversation]]
@@ -80,7 +80,7 @@ fn pick(questions: &[Traits<'_>], count: usize, seed: u64) -> Vec<usize> {
     let mut chosen = BTreeMap::<[&str; 3], usize>::new();
     let mut picked = Vec::with_capacity(count.min(left.len()));
     while picked.len() < count {
-        // Of equal ranks the first is taken, so the shuffle decides.
+        // The first of equal ranks is taken, so the shuffle decides.
         let count = |cell| chosen.get(&cell).copied().unwrap_or_default();
         let rank = |index: &usize| Some(questions.get(*index)?.cells().map(count));
         let ranks = left.iter().enumerate().filter_map(|(at, index)| Some((rank(index)?, at)));
@@ -93,7 +93,7 @@ fn pick(questions: &[Traits<'_>], count: usize, seed: u64) -> Vec<usize> {
     picked
 }
 
-/// What a model is shown of the hits.
+/// Hits as a model is shown them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hits {
     /// In order of time.
