@@ -39,12 +39,9 @@ fn embed(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn quick() -> Criterion {
-    Criterion::default()
-        .sample_size(15)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(3))
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(15).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    targets = embed
 }
-
-criterion_group! { name = benches; config = quick(); targets = embed }
 criterion_main!(benches);

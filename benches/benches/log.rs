@@ -110,12 +110,9 @@ fn reopen(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn quick() -> Criterion {
-    Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2))
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    targets = append, leaves, read, reopen
 }
-
-criterion_group! { name = benches; config = quick(); targets = append, leaves, read, reopen }
 criterion_main!(benches);

@@ -69,13 +69,6 @@ fn quantization(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn quick() -> Criterion {
-    Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1))
-}
-
 /// Linking one more row, and finding ten, in graphs of two sizes.
 fn graph(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("graph");
@@ -124,5 +117,9 @@ fn graph(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = quick(); targets = products, quantization, graph }
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
+    targets = products, quantization, graph
+}
 criterion_main!(benches);

@@ -3,137 +3,35 @@
 use fastrand::Rng;
 use memory_core::{Message, NodeDraft, Role, Timestamp, TokenCounter};
 
+#[rustfmt::skip]
 const SUBJECTS: &[&str] = &[
-    "the deployment",
-    "our scheduler",
-    "the invoice service",
-    "a retry",
-    "the parser",
-    "the night shift",
-    "the cache",
-    "the new index",
-    "a customer",
-    "the migration",
-    "the load balancer",
-    "our test suite",
-    "the audit",
-    "the printer",
-    "the telescope",
-    "a reader thread",
-    "the garden pump",
-    "the ferry",
-    "the archive",
-    "the sensor",
-    "our landlord",
-    "the orchestra",
-    "the beehive",
-    "the warehouse",
-    "a volunteer",
-    "the compiler",
-    "the ledger",
-    "the greenhouse",
+    "the deployment", "our scheduler", "the invoice service", "a retry", "the parser", "the night shift", "the cache",
+    "the new index", "a customer", "the migration", "the load balancer", "our test suite", "the audit", "the printer",
+    "the telescope", "a reader thread", "the garden pump", "the ferry", "the archive", "the sensor", "our landlord",
+    "the orchestra", "the beehive", "the warehouse", "a volunteer", "the compiler", "the ledger", "the greenhouse",
 ];
+#[rustfmt::skip]
 const VERBS: &[&str] = &[
-    "moves",
-    "drops",
-    "repairs",
-    "delays",
-    "rewrites",
-    "counts",
-    "ignores",
-    "replaces",
-    "measures",
-    "overwrites",
-    "needs",
-    "confirms",
-    "forgets",
-    "doubles",
-    "halves",
-    "blocks",
-    "reports",
-    "paints",
-    "borrows",
-    "returns",
-    "schedules",
-    "cancels",
-    "verifies",
-    "compresses",
-    "splits",
-    "joins",
+    "moves", "drops", "repairs", "delays", "rewrites", "counts", "ignores", "replaces", "measures", "overwrites",
+    "needs", "confirms", "forgets", "doubles", "halves", "blocks", "reports", "paints", "borrows", "returns",
+    "schedules", "cancels", "verifies", "compresses", "splits", "joins",
 ];
+#[rustfmt::skip]
 const ADJECTIVES: &[&str] = &[
-    "stale",
-    "nightly",
-    "red",
-    "slow",
-    "broken",
-    "second",
-    "temporary",
-    "quiet",
-    "narrow",
-    "signed",
-    "empty",
-    "expensive",
-    "rusty",
-    "encrypted",
-    "partial",
-    "wooden",
-    "unread",
-    "local",
-    "remote",
-    "brittle",
-    "early",
-    "spare",
+    "stale", "nightly", "red", "slow", "broken", "second", "temporary", "quiet", "narrow", "signed", "empty",
+    "expensive", "rusty", "encrypted", "partial", "wooden", "unread", "local", "remote", "brittle", "early", "spare",
 ];
+#[rustfmt::skip]
 const OBJECTS: &[&str] = &[
-    "snapshot",
-    "timeout",
-    "queue",
-    "ticket",
-    "invoice",
-    "certificate",
-    "shard",
-    "backup",
-    "report",
-    "schema",
-    "dashboard",
-    "ladder",
-    "recipe",
-    "contract",
-    "battery",
-    "filter",
-    "token",
-    "branch",
-    "envelope",
-    "permit",
-    "violin",
-    "lantern",
-    "manifest",
-    "checksum",
-    "bicycle",
-    "window",
-    "meeting",
-    "budget",
-    "region",
-    "threshold",
+    "snapshot", "timeout", "queue", "ticket", "invoice", "certificate", "shard", "backup", "report", "schema",
+    "dashboard", "ladder", "recipe", "contract", "battery", "filter", "token", "branch", "envelope", "permit",
+    "violin", "lantern", "manifest", "checksum", "bicycle", "window", "meeting", "budget", "region", "threshold",
 ];
+#[rustfmt::skip]
 const TAILS: &[&str] = &[
-    "before the release",
-    "after lunch",
-    "on Tuesday",
-    "in the staging area",
-    "without a warning",
-    "twice a day",
-    "for the auditors",
-    "behind the office",
-    "at half past nine",
-    "unless it rains",
-    "because nobody asked",
-    "as agreed last week",
-    "in every region",
-    "under load",
-    "with two witnesses",
-    "by hand",
+    "before the release", "after lunch", "on Tuesday", "in the staging area", "without a warning", "twice a day",
+    "for the auditors", "behind the office", "at half past nine", "unless it rains", "because nobody asked",
+    "as agreed last week", "in every region", "under load", "with two witnesses", "by hand",
 ];
 const NAMES: &[&str] = &["Maya", "Tomas", "Ingrid", "Kwame", "Lucia", "Pavel", "Noor", "Emil"];
 
@@ -190,28 +88,6 @@ impl Corpus {
         )
     }
 
-    /// A text of 1 to 8 sentences. One in `of` of them states something: a figure, a decision, what a person said.
-    pub(crate) fn talk(&mut self, of: u32) -> String {
-        let mut text = String::new();
-        for _ in 0..self.rng.usize(1..=8) {
-            if self.rng.u32(0..of) == 0 {
-                self.push_sentence(&mut text);
-                continue;
-            }
-            let (subject, verb) = (self.pick(SUBJECTS), self.pick(VERBS));
-            let (adjective, object, tail) = (self.pick(ADJECTIVES), self.pick(OBJECTS), self.pick(TAILS));
-            let separator = if text.is_empty() { "" } else { " " };
-            let sentence = match self.rng.u8(0..4) {
-                0 => format!("Does anybody know why {subject} {verb} the {object} {tail}?"),
-                1 => format!("Maybe {subject} {verb} it {tail}, or the {adjective} {object} does."),
-                _ => format!("I think {subject} {verb} the {adjective} {object} {tail}."),
-            };
-            text.push_str(separator);
-            text.push_str(&sentence);
-        }
-        text
-    }
-
     fn push_sentence(&mut self, text: &mut String) {
         if !text.is_empty() {
             text.push(' ');
@@ -231,6 +107,20 @@ impl Corpus {
 
     fn pick(&mut self, words: &'static [&'static str]) -> &'static str {
         self.rng.choice(words).copied().unwrap_or_default()
+    }
+}
+
+/// A count of tokens that takes no time: one for every four bytes.
+#[derive(Debug)]
+pub(crate) struct QuarterOfBytes;
+
+impl TokenCounter for QuarterOfBytes {
+    fn name(&self) -> &'static str {
+        "quarter of bytes"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 }
 

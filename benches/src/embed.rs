@@ -1,41 +1,37 @@
 //! The group `embed`: how fast texts become vectors, and how close the fast vectors are to the exact ones.
 
-mod largest;
 mod python;
-mod resident;
-mod settings;
-mod texts;
 
-use std::{path::Path, thread, time::Instant};
+use std::{ffi::OsStr, path::Path, thread, time::Instant};
 
-use anyhow::{Context, Result};
-use memory_core::Embedder;
+use anyhow::{Context, Result, ensure};
+use fastrand::Rng;
+use memory::{Access, Config};
+use memory_core::{ConversationId, Embedder, Message, NodeDraft, Timestamp};
 use memory_embed::{ALL_MINILM_L6_V2, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision};
 use pollster::block_on;
 
+use self::python::{Job, Peer};
 use crate::{
-    figure::Figure,
-    rounds::{Entrant, Samples, interleave},
-    stats::Spread,
+    corpus::Corpus,
+    figure::{Entrant, Figure, interleave},
+    process,
 };
-pub use largest::print_largest;
-use python::{Job, Peer};
-pub use resident::print_resident;
-use texts::Texts;
 
 const SENTENCE_TRANSFORMERS: &str = "sentence-transformers";
 const ONNXRUNTIME: &str = "onnxruntime";
 const ONNXRUNTIME_SORTED: &str = "onnxruntime, sorted by length";
-/// The least work of a 32-bit encoder; gives no vectors.
-const PRODUCTS: &str = "matrix products alone";
-
 const RATE: [&str; 1] = ["texts/s"];
+/// Approximate bytes of a token of the texts.
+const BYTES_PER_TOKEN: f64 = 5.0;
+/// Bytes of a very long message.
+const LARGEST: usize = 5_000_000;
 
 /// Our embedder, and the peers if their environment can be made.
 struct Contenders {
     full: OnnxEmbedder,
     int8: OnnxEmbedder,
-    peers: Option<[Peer; 4]>,
+    peers: Option<[Peer; 3]>,
 }
 
 /// Measures the group.
@@ -59,21 +55,18 @@ pub(crate) fn measure(scratch: &Path) -> Result<Vec<Figure>> {
             }
         },
     };
-    let mixed = texts::mixed();
+    let mixed = mixed();
     let mut figures = nearness(&mut contenders, &mixed)?;
-    figures.push(resident::measure()?);
-    figures.push(largest::measure(scratch)?);
-    eprintln!("embed: threads and batches");
-    let chosen = settings::measure(&files(Precision::Int8)?, &mixed)?;
-    for texts in [mixed, texts::short(), texts::long()] {
-        eprintln!("embed: {} texts, {}", texts.texts.len(), texts.name);
+    figures.push(largest(scratch)?);
+    // Remarks of 18 tokens and paragraphs of 185 have no bars: those are of the mixed set.
+    for texts in [mixed, Texts::of("_short", 200, || 18.0), Texts::of("_long", 32, || 185.0)] {
+        eprintln!("embed: {}", texts.what());
         figures.extend(speed(&mut contenders, &texts)?);
     }
-    figures.extend(chosen);
     Ok(figures)
 }
 
-fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 4]> {
+fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 3]> {
     let python = python::environment(store.root())?;
     let directory = store.directory_of(ALL_MINILM_L6_V2.name);
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -81,22 +74,21 @@ fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 4]> {
         let job = Job { kind, directory: &directory, graph: &full.model, max_tokens: full.max_tokens, threads };
         Peer::start(&python, &job)
     };
-    Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?, start(PRODUCTS)?])
+    Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?])
 }
 
 /// How close 8 bits are to 32, and our 32 bits to the same graph in Python.
 fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
     let (full, int8) = (vectors(full, texts)?, vectors(int8, texts)?);
-    let note = |least: f64| format!("{} {} texts, {least:.4} at worst", texts.texts.len(), texts.name);
-    let figure = |key, name: &str, cosines: &[f64]| {
-        let samples = Samples { name: name.to_owned(), unit: "", values: vec![mean(cosines)] };
-        Figure::absolute(key, &samples, note(cosines.iter().copied().fold(1.0, f64::min)))
+    let figure = |key, cosines: &[f64]| {
+        let least = cosines.iter().copied().fold(1.0, f64::min);
+        Figure::single(key, mean(cosines), "", format!("{}, {least:.4} at worst", texts.what()))
     };
-    let mut figures = vec![figure("quantized_mean_cosine", "int8", &cosines(&int8, &full))];
+    let mut figures = vec![figure("quantized_mean_cosine", &cosines(&int8, &full))];
     if let Some([_, onnxruntime, ..]) = peers {
         let python = onnxruntime.vectors(&texts.texts)?;
-        figures.push(figure("fp32_cosine_to_python", "fp32", &cosines(&full, &python)));
+        figures.push(figure("fp32_cosine_to_python", &cosines(&full, &python)));
     }
     Ok(figures)
 }
@@ -104,44 +96,25 @@ fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
 /// Texts a second of all contenders, by turns.
 fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
-    let note = format!("{} {} texts at once", texts.texts.len(), texts.name);
+    let key = |name: &str| format!("{name}{}", texts.suffix);
+    let note = format!("{} at once", texts.what());
     let ours = |name: &'static str, embedder| Entrant::new(name, RATE, move || Ok([rate(embedder, texts)?]));
-    let Some([sentence, onnx, sorted, products]) = peers else {
-        let [[full], [int8]] = interleave([ours("fp32", full), ours("int8", int8)])?;
-        return Ok(vec![
-            Figure::absolute(key(texts, Key::Fp32), &full, note.clone()),
-            Figure::absolute(key(texts, Key::Int8), &int8, note),
-        ]);
-    };
-    let [[full], [int8], [sentence], [onnx], [sorted], [products]] = interleave([
+    // A message has said that there are none.
+    let Some([sentence, onnx, sorted]) = peers else { return Ok(Vec::new()) };
+    let [[full], [int8], [sentence], [onnx], [sorted]] = interleave([
         ours("fp32", full),
         ours("int8", int8),
         theirs(texts, SENTENCE_TRANSFORMERS, sentence),
         theirs(texts, ONNXRUNTIME, onnx),
         theirs(texts, ONNXRUNTIME_SORTED, sorted),
-        theirs(texts, PRODUCTS, products),
     ])?;
-    let median = |samples: &Samples| Spread::of(&samples.values).median;
-    let (faster, slower) = if median(&sorted) >= median(&onnx) { (&sorted, &onnx) } else { (&onnx, &sorted) };
-    let batches = "the peer in batches of 32, by length or as they come";
+    let faster = if sorted.median() >= onnx.median() { &sorted } else { &onnx };
+    let batches = format!("{note}; the peer in batches of 32, by length or as they come, whichever is faster");
+    let bits = format!("{note}; the peer computes in 32 bits, as its package does");
     Ok(vec![
-        Figure::ratio(key(texts, Key::Fp32VsSentence), &full, &sentence, note.clone()),
-        Figure::ratio(key(texts, Key::Fp32VsOnnx), &full, faster, format!("{note}; {batches}, whichever is faster")),
-        Figure::ratio(key(texts, Key::Fp32VsSlowerOnnx), &full, slower, format!("{note}; {batches}, the slower")),
-        Figure::ratio(
-            key(texts, Key::Int8VsSentence),
-            &int8,
-            &sentence,
-            format!("{note}; the peer computes in 32 bits, as its package does"),
-        ),
-        Figure::ratio(
-            key(texts, Key::FloorVsSentence),
-            &products,
-            &sentence,
-            format!(
-                "{note}; PyTorch's products of the linear layers, a processor each, without padding, and nothing else"
-            ),
-        ),
+        Figure::ratio(key("fp32_vs_sentence_transformers"), &full, &sentence, note),
+        Figure::ratio(key("fp32_vs_python_onnxruntime"), &full, faster, batches),
+        Figure::ratio(key("quantized_vs_sentence_transformers"), &int8, &sentence, bits),
     ])
 }
 
@@ -149,51 +122,36 @@ fn theirs<'a>(texts: &'a Texts, name: &'static str, peer: &'a mut Peer) -> Entra
     Entrant::new(name, RATE, move || Ok([peer.rate(&texts.texts)?]))
 }
 
-#[derive(Clone, Copy)]
-enum Key {
-    Fp32,
-    Int8,
-    Fp32VsSentence,
-    Fp32VsOnnx,
-    Fp32VsSlowerOnnx,
-    Int8VsSentence,
-    FloorVsSentence,
+/// A set of texts of similar lengths: the same from the same seed.
+#[derive(Debug)]
+struct Texts {
+    /// How keys of its figures end.
+    suffix: &'static str,
+    texts: Vec<String>,
 }
 
-/// Only the figures of the mixed set have bars.
-fn key(texts: &Texts, key: Key) -> &'static str {
-    let [mixed, short, long] = match key {
-        Key::Fp32 => ["fp32_texts_per_s", "fp32_texts_per_s_short", "fp32_texts_per_s_long"],
-        Key::Int8 => ["quantized_texts_per_s", "quantized_texts_per_s_short", "quantized_texts_per_s_long"],
-        Key::Fp32VsSentence => [
-            "fp32_vs_sentence_transformers",
-            "fp32_vs_sentence_transformers_short",
-            "fp32_vs_sentence_transformers_long",
-        ],
-        Key::Fp32VsOnnx => {
-            ["fp32_vs_python_onnxruntime", "fp32_vs_python_onnxruntime_short", "fp32_vs_python_onnxruntime_long"]
-        }
-        Key::Fp32VsSlowerOnnx => [
-            "fp32_vs_slower_python_onnxruntime",
-            "fp32_vs_slower_python_onnxruntime_short",
-            "fp32_vs_slower_python_onnxruntime_long",
-        ],
-        Key::FloorVsSentence => [
-            "fp32_floor_vs_sentence_transformers",
-            "fp32_floor_vs_sentence_transformers_short",
-            "fp32_floor_vs_sentence_transformers_long",
-        ],
-        Key::Int8VsSentence => [
-            "quantized_vs_sentence_transformers",
-            "quantized_vs_sentence_transformers_short",
-            "quantized_vs_sentence_transformers_long",
-        ],
-    };
-    match texts.name {
-        "short" => short,
-        "long" => long,
-        _ => mixed,
+impl Texts {
+    fn of(suffix: &'static str, count: usize, mut tokens: impl FnMut() -> f64) -> Self {
+        let mut corpus = Corpus::new(11);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most some 1,000")]
+        let texts = (0..count).map(|_| corpus.text((tokens() * BYTES_PER_TOKEN) as usize)).collect();
+        Self { suffix, texts }
     }
+
+    fn what(&self) -> String {
+        let kind = if self.suffix.is_empty() { "mixed" } else { self.suffix.trim_start_matches('_') };
+        format!("{} {kind} texts", self.texts.len())
+    }
+}
+
+/// Remarks and paragraphs as in conversations: 45 tokens in the mean, most of them shorter.
+fn mixed() -> Texts {
+    let mut rng = Rng::with_seed(7);
+    // The sum of twelve uniform numbers is about normal; lengths of messages are about log-normal.
+    Texts::of("", 200, || {
+        let normal = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+        (3.45 + 0.8 * normal).exp().clamp(4.0, 220.0)
+    })
 }
 
 fn rate(embedder: &OnnxEmbedder, texts: &Texts) -> Result<f64> {
@@ -218,4 +176,39 @@ fn mean(values: &[f64]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
     let count = values.len() as f64;
     values.iter().sum::<f64>() / count
+}
+
+/// Indexes a short message and then one of 5 MB, and prints by how many megabytes the second raised the peak of this process.
+///
+/// # Errors
+/// When the model cannot be loaded, or the system does not report the peak.
+pub(crate) fn print_largest(store: &Path) -> Result<()> {
+    memory::limit_heap_arenas();
+    let parts = memory::parts::open(&Config::new(store, Access::Write))?;
+    ensure!(parts.vectors.is_some(), "there is no model: run `cargo xtask setup`");
+    let id = ConversationId::new("talk")?;
+    let index = |text: String| -> Result<f64> {
+        block_on(parts.store.append(&id, vec![NodeDraft::new(Message::user(text), Timestamp::from_millis(0), 1)]))?;
+        block_on(parts.retriever.catch_up(&id, &()))?;
+        process::megabytes(None, "VmHWM")
+    };
+    let mut corpus = Corpus::new(5);
+    let before = index(corpus.text(2_000))?;
+    let mut text = String::with_capacity(LARGEST);
+    while text.len() < LARGEST {
+        text.push_str(&corpus.text(10_000));
+        text.push('\n');
+    }
+    println!("{}", index(text)? - before);
+    Ok(())
+}
+
+/// [`print_largest`] in a process of its own.
+fn largest(scratch: &Path) -> Result<Figure> {
+    eprintln!("embed: a message of {} MB", LARGEST / 1_000_000);
+    let store = scratch.join("largest");
+    let [megabytes] = process::numbers(process::task([OsStr::new("largest-message"), store.as_os_str()])?)?;
+    let note = "by how much a message of 5 MB raised the peak of a process that had embedded a short one: words, vectors, \
+                token vectors";
+    Ok(Figure::single("largest_message_rss_mb", megabytes, "MB", note))
 }

@@ -1,17 +1,14 @@
 //! Retrieval over evaluation data: imports conversations, asks every question and writes a run file.
 
-mod budget;
 mod contexts;
 mod fit;
 mod judge;
-mod latency;
+mod prices;
 mod question_mode;
-mod run_file;
 mod running;
 mod score;
 mod shown;
 mod subject;
-mod summaries;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -31,24 +28,20 @@ use memory_core::{
 };
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 
-pub use budget::Budget;
-use budget::{PER_MESSAGE, cost};
 pub use contexts::{ContextsOptions, write_contexts};
 pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
-pub(crate) use latency::Steps;
 pub use question_mode::{QuestionMode, question_mode};
-use run_file::{ContextTurns, PackedTurns, RunFile, RunLine};
 pub use running::{Running, running};
-pub(crate) use score::PackedShares;
-use score::Scored;
-use subject::Subject;
-pub use summaries::summaries;
+use score::{ContextTurns, PackedTurns, RunFile, RunLine, Scored};
+pub(crate) use score::{PackedShares, Steps};
+pub use subject::Budget;
+use subject::{PER_MESSAGE, Subject, cost};
 
 /// Turns in a ranking.
 const RANKED: usize = 50;
 
-/// What to run, and where to write it.
+/// A run and where it is written.
 #[derive(Clone, Debug)]
 pub struct EvalOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
@@ -59,16 +52,16 @@ pub struct EvalOptions {
     pub compare: Option<PathBuf>,
     /// How much may be packed; without it nothing is packed.
     pub budget: Option<Budget>,
-    /// Whether packing stops where hits are not worth their tokens, instead of filling the budget.
+    /// True if packing stops where hits are not worth their tokens, instead of filling the budget.
     pub stop_early: bool,
-    /// What each question is asked of: one scope, or both, each in a run of its own.
+    /// Scopes that each question is asked of: one, or both, each in a run of its own.
     pub asked: BTreeSet<Asked>,
-    /// Whether recall by words alone is an error rather than a notice.
+    /// True if recall by words alone is an error rather than a notice.
     pub demand_model: bool,
 }
 
-/// What a question is asked of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// Conversations that a question is asked of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Asked {
     /// Its own conversation.
     #[default]
@@ -120,7 +113,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
         let scope = match asked {
             Asked::One => None,
             Asked::All => {
-                // Those that no question is about, too.
+                // Conversations that no question is about, too.
                 report(&index(parts, subjects()).await?, options.demand_model)?;
                 Some(everything(parts, subjects().map(|subject| subject.id.clone())).await?)
             }
@@ -132,7 +125,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     for (data, prepared) in &prepared {
         let name = contexts::data_name(data);
         let mut runs = BTreeMap::new();
-        // What is packed is always of one conversation, so that one of two runs packs.
+        // Packing is always of one conversation, so that one of two runs packs.
         let mut budget = options.budget;
         for (asked, everything) in &scopes {
             let file = |path: &Path| match (&options.data[..], scopes.len(), asked) {
@@ -173,7 +166,7 @@ async fn prepare_run(parts: &EvalParts, options: &EvalOptions, data: &Path) -> R
 struct Run<'a> {
     options: &'a EvalOptions,
     budget: Option<Budget>,
-    /// What each question is asked of; by default its conversation.
+    /// Conversations that each question is asked of; by default its own.
     everything: Option<&'a Scope>,
 }
 
@@ -236,7 +229,7 @@ fn report(notices: &BTreeSet<String>, demand_model: bool) -> Result<()> {
     Ok(())
 }
 
-/// What a run of one directory packs, as means over its questions.
+/// Shares that a run of one directory packs, as means over its questions.
 pub(crate) async fn packed_shares(parts: &EvalParts, options: &EvalOptions, data: &Path) -> Result<PackedShares> {
     let prepared = prepare_run(parts, options, data).await?;
     let run = Run { options, budget: options.budget, everything: None };

@@ -1,16 +1,105 @@
-//! Figures: the measurements of a run, in the form that `cargo xtask bench` reads.
+//! Figures: contenders measured side by side in rounds, in the form that `cargo xtask bench` reads.
 
-use std::{collections::BTreeMap, env::consts, fs, thread};
+use std::{collections::BTreeMap, env::consts, fmt, fs, path::PathBuf, thread};
 
+use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::{rounds::Samples, stats::Spread};
+/// Rounds of a figure, in addition to a warm-up round that does not count.
+pub(crate) const ROUNDS: usize = 5;
+
+/// One quantity of one contender, with a value for each round.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Samples {
+    /// The contender.
+    pub(crate) name: String,
+    /// The unit of the values.
+    pub(crate) unit: &'static str,
+    /// A value for each round.
+    pub(crate) values: Vec<f64>,
+}
+
+impl Samples {
+    /// A single reading.
+    pub(crate) fn one(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
+        Self { name: name.into(), unit, values: vec![value] }
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        Spread::of(&self.values).median
+    }
+}
+
+/// A contender with `M` quantities that are measured at once.
+pub(crate) struct Entrant<'a, const M: usize> {
+    name: String,
+    units: [&'static str; M],
+    measure: Box<dyn FnMut() -> Result<[f64; M]> + 'a>,
+}
+
+impl<'a, const M: usize> Entrant<'a, M> {
+    /// A contender; `measure` returns the quantities of one round in these units.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        units: [&'static str; M],
+        measure: impl FnMut() -> Result<[f64; M]> + 'a,
+    ) -> Self {
+        Self { name: name.into(), units, measure: Box::new(measure) }
+    }
+}
+
+impl<const M: usize> fmt::Debug for Entrant<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entrant").field("name", &self.name).field("units", &self.units).finish_non_exhaustive()
+    }
+}
+
+/// Measures all contenders in each round, in an order that rotates from round to round, so that none is always first. A
+/// round before the first is discarded.
+///
+/// # Errors
+/// When a contender fails.
+pub(crate) fn interleave<const N: usize, const M: usize>(
+    mut entrants: [Entrant<'_, M>; N],
+) -> Result<[[Samples; M]; N]> {
+    let mut all = entrants.each_ref().map(|entrant| {
+        entrant.units.map(|unit| Samples { name: entrant.name.clone(), unit, values: Vec::with_capacity(ROUNDS) })
+    });
+    for round in 0..=ROUNDS {
+        for step in 0..N {
+            let turn = (round + step) % N;
+            let (Some(entrant), Some(samples)) = (entrants.get_mut(turn), all.get_mut(turn)) else { continue };
+            let values = (entrant.measure)().with_context(|| format!("measuring {}", entrant.name))?;
+            if round > 0 {
+                samples.iter_mut().zip(values).for_each(|(samples, value)| samples.values.push(value));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// External inputs of a group.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Inputs {
+    /// The directory whose subdirectories hold evaluation data; without it, vectors are generated.
+    #[arg(long)]
+    pub eval: Option<PathBuf>,
+    /// Where to keep stores that take minutes to make for the next run; by default they are not kept.
+    #[arg(long)]
+    pub kept: Option<PathBuf>,
+    /// A tenth of the traffic of the group `tools`.
+    #[arg(long)]
+    pub short: bool,
+    /// The `memory` binary that the group `tools` calls, built for release; by default the one beside this one.
+    #[arg(long)]
+    pub memory: Option<PathBuf>,
+}
 
 /// All figures of one group.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The group's name.
-    pub group: &'static str,
+    pub group: String,
     /// The machine of the measurements.
     pub machine: String,
     /// The figures.
@@ -21,7 +110,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// The key of its bar in `figures.toml`.
-    pub key: &'static str,
+    pub key: String,
     /// The median.
     pub value: f64,
     /// Its unit; `x` for a ratio of ours to the peer.
@@ -49,39 +138,38 @@ pub struct Measure {
 
 impl Measure {
     fn of(samples: &Samples) -> Self {
-        let name = samples.name.clone();
-        Self { name, value: Spread::of(&samples.values).median, unit: samples.unit }
+        Self { name: samples.name.clone(), value: samples.median(), unit: samples.unit }
     }
 }
 
 impl Figure {
     /// A figure without a peer.
     #[must_use]
-    pub(crate) fn absolute(key: &'static str, samples: &Samples, note: impl Into<String>) -> Self {
-        let (value, spread) = middle(&samples.values);
-        let (ours, peers) = (None, Vec::new());
-        Self { key, value, unit: samples.unit, spread, ours, peers, note: note.into() }
+    pub(crate) fn absolute(key: impl Into<String>, samples: &Samples, note: impl Into<String>) -> Self {
+        let Spread { median, half_range } = Spread::of(&samples.values);
+        let spread = (samples.values.len() > 1).then_some(half_range);
+        let (key, note) = (key.into(), note.into());
+        Self { key, value: median, unit: samples.unit, spread, ours: None, peers: Vec::new(), note }
+    }
+
+    /// A single reading, such as the size of a file or what does not depend on time.
+    #[must_use]
+    pub(crate) fn single(key: &str, value: f64, unit: &'static str, note: impl Into<String>) -> Self {
+        Self::absolute(key, &Samples::one("", unit, value), note)
     }
 
     /// Ours divided by the peer's, round by round.
     #[must_use]
-    pub(crate) fn ratio(key: &'static str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
-        let ratios: Vec<_> = ours.values.iter().zip(&peer.values).map(|(ours, peer)| ours / peer).collect();
-        let (value, spread) = middle(&ratios);
-        Self {
-            key,
-            value,
-            unit: "x",
-            spread,
-            ours: Some(Measure::of(ours)),
-            peers: vec![Measure::of(peer)],
-            note: note.into(),
-        }
+    pub(crate) fn ratio(key: impl Into<String>, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
+        let values = ours.values.iter().zip(&peer.values).map(|(ours, peer)| ours / peer).collect();
+        let ratios = Samples { name: String::new(), unit: "x", values };
+        let (ours, peers) = (Some(Measure::of(ours)), vec![Measure::of(peer)]);
+        Self { ours, peers, ..Self::absolute(key, &ratios, note) }
     }
 
     /// How many times faster ours is: the peer's time divided by ours, round by round.
     #[must_use]
-    pub(crate) fn speedup(key: &'static str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
+    pub(crate) fn speedup(key: &str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
         let inverse = Self::ratio(key, peer, ours, note);
         Self { ours: Some(Measure::of(ours)), peers: vec![Measure::of(peer)], ..inverse }
     }
@@ -99,26 +187,14 @@ impl Figure {
     }
 }
 
-/// The median, and the spread of several values.
-fn middle(values: &[f64]) -> (f64, Option<f64>) {
-    let Spread { median, half_range } = Spread::of(values);
-    (median, (values.len() > 1).then_some(half_range))
-}
-
-/// Chooses the worst size for groups of figures that were measured at several sizes: each group from the size at which
-/// its first figure is the largest, so that the figures that explain it are of the same size.
+/// The worst size of each figure that was measured at several sizes, where less is better.
 #[must_use]
-pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Vec<Figure>; N]>) -> Vec<Figure> {
-    let mut worst = [const { Vec::new() }; N];
-    let leading = |group: &Vec<Figure>| group.first().map_or(f64::NEG_INFINITY, |figure: &Figure| figure.value);
-    for groups in sizes {
-        for (worst, group) in worst.iter_mut().zip(groups) {
-            if leading(&group).total_cmp(&leading(worst)).is_gt() {
-                *worst = group;
-            }
-        }
+pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Figure; N]>) -> Vec<Figure> {
+    let mut by_figure = [const { Vec::new() }; N];
+    for figures in sizes {
+        by_figure.iter_mut().zip(figures).for_each(|(all, figure)| all.push(figure));
     }
-    worst.into_iter().flatten().collect()
+    by_figure.into_iter().filter_map(Figure::largest).collect()
 }
 
 /// The processor, how many of its cores this process may use, and the system.
@@ -133,8 +209,49 @@ pub(crate) fn machine() -> String {
     format!("{model}, {cores} cores, {} {}", consts::OS, consts::ARCH)
 }
 
+/// The value below which a `share` (0..=1) of `sorted` lies, interpolated between neighbours; NaN without values.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of samples are small"
+)]
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share.clamp(0.0, 1.0) * sorted.len().saturating_sub(1) as f64;
+    let below = sorted.get(place as usize).copied().unwrap_or(f64::NAN);
+    let above = sorted.get(place.ceil() as usize).copied().unwrap_or(f64::NAN);
+    below + (above - below) * place.fract()
+}
+
+/// The median of some values, and half the interquartile range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) half_range: f64,
+}
+
+impl Spread {
+    /// Spread of values in any order; NaN without values.
+    #[must_use]
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let [low, median, high] = [0.25, 0.5, 0.75].map(|share| quantile(&sorted, share));
+        Self { median, half_range: (high - low) / 2.0 }
+    }
+}
+
+/// The median of so many calls, each of which returns its time.
+pub(crate) fn median_of(calls: usize, mut call: impl FnMut() -> Result<f64>) -> Result<[f64; 1]> {
+    let times = (0..calls).map(|_| call()).collect::<Result<Vec<_>>>()?;
+    Ok([Spread::of(&times).median])
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     fn samples(name: &str, values: &[f64]) -> Samples {
@@ -151,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_single_reading_has_no_spread() {
-        assert_eq!(Figure::absolute("k", &samples("ours", &[3.0]), "").spread, None);
+        assert_eq!(Figure::single("k", 3.0, "MB", "").spread, None);
     }
 
     #[test]
@@ -162,12 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_a_group_are_of_one_size() {
-        let figure = |value| Figure::absolute("k", &samples("ours", &[value]), "");
-        let group = |values: &[f64]| values.iter().map(|value| figure(*value)).collect::<Vec<_>>();
-        let sizes = vec![[group(&[1.0, 9.0]), group(&[5.0])], [group(&[2.0, 3.0]), group(&[4.0])]];
-        let values: Vec<_> = worst_size(sizes).iter().map(|figure| figure.value).collect();
-        assert_eq!(values, [2.0, 3.0, 5.0]);
+    fn the_worst_size_of_each_figure_counts() {
+        let sizes = vec![[1.0, 5.0], [2.0, 4.0]];
+        let sizes = sizes.into_iter().map(|sizes| sizes.map(|value| Figure::single("k", value, "x", ""))).collect();
+        assert_eq!(worst_size(sizes).iter().map(|figure| figure.value).collect::<Vec<_>>(), [2.0, 5.0]);
     }
 
     #[test]
@@ -177,5 +292,32 @@ mod tests {
         assert_eq!(worst.value, 3.0);
         assert!(Figure::largest(Vec::new()).is_none());
         assert_eq!(Figure::smallest(vec![figure(2.0), figure(1.0)]).unwrap().value, 1.0);
+    }
+
+    #[test]
+    fn rounds_are_interleaved_and_the_first_does_not_count() {
+        let order = RefCell::new(String::new());
+        let entrant = |name: &'static str| {
+            let order = &order;
+            let mut calls = 0.0;
+            Entrant::new(name, ["calls", "twice"], move || {
+                order.borrow_mut().push_str(name);
+                calls += 1.0;
+                Ok([calls, 2.0 * calls])
+            })
+        };
+        let [_, [calls, twice], _] = interleave([entrant("a"), entrant("b"), entrant("c")]).unwrap();
+        assert_eq!(calls.values, [2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!((twice.unit, twice.values[0]), ("twice", 4.0));
+        assert!(order.borrow().starts_with("abcbcacab"), "{}", order.borrow());
+    }
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), 2.5);
+        assert_eq!(quantile(&[1.0, 2.0, 3.0], 1.0), 3.0);
+        assert_eq!(quantile(&[7.0], 0.95), 7.0);
+        assert!(quantile(&[], 0.5).is_nan());
+        assert_eq!(Spread::of(&[5.0, 1.0, 3.0, 2.0, 4.0]), Spread { median: 3.0, half_range: 1.0 });
     }
 }

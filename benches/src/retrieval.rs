@@ -2,10 +2,7 @@
 //! found and packed.
 
 mod across;
-mod cold;
-mod finding;
 mod many;
-mod sizes;
 
 use std::{
     cell::RefCell,
@@ -23,21 +20,17 @@ use memory_hooks::PromptOptions;
 use memory_search::HybridRetriever;
 use pollster::block_on;
 
-pub use cold::print_cold_search;
-pub use many::{measure_by_words, serve_searches};
+pub(crate) use many::{print_cold_search, serve_searches};
 
-use self::{
-    across::Across,
-    sizes::{HITS, MESSAGES},
-};
+use self::across::Across;
 use crate::{
     eval::{self, Asked, Budget, EvalOptions, EvalParts, Steps},
-    figure::Figure,
-    group::Inputs,
-    rounds::{Entrant, Samples, interleave},
-    stats::quantile,
+    figure::{Entrant, Figure, Inputs, Samples, Spread, interleave},
 };
 
+/// Messages of the conversation that is asked, and hits that are wanted.
+const MESSAGES: usize = 10_000;
+const HITS: usize = 10;
 /// Questions of a round.
 const QUESTIONS: usize = 100;
 /// Messages appended at once.
@@ -57,8 +50,6 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let talk = Talk::begin(&scratch.join("ten-thousand"), data)?;
     let mut figures = talk.latencies()?;
     figures.push(talk.token_cache()?);
-    figures.push(cold::measure(&talk.store, &talk.id, &talk.questions)?);
-    figures.extend(finding::measure(&*talk.late.store, &talk.id)?);
     // The last, since it appends.
     figures.push(talk.contexts()?);
     drop(talk);
@@ -79,7 +70,7 @@ struct Talk {
     late: Parts,
     plain: Parts,
     questions: Vec<String>,
-    /// What is said between two questions, where something is: messages of the data that are not in the conversation yet.
+    /// Messages of the data that are not in the conversation yet, for turns between two questions.
     further: RefCell<vec::IntoIter<NodeDraft>>,
 }
 
@@ -126,12 +117,12 @@ impl Talk {
             steps.borrow_mut().add(name, &found.steps);
             Ok(())
         };
-        let entrant = |name: &str, ask: &dyn Fn(&str) -> Result<()>| Ok([self.median(name, ask)?]);
+        let all = |name, retriever: &dyn Retriever| self.median(|| Ok(()), |text| search(name, retriever, text));
         let (late, plain) = (&*self.late.retriever, &*self.plain.retriever);
         let [[late], [plain], [no_model]] = interleave([
-            Entrant::new("with tokens", ["ms"], || entrant("late", &|text| search("late", late, text))),
-            Entrant::new("without tokens", ["ms"], || entrant("plain", &|text| search("plain", plain, text))),
-            Entrant::new("by words", ["ms"], || entrant("words", &|text| search("words", &words, text))),
+            Entrant::new("with tokens", ["ms"], || all("late", late)),
+            Entrant::new("without tokens", ["ms"], || all("plain", plain)),
+            Entrant::new("by words", ["ms"], || all("words", &words)),
         ])?;
         let figure = |key, samples: &Samples, what: &str| Figure::absolute(key, samples, asked(what));
         let split = |name| steps.borrow().line(name);
@@ -150,10 +141,7 @@ impl Talk {
             block_on(conversation.prompt(text, &PromptOptions::default()))?;
             Ok(())
         };
-        let [[contexts]] = interleave([Entrant::new("context", ["ms"], || {
-            let before = || self.go_on();
-            Ok([self.median_after("context", &before, &context)?])
-        })])?;
+        let [[contexts]] = interleave([Entrant::new("context", ["ms"], || self.median(|| self.go_on(), context))])?;
         let what =
             "view and recall, 4,000 tokens, each after a turn of two messages, what it embeds and compacts included";
         Ok(Figure::absolute("context_p50_ms", &contexts, asked(what)))
@@ -167,27 +155,16 @@ impl Talk {
         Ok(())
     }
 
-    /// The median time of all questions, in milliseconds.
-    fn median(&self, name: &str, ask: &dyn Fn(&str) -> Result<()>) -> Result<f64> {
-        self.median_after(name, &|| Ok(()), ask)
-    }
-
-    /// The same, where something is done before each question, which is not timed.
-    fn median_after(
-        &self,
-        name: &str,
-        before: &dyn Fn() -> Result<()>,
-        ask: &dyn Fn(&str) -> Result<()>,
-    ) -> Result<f64> {
+    /// The median time of all questions, in milliseconds. What is done `before` each of them is not timed.
+    fn median(&self, before: impl Fn() -> Result<()>, ask: impl Fn(&str) -> Result<()>) -> Result<[f64; 1]> {
         let mut millis = Vec::with_capacity(self.questions.len());
         for question in &self.questions {
             before()?;
             let start = Instant::now();
-            ask(question).with_context(|| format!("asking {question:?} ({name})"))?;
+            ask(question).with_context(|| format!("asking {question:?}"))?;
             millis.push(start.elapsed().as_secs_f64() * 1_000.0);
         }
-        millis.sort_by(f64::total_cmp);
-        Ok(quantile(&millis, 0.5))
+        Ok([Spread::of(&millis).median])
     }
 
     fn token_cache(&self) -> Result<Figure> {
@@ -197,9 +174,8 @@ impl Talk {
         }
         ensure!(bytes > 0, "no token was kept: does the model give the vectors of tokens?");
         #[expect(clippy::cast_precision_loss, reason = "a quotient")]
-        let values = vec![bytes as f64 / MESSAGES as f64];
-        let samples = Samples { name: "token cache".to_owned(), unit: "B", values };
-        Ok(Figure::absolute("token_cache_bytes_per_message", &samples, "the file, divided by all messages"))
+        let value = bytes as f64 / MESSAGES as f64;
+        Ok(Figure::single("token_cache_bytes_per_message", value, "B", "the file, divided by all messages"))
     }
 }
 
@@ -220,12 +196,11 @@ fn packed(key: &'static str, parts: &EvalParts, run: &Path, data: &Path) -> Resu
         demand_model: true,
     };
     let shares = block_on(eval::packed_shares(parts, &options, data))?;
-    let samples = Samples { name: "packed".to_owned(), unit: "%", values: vec![shares.alone * 100.0] };
     let note = format!(
         "evidence among messages packed into a tenth of the tokens, deterministic; a full context of as many shows \
          {:.1} % of it word for word, its history taking {:.0} % of the budget",
         shares.in_context * 100.0,
         shares.history * 100.0
     );
-    Ok(Figure::absolute(key, &samples, note))
+    Ok(Figure::single(key, shares.alone * 100.0, "%", note))
 }

@@ -2,21 +2,19 @@
 //! hooks, and imports.
 
 mod binary;
-mod client;
-mod hook;
 mod import;
-mod notes;
 mod served;
-mod sessions;
-mod start;
-mod store;
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use self::{binary::Binary, store::MESSAGES};
-use crate::{figure::Figure, group::Inputs};
+use self::binary::Binary;
+use crate::figure::{Figure, Inputs};
+
+/// Messages of the store that the binary is asked about, and its only conversation.
+const MESSAGES: usize = 10_000;
+const CONVERSATION: &str = "ten-thousand";
 
 /// Measures the group, with its files under `scratch`.
 ///
@@ -27,13 +25,13 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let memory = binary.with_store(&scratch.join("ten-thousand"));
     eprintln!("tools: embedding {MESSAGES} messages");
     served::fill(&memory, scratch)?;
-    let mut figures = served::measure(&memory)?;
-    figures.extend(start::measure(&memory)?);
+    let mut figures = served::calls(&memory)?;
+    figures.extend(served::starts(&memory)?);
     figures.push(served::tools_list(&memory)?);
     // Later than the others, since it appends.
-    figures.push(hook::measure(&memory, scratch)?);
+    figures.push(served::hook_calls(&memory, scratch)?);
     figures.extend(import::rates(&binary, scratch)?);
     figures.push(import::resident(&binary, scratch, inputs.short)?);
-    figures.push(notes::growth(&binary, scratch, inputs.short)?);
+    figures.push(served::growth(&binary, scratch, inputs.short)?);
     Ok(figures)
 }

@@ -1,15 +1,8 @@
 //! The group `vectors`: the cost of finding the nearest vectors, compared with other libraries.
 
-mod backends;
-mod curve;
 mod data;
-mod figures;
 mod graph;
 mod index;
-mod plot;
-mod read_bandwidth;
-mod sizes;
-mod texts;
 #[cfg(feature = "usearch")]
 mod usearch;
 
@@ -18,17 +11,27 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::figure::Figure;
-use backends::HnswRs;
-use data::Data;
-use figures::Figures;
+use data::{Data, ROWS};
+use graph::HnswRs;
 use index::Indexes;
-use sizes::ROWS;
+
+/// The figures so far. Each is printed at once, because all of them take a quarter of an hour.
+#[derive(Debug, Default)]
+struct Figures(Vec<Figure>);
+
+impl Figures {
+    fn push(&mut self, figure: Figure) {
+        let Figure { key, value, unit, note, .. } = &figure;
+        eprintln!("vectors: {key} {value:.3} {unit} ({note})");
+        self.0.push(figure);
+    }
+}
 
 /// Measures the group.
 ///
 /// # Errors
 /// When a library fails, or a file cannot be read or written.
-pub(crate) fn measure(scratch: &Path, eval: Option<&Path>, plot: Option<&Path>) -> Result<Vec<Figure>> {
+pub(crate) fn measure(scratch: &Path, eval: Option<&Path>) -> Result<Vec<Figure>> {
     let data = Data::embedded(eval, ROWS)?;
     eprintln!("vectors: {}, exact answers", data.what);
     let truth = data.truth(usize::MAX);
@@ -39,7 +42,7 @@ pub(crate) fn measure(scratch: &Path, eval: Option<&Path>, plot: Option<&Path>) 
     let hnsw_rs = HnswRs::build(&data);
     figures.push(indexes.filtered(&data, &hnsw_rs)?);
     drop(indexes);
-    graph::measure(&data, &truth, hnsw_rs, plot, &mut figures)?;
+    graph::measure(&data, &truth, hnsw_rs, &mut figures)?;
     drop((data, truth));
     index::measure_million(scratch, &mut figures)?;
     // The choice is measured with few vectors and with many; the worst result counts.

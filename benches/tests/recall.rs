@@ -10,10 +10,10 @@ use memory_store::{AutoIndex, AutoOptions, Method};
 
 const DOCUMENTS: [&str; 5] = [
     include_str!("../../ARCHITECTURE.md"),
-    include_str!("../../CHANGELOG.md"),
+    include_str!("../../docs/mcp.md"),
     include_str!("../../docs/format.md"),
     include_str!("../../docs/operations.md"),
-    include_str!("../../docs/parity.md"),
+    include_str!("../../docs/configuration.md"),
 ];
 /// One sentence in this many is a query, and not in the index.
 const QUERY: usize = 15;

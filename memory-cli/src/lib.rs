@@ -3,8 +3,6 @@
 //! [`run`] is the whole `memory` binary. A program uses the facade instead. What else is public here is for the benches:
 //!
 //! 1. [`import`] reads conversations from files.
-//! 2. [`Alternatives`] and [`Prices`] compute what a conversation costs, and what it would cost with a sliding window,
-//!    with its full history, or with one summary.
 //!
 //! # Features
 //!
@@ -27,7 +25,6 @@ mod cli;
 mod commands;
 mod compared;
 mod config_file;
-mod costs;
 mod editor;
 mod failure;
 mod globals;
@@ -38,6 +35,5 @@ mod target;
 mod terminal;
 
 pub use cli::run;
-pub use costs::{Alternatives, Prices};
 // For the commands, each of which opens the parts that it needs.
 use memory::{Access, Config, Recall, parts::open};

@@ -75,7 +75,6 @@ mod over_time;
 mod parts;
 mod ports;
 mod prompt;
-mod prompt_tokens;
 mod recall_hook;
 mod reminder;
 mod render;
@@ -122,7 +121,6 @@ pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider
 pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};
-pub use prompt_tokens::PromptTokens;
 pub use recall_hook::{RecallBudget, RecallHook, RecallHookOptions};
 pub use reminder::Reminder;
 pub use render::{fenced, quoted};

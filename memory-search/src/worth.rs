@@ -6,8 +6,7 @@ use crate::ranking::Candidate;
 
 /// The minimum chance of a hit that costs the whole budget: a budget filled at this price would bring a tenth of a hit.
 /// Fitted to conversations of two people, with an agent and of many people, by vectors and by words alone. With it, a
-/// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget holds (`docs/benchmarks.md`, "Where
-/// recall stops").
+/// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget holds.
 const LEAST_HITS: f64 = 0.1;
 
 /// Whether each hit is worth its price in tokens. A hit is worth it if the probability that it is relevant is at least

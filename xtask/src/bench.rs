@@ -1,42 +1,37 @@
-//! Measures groups of figures and compares every figure with its bar, in one table.
+//! Runs the criterion benches of groups, measures the groups against their peers, and compares every figure with its bar.
 
-mod bars;
-mod group;
-mod judge;
-mod report;
+mod figures;
 mod table;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
-use self::bars::Bars;
-use self::group::Group;
-use self::judge::Judged;
-use self::report::Report;
+use self::figures::{Bars, Judged, Report};
 use crate::document;
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One group; by default all groups.
-    group: Option<Group>,
-    /// A tenth of the traffic of the groups `views`, `tools` and `soak`: some minutes instead of half an hour.
+    /// One group, a table of `benches/figures.toml`; by default all groups.
+    group: Option<String>,
+    /// A tenth of the traffic of the group `tools`, and no criterion benches.
     #[arg(long)]
     short: bool,
     /// Exit 1 if a figure misses its bar, or the one group that is asked for has a bar without a figure.
     #[arg(long)]
     check: bool,
-    /// Write the table into `docs/benchmarks.md`, in place of the one of the previous run.
+    /// Write the table into `benches/RESULTS.md`, in place of the one of the previous run.
     #[arg(long)]
     document: bool,
     /// Write figures, bars and verdicts to this file.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Measure nothing: compare the figures in this file, which `figures GROUP --json FILE` wrote on any machine.
+    /// Measure nothing: compare the figures in this file, which `figures measure GROUP --json FILE` wrote on any machine.
     #[arg(long, requires = "group")]
     from: Option<PathBuf>,
 }
@@ -44,31 +39,62 @@ pub(crate) struct Args {
 /// The figures of one group with their verdicts.
 #[derive(Serialize)]
 struct JudgedGroup {
-    group: Group,
+    group: String,
+    /// Empty for a group that has no bench, all of whose bars are owed.
     machine: String,
     figures: Vec<Judged>,
 }
 
-pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let bars = Bars::read(workspace)?;
-    if let (Some(path), Some(group)) = (&args.from, args.group) {
-        let measured = judged(&bars, group, Report::read(path, group)?);
-        return tell(workspace, args, &[measured]);
+impl JudgedGroup {
+    fn of(bars: &Bars, group: &str, report: Report) -> Self {
+        let bars = bars.get(group).cloned().unwrap_or_default();
+        Self { group: group.to_owned(), machine: report.machine, figures: figures::judge(bars, report.figures) }
     }
-    let built = built_groups(workspace)?;
-    let (wanted, unbuilt) = choose(args.group, &built);
-    let mut groups =
-        wanted.into_iter().map(|group| measure(workspace, &bars, group, args)).collect::<Result<Vec<_>>>()?;
-    groups.extend(unbuilt.into_iter().map(|group| owed(&bars, group)));
+
+    fn owed(bars: &Bars, group: &str) -> Self {
+        let bars = bars.get(group).cloned().unwrap_or_default();
+        Self { group: group.to_owned(), machine: String::new(), figures: figures::judge(bars, Vec::new()) }
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let bars = figures::read_bars(workspace)?;
+    if let (Some(path), Some(group)) = (&args.from, &args.group) {
+        let judged = JudgedGroup::of(&bars, group, Report::read(path, group)?);
+        return tell(workspace, args, &[judged]);
+    }
+    let listed = figures(workspace).args(["list"]).capture()?;
+    let built: Vec<&str> = listed.lines().collect();
+    let mut groups = Vec::new();
+    for group in choose(args.group.as_deref(), &built, &bars)? {
+        groups.push(match built.contains(&group) {
+            true => measure(workspace, &bars, group, args)?,
+            false => JudgedGroup::owed(&bars, group),
+        });
+    }
     tell(workspace, args, &groups)
+}
+
+/// The groups that have a bench, in its order, and those that only have bars; or the one that is asked for.
+fn choose<'a>(asked: Option<&str>, built: &[&'a str], bars: &'a Bars) -> Result<Vec<&'a str>> {
+    let owed = bars.keys().map(String::as_str).filter(|group| !built.contains(group));
+    let mut groups: Vec<_> = built.iter().copied().chain(owed).collect();
+    if let Some(asked) = asked {
+        groups.retain(|group| *group == asked);
+        ensure!(!groups.is_empty(), "`{asked}` is not a group of figures");
+    }
+    Ok(groups)
 }
 
 /// Prints the groups, writes them where requested, and checks them.
 fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup]) -> Result<()> {
-    println!("{}", machines(groups));
+    let machines: BTreeSet<_> =
+        groups.iter().map(|group| group.machine.as_str()).filter(|name| !name.is_empty()).collect();
+    println!("measured on {}", machines.into_iter().collect::<Vec<_>>().join(" and "));
     println!("{}", table::render(groups));
     if let Some(path) = &args.json {
-        write_json(path, groups)?;
+        let json = serde_json::to_string_pretty(&serde_json::json!({ "groups": groups }))?;
+        fs::write(path, json + "\n").with_context(|| format!("writing {}", path.display()))?;
     }
     if args.document {
         let section = |group: &JudgedGroup| {
@@ -76,7 +102,7 @@ fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup]) -> Result<()
             (format!("bench {}", group.group), table)
         };
         let tables: Vec<_> = groups.iter().filter(|group| !group.machine.is_empty()).map(section).collect();
-        document::write(&workspace.root().join("docs/benchmarks.md"), &tables)?;
+        document::write(&workspace.root().join(document::RESULTS), &tables)?;
     }
     if args.check {
         check(groups, args.group.is_some())?;
@@ -84,24 +110,25 @@ fn tell(workspace: &Workspace, args: &Args, groups: &[JudgedGroup]) -> Result<()
     Ok(())
 }
 
-/// The groups to measure, and the requested groups that have no bench.
-fn choose(asked: Option<Group>, built: &[Group]) -> (Vec<Group>, Vec<Group>) {
-    Group::ALL
-        .into_iter()
-        .filter(|group| asked.is_none_or(|asked| asked == *group))
-        .partition(|group| built.contains(group))
-}
-
-fn built_groups(workspace: &Workspace) -> Result<Vec<Group>> {
-    let listed = figures(workspace).args(["list"]).capture()?;
-    listed.lines().map(str::parse).collect()
-}
-
-fn measure(workspace: &Workspace, bars: &Bars, group: Group, args: &Args) -> Result<JudgedGroup> {
+fn measure(workspace: &Workspace, bars: &Bars, group: &str, args: &Args) -> Result<JudgedGroup> {
+    if !args.short && workspace.root().join(format!("benches/benches/{group}.rs")).is_file() {
+        Invocation::cargo(workspace, "bench")
+            .args([
+                "bench",
+                "--locked",
+                "-p",
+                "memory-benches",
+                "--features",
+                "memory-benches/usearch",
+                "--bench",
+                group,
+            ])
+            .run()?;
+    }
     let directory = tempfile::tempdir().context("making a directory for the figures")?;
     let path = directory.path().join("figures.json");
     let kept = workspace.target().join("bench-stores");
-    let mut figures = figures(workspace).args([group.name(), "--json"]).args([&path]).args(["--kept"]).args([kept]);
+    let mut figures = figures(workspace).args(["measure", group, "--json"]).args([&path]).args(["--kept"]).args([kept]);
     let eval = workspace.shared("eval");
     if eval.is_dir() {
         figures = figures.args(["--eval"]).args([eval]);
@@ -109,51 +136,20 @@ fn measure(workspace: &Workspace, bars: &Bars, group: Group, args: &Args) -> Res
     if args.short {
         figures = figures.args(["--short"]);
     }
-    if group == Group::Tools {
+    if group == "tools" {
         Invocation::cargo(workspace, "bench")
             .args(["build", "--release", "--locked", "-p", "memory-cli", "--bin", "memory"])
             .run()?;
         figures = figures.args(["--memory"]).args([workspace.memory_binary("release")]);
     }
-    if args.document {
-        let name = format!("docs/benchmarks-{group}.svg");
-        figures = figures.args(["--plot"]).args([workspace.root().join(name)]);
-    }
     figures.run()?;
-    Ok(judged(bars, group, Report::read(&path, group)?))
-}
-
-fn judged(bars: &Bars, group: Group, report: Report) -> JudgedGroup {
-    JudgedGroup { group, machine: report.machine, figures: judge::judge(bars.of(group), report.figures) }
-}
-
-/// The bars of a group that has no bench.
-fn owed(bars: &Bars, group: Group) -> JudgedGroup {
-    JudgedGroup { group, machine: String::new(), figures: judge::judge(bars.of(group), Vec::new()) }
+    Ok(JudgedGroup::of(bars, group, Report::read(&path, group)?))
 }
 
 fn figures(workspace: &Workspace) -> Invocation {
-    Invocation::cargo(workspace, "bench").args(["run", "--release", "--locked"]).args([
-        "-p",
-        "memory-benches",
-        "--bin",
-        "figures",
-        "--features",
-        "memory-benches/usearch",
-        "--",
-    ])
-}
-
-fn machines(groups: &[JudgedGroup]) -> String {
-    let mut machines: Vec<_> =
-        groups.iter().map(|group| group.machine.as_str()).filter(|name| !name.is_empty()).collect();
-    machines.dedup();
-    format!("measured on {}", machines.join(" and "))
-}
-
-fn write_json(path: &Path, groups: &[JudgedGroup]) -> Result<()> {
-    let json = serde_json::to_string_pretty(&serde_json::json!({ "groups": groups }))?;
-    fs::write(path, json + "\n").with_context(|| format!("writing {}", path.display()))
+    Invocation::cargo(workspace, "bench")
+        .args(["run", "--release", "--locked", "-p", "memory-benches", "--bin", "figures"])
+        .args(["--features", "memory-benches/usearch", "--"])
 }
 
 fn check(groups: &[JudgedGroup], is_of_one_group: bool) -> Result<()> {

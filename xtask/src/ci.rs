@@ -1,7 +1,6 @@
 //! Every check that must pass before a change lands; no check is defined anywhere else.
 
-mod dependencies;
-pub(crate) mod features;
+mod features;
 mod outside;
 
 use anyhow::Result;
@@ -33,7 +32,6 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     steps.run("fmt", || fmt(workspace))?;
     steps.run("tidy", || tidy::run(workspace))?;
     steps.run("lock", || lock(workspace))?;
-    steps.run("dependencies", || dependencies::run(workspace))?;
     steps.run("clippy", || clippy(workspace))?;
     steps.run("features", || features::run(workspace))?;
     steps.run("rustdoc", || rustdoc(workspace))?;

@@ -1,7 +1,6 @@
 //! The official suite of the Model Context Protocol, the Inspector and the Python client, against `memory mcp`.
 
 mod environment;
-mod served;
 mod suite;
 
 use std::fs;
@@ -11,8 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use self::environment::Environment;
-use self::served::Served;
-use crate::invocation::{Invocation, Stream};
+use crate::invocation::{Invocation, Running, Stream};
 use crate::steps::Steps;
 use crate::workspace::Workspace;
 
@@ -103,7 +101,7 @@ impl Memory {
     }
 }
 
-/// What the Inspector says of a load.
+/// Report of the Inspector about a load.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Loaded {
@@ -154,4 +152,23 @@ fn python(workspace: &Workspace, environment: &Environment, memory: &Memory) -> 
         .args([&memory.binary, &memory.store])
         .watch(Stream::Stdout, |line| line.clone_into(&mut last))?;
     Ok(last)
+}
+
+/// A server that says where it listens, and ends with the value.
+struct Served {
+    url: String,
+    _running: Running,
+}
+
+impl Served {
+    /// Starts a server that says on `stream` where it listens.
+    fn start(server: Invocation, stream: Stream) -> Result<Self> {
+        let url = |line: &str| line.strip_prefix("serving ").map(str::to_owned);
+        let (running, url) = server.start(stream, url)?;
+        Ok(Self { url, _running: running })
+    }
+
+    fn url(&self) -> &str {
+        &self.url
+    }
 }

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+/// The results of all groups and of a running agent.
+pub(crate) const RESULTS: &str = "benches/RESULTS.md";
+
 /// Replaces the table of each mark in the document at `path`; everything else stays.
 pub(crate) fn write(path: &Path, tables: &[(String, String)]) -> Result<()> {
     let failed = || format!("putting tables into {}", path.display());

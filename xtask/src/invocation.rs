@@ -47,6 +47,12 @@ impl Invocation {
         Self { step, line, command }
     }
 
+    /// Runs in the directory of the caller, where relative paths are those that the caller wrote.
+    pub(crate) fn here(mut self) -> Result<Self> {
+        self.command.current_dir(env::current_dir().context("finding the current directory")?);
+        Ok(self)
+    }
+
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         for arg in args {
             self.line.push(' ');
@@ -81,31 +87,21 @@ impl Invocation {
 
     /// Runs it, passes its output on, and shows each line of one stream to `seen` as well.
     pub(crate) fn watch(mut self, stream: Stream, seen: impl FnMut(&str)) -> Result<()> {
-        self.announce();
-        self.command.stdin(Stdio::null());
-        match stream {
-            Stream::Stdout => self.command.stdout(Stdio::piped()),
-            Stream::Stderr => self.command.stderr(Stdio::piped()),
-        };
-        let mut child = self.command.spawn().with_context(|| self.unstarted())?;
-        let passed_on = match (child.stdout.take(), child.stderr.take()) {
-            (Some(output), _) => pass_on(output, io::stdout(), seen),
-            (_, Some(output)) => pass_on(output, io::stderr(), seen),
-            (None, None) => Ok(()),
+        let (mut child, output) = self.piped(stream)?;
+        let passed_on = match stream {
+            Stream::Stdout => pass_on(output, io::stdout(), seen),
+            Stream::Stderr => pass_on(output, io::stderr(), seen),
         };
         let status = child.wait().with_context(|| self.unstarted())?;
-        passed_on.with_context(|| format!("{}: reading what it prints", self.step))?;
+        passed_on.with_context(|| self.unread())?;
         self.judge(status)
     }
 
     /// Runs it until `enough` says so of a line that it prints, and kills it there; whether that came before it ended.
     pub(crate) fn watch_and_kill(mut self, mut enough: impl FnMut(&str) -> bool) -> Result<bool> {
-        self.announce();
-        let mut child =
-            self.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().with_context(|| self.unstarted())?;
-        let printed = child.stdout.take().with_context(|| self.unstarted())?;
+        let (mut child, printed) = self.piped(Stream::Stdout)?;
         for line in BufReader::new(printed).lines() {
-            if enough(line.with_context(|| format!("{}: reading what it prints", self.step))?.trim_end()) {
+            if enough(line.with_context(|| self.unread())?.trim_end()) {
                 child.kill().with_context(|| format!("{}: killing `{}`", self.step, self.line))?;
                 child.wait().with_context(|| self.unstarted())?;
                 return Ok(true);
@@ -117,23 +113,11 @@ impl Invocation {
 
     /// Starts it and waits for the line of `stream` that has what is waited for. It runs on until the first value goes.
     pub(crate) fn start<T>(mut self, stream: Stream, mut found: impl FnMut(&str) -> Option<T>) -> Result<(Running, T)> {
-        self.announce();
-        self.command.stdin(Stdio::null());
-        match stream {
-            Stream::Stdout => self.command.stdout(Stdio::piped()),
-            Stream::Stderr => self.command.stderr(Stdio::piped()),
-        };
-        let mut child = self.command.spawn().with_context(|| self.unstarted())?;
-        let output: Option<Box<dyn Read + Send>> = match (child.stdout.take(), child.stderr.take()) {
-            (Some(output), _) => Some(Box::new(output)),
-            (_, output) => output.map(|output| Box::new(output) as _),
-        };
-        let mut lines = BufReader::new(output.with_context(|| self.unstarted())?).lines();
-        let running = Running(child);
+        let (child, output) = self.piped(stream)?;
+        let (running, mut lines) = (Running(child), BufReader::new(output).lines());
         while let Some(line) = lines.next() {
-            let line = line.with_context(|| format!("{}: reading what it prints", self.step))?;
-            if let Some(found) = found(line.trim_end()) {
-                // What it prints later is not waited for, and fills no pipe.
+            if let Some(found) = found(line.with_context(|| self.unread())?.trim_end()) {
+                // Later lines are not waited for, and fill no pipe.
                 thread::spawn(move || lines.by_ref().for_each(drop));
                 return Ok((running, found));
             }
@@ -141,7 +125,23 @@ impl Invocation {
         bail!("{}: `{}` ended before it was ready", self.step, self.line)
     }
 
-    /// Whether it starts and succeeds; nothing is shown.
+    /// Starts it without input, and with a pipe from one of its streams.
+    fn piped(&mut self, stream: Stream) -> Result<(Child, Box<dyn Read + Send>)> {
+        self.announce();
+        self.command.stdin(Stdio::null());
+        match stream {
+            Stream::Stdout => self.command.stdout(Stdio::piped()),
+            Stream::Stderr => self.command.stderr(Stdio::piped()),
+        };
+        let mut child = self.command.spawn().with_context(|| self.unstarted())?;
+        let output: Option<Box<dyn Read + Send>> = match stream {
+            Stream::Stdout => child.stdout.take().map(|output| Box::new(output) as _),
+            Stream::Stderr => child.stderr.take().map(|output| Box::new(output) as _),
+        };
+        Ok((child, output.with_context(|| self.unstarted())?))
+    }
+
+    /// True if it starts and succeeds; nothing is shown.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command
             .stdin(Stdio::null())
@@ -163,6 +163,10 @@ impl Invocation {
         format!("{}: `{}` did not start", self.step, self.line)
     }
 
+    fn unread(&self) -> String {
+        format!("{}: reading what `{}` prints", self.step, self.line)
+    }
+
     fn judge(&self, status: ExitStatus) -> Result<()> {
         if !status.success() {
             bail!("{} failed: `{}` ended with {status}", self.step, self.line);
@@ -176,7 +180,7 @@ pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // A program may have ended by itself.
         drop(self.0.kill());
         drop(self.0.wait());
     }

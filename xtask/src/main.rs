@@ -1,17 +1,14 @@
 //! Everything a developer runs: `cargo xtask COMMAND`.
 
-mod adapters;
 mod bench;
 mod ci;
 mod conformance;
-mod demo;
 mod document;
 mod eval;
-mod importers;
 mod invocation;
 mod nightly;
-mod picture;
 mod plugin;
+mod python;
 mod setup;
 mod steps;
 mod strands;
@@ -59,10 +56,10 @@ enum Command {
     Conformance,
     /// Check the layer rule, the manifests and the contents of the tree.
     Tidy,
-    /// Measure against the peers and compare the figures with their bars.
+    /// Run the criterion benches, measure against the peers and compare the figures with their bars.
     Bench(bench::Args),
-    /// Run retrieval on a data directory, write the run file and score it.
-    Eval(Box<eval::Args>),
+    /// Evaluate recall and contexts on data: runs, fits, contexts for readers, their grades.
+    Eval(eval::Args),
     /// Write, build and check strategy plugins in crates of their own.
     #[command(subcommand)]
     Plugin(plugin::Command),
@@ -82,13 +79,13 @@ fn run(command: Command) -> Result<()> {
     let workspace = Workspace::locate()?;
     match command {
         Command::Setup => setup::run(&workspace).map(drop),
-        Command::Demo => demo::run(&workspace),
-        Command::Picture => picture::run(&workspace),
+        Command::Demo => setup::demo(&workspace),
+        Command::Picture => setup::picture(&workspace),
         Command::Test => test::run(&workspace),
         Command::Ci(args) => ci::run(&workspace, &args),
         Command::Nightly => nightly::run(&workspace),
-        Command::Importers => importers::run(&workspace),
-        Command::Adapters => adapters::run(&workspace),
+        Command::Importers => python::importers(&workspace),
+        Command::Adapters => python::adapters(&workspace),
         Command::Strands => strands::run(&workspace),
         Command::Conformance => conformance::run(&workspace),
         Command::Tidy => tidy::run(&workspace),

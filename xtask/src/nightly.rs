@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::ci::{self, features};
+use crate::ci;
 use crate::invocation::Invocation;
 use crate::steps::Steps;
 use crate::strands;
@@ -10,6 +10,7 @@ use crate::workspace::Workspace;
 
 /// Pinned because deny.toml is written in this version's format.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
+const CARGO_HACK: &str = "cargo-hack@0.6.44";
 
 /// The fuzz targets, which only a nightly toolchain runs.
 pub(crate) const FUZZ_MANIFEST: &str = "memory-store/fuzz/Cargo.toml";
@@ -17,16 +18,26 @@ pub(crate) const FUZZ_MANIFEST: &str = "memory-store/fuzz/Cargo.toml";
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ci::run(workspace, &ci::Args::all())?;
     let mut steps = Steps::start();
-    steps.run("every feature", || features::every(workspace))?;
+    steps.run("every feature", || every_feature(workspace))?;
     steps.run("package", || package(workspace))?;
     steps.run("log", || log(workspace))?;
     steps.run("mpnet", || mpnet(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("strands", || strands::run(workspace))?;
-    steps.run("cargo-deny", || install_deny(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());
     Ok(())
+}
+
+/// Compiles each library without features, with each of them alone, by default, and with all.
+fn every_feature(workspace: &Workspace) -> Result<()> {
+    install(workspace, "hack", CARGO_HACK)?;
+    let libraries = workspace.libraries();
+    let names = libraries.iter().flat_map(|library| ["-p", library.name.as_str()]);
+    Invocation::cargo(workspace, "every feature")
+        .args(["hack", "check", "--locked", "--each-feature"])
+        .args(names)
+        .run()
 }
 
 /// Packages the libraries as for a registry, and builds each from its package.
@@ -70,16 +81,17 @@ fn fuzz(workspace: &Workspace) -> Result<()> {
         .run()
 }
 
-fn install_deny(workspace: &Workspace) -> Result<()> {
-    let present = Invocation::cargo(workspace, "cargo-deny").args(["deny", "--version"]).succeeds();
-    if present {
+/// Installs a subcommand of cargo that is not there.
+fn install(workspace: &Workspace, command: &str, package: &str) -> Result<()> {
+    if Invocation::cargo(workspace, "install").args([command, "--version"]).succeeds() {
         return Ok(());
     }
-    Invocation::cargo(workspace, "cargo-deny").args(["install", "--locked", CARGO_DENY]).run()
+    Invocation::cargo(workspace, "install").args(["install", "--locked", package]).run()
 }
 
 /// Offline, so without advisories: their database is not available on the build machines.
 fn deny(workspace: &Workspace) -> Result<()> {
+    install(workspace, "deny", CARGO_DENY)?;
     // Packages for other platforms are checked too, and no build has fetched those.
     Invocation::cargo(workspace, "deny").args(["fetch", "--locked"]).run()?;
     Invocation::cargo(workspace, "deny")

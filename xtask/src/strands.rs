@@ -1,13 +1,14 @@
 //! Strands' own tests through our managers, and an agent of Strands that is killed and goes on.
 
-mod agent;
-mod environment;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 
-use self::environment::Environment;
 use crate::invocation::{Invocation, Stream};
 use crate::steps::Steps;
+use crate::venv::Venv;
 use crate::workspace::Workspace;
 
 /// The tests of the package, by file; those of the managers, of what they decide by, and of sessions.
@@ -24,9 +25,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("build", || build(workspace))?;
     let environment = steps.run("environment", || Environment::prepare(workspace))?;
     let tests = steps.run("Strands' tests", || official(workspace, &environment))?;
-    let hierarchical = steps.run("hierarchical agent", || agent::run(workspace, &environment, "hierarchical"))?;
-    let semantic = steps.run("semantic agent", || agent::run(workspace, &environment, "semantic"))?;
-    let written = steps.run("agent that writes summaries", || agent::run(workspace, &environment, "written"))?;
+    let hierarchical = steps.run("hierarchical agent", || agent(workspace, &environment, "hierarchical"))?;
+    let semantic = steps.run("semantic agent", || agent(workspace, &environment, "semantic"))?;
+    let written = steps.run("agent that writes summaries", || agent(workspace, &environment, "written"))?;
     println!("strands: {tests}; {hierarchical}; {semantic}; {written}; {}", steps.summary());
     Ok(())
 }
@@ -40,20 +41,8 @@ fn official(workspace: &Workspace, environment: &Environment) -> Result<String> 
     let mut last = String::new();
     environment
         .python(workspace)
-        .args([
-            "-m",
-            "pytest",
-            "-q",
-            "-o",
-            "addopts=",
-            "-p",
-            "strands_plugin",
-            "-p",
-            "no:cacheprovider",
-            "--timeout",
-            "120",
-            "-rxX",
-        ])
+        .args(["-m", "pytest", "-q", "-o", "addopts=", "-p", "strands_plugin", "-p", "no:cacheprovider"])
+        .args(["--timeout", "120", "-rxX"])
         .args(["--rootdir"])
         .args([environment.package()])
         .args(TESTS.map(|test| environment.package().join(test)))
@@ -63,4 +52,99 @@ fn official(workspace: &Workspace, environment: &Environment) -> Result<String> 
             }
         })?;
     Ok(last)
+}
+
+const TURNS: &str = "60";
+/// The turns after which the agent and its bridge are killed: plain ones, and one right before a tool is called.
+const KILLED_AFTER: [&str; 3] = ["turn 17", "turn 34", "turn 48"];
+
+/// Runs 60 turns over a new store, and returns what the check at the end says.
+fn agent(workspace: &Workspace, environment: &Environment, manager: &str) -> Result<String> {
+    let store = environment.scratch().join(format!("{manager}.memory"));
+    if store.exists() {
+        fs::remove_dir_all(&store).with_context(|| format!("removing {}", store.display()))?;
+    }
+    let script = environment.tests().join("agent_run.py");
+    let python = |command: &str| {
+        let place = store.to_string_lossy().into_owned();
+        environment.python(workspace).args([script.as_os_str()]).args([command, manager, &place, TURNS])
+    };
+    for after in KILLED_AFTER {
+        if !killed(workspace, python("run"), after)? {
+            bail!("the agent ended before it could be killed after {after}");
+        }
+    }
+    python("run").run()?;
+    let mut verdict = String::new();
+    python("check").watch(Stream::Stdout, |line| line.clone_into(&mut verdict))?;
+    Ok(verdict)
+}
+
+/// Runs the agent until it prints `after`, and kills it and its bridge there; whether it came so far.
+fn killed(workspace: &Workspace, agent: Invocation, after: &str) -> Result<bool> {
+    let mut bridge = String::new();
+    let reached = agent.watch_and_kill(|line| {
+        if let Some(pid) = line.strip_prefix("bridge ") {
+            pid.clone_into(&mut bridge);
+        }
+        line == after
+    })?;
+    if reached {
+        // The bridge may have ended by itself, when its input did.
+        Invocation::program(workspace, "strands", "kill").args(["-9", bridge.as_str()]).succeeds();
+    }
+    Ok(reached)
+}
+
+const PACKAGE: &str = "strands-agents==1.62.0";
+/// The directory that the package's sources unpack to.
+const SOURCES: &str = "strands_agents-1.62.0";
+/// The package, and what its tests need.
+const PACKAGES: [&str; 5] = [PACKAGE, "pytest<10", "pytest-asyncio<1.5", "moto", "pytest-timeout"];
+
+/// Where the interpreter and the package's sources are.
+struct Environment {
+    venv: Venv,
+    adapters: PathBuf,
+    memory: PathBuf,
+}
+
+impl Environment {
+    /// Makes what is missing.
+    fn prepare(workspace: &Workspace) -> Result<Self> {
+        let sources = |venv: &Venv| venv.sources(workspace, "strands-agents", PACKAGE, SOURCES);
+        Ok(Self {
+            venv: Venv::prepare(workspace, "strands", &PACKAGES, &[], sources)?,
+            adapters: workspace.root().join("memory-cli").join("python"),
+            memory: workspace.memory_binary("debug"),
+        })
+    }
+
+    /// The interpreter, which finds the adapter, its tests and the package's tests.
+    fn python(&self, workspace: &Workspace) -> Invocation {
+        let paths = [self.adapters.clone(), self.tests(), self.package()];
+        let paths = env::join_paths(paths).unwrap_or_default();
+        self.venv
+            .python(workspace)
+            .env("PYTHONPATH", &paths.to_string_lossy())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("MEMORY_BINARY", &self.memory.to_string_lossy())
+            // No test may look for credentials or send a trace.
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+    }
+
+    /// The package's sources.
+    fn package(&self) -> PathBuf {
+        self.venv.root().join(SOURCES)
+    }
+
+    /// Our own tests in Python.
+    fn tests(&self) -> PathBuf {
+        self.adapters.join("tests")
+    }
+
+    /// A directory for the stores of the runs.
+    fn scratch(&self) -> &Path {
+        self.venv.root()
+    }
 }

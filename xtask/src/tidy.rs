@@ -1,39 +1,67 @@
-//! Checks the layer rule, the manifests and the contents of the tree, and prints every fault.
+//! Checks the layer rule, the manifests of libraries and the contents of the tree, and prints every fault.
 
-mod bars;
 mod contents;
-mod cycles;
-mod fault;
+mod files;
 mod layers;
-mod manifests;
-mod packages;
-mod parity;
-mod sources;
-mod tree;
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use self::fault::Fault;
+use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
+/// One broken rule: the place, and what is wrong there.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fault {
+    place: String,
+    what: String,
+}
+
+impl Fault {
+    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { place: place.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// A file that git tracks or would add, its path relative to the workspace root with forward slashes.
+struct TreeFile {
+    path: String,
+    text: String,
+}
+
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    let packages = layers::packages(workspace.metadata());
-    let files = tree::read(workspace)?;
+    let files = read(workspace)?;
     let mut faults = BTreeSet::new();
-    faults.extend(layers::check(&packages));
-    faults.extend(manifests::check(&files));
-    faults.extend(packages::check(&files)?);
-    faults.extend(parity::check(&files)?);
-    faults.extend(sources::check(&files));
+    faults.extend(layers::check(workspace.metadata()));
+    faults.extend(files::check(&files, workspace));
     faults.extend(contents::check(&files)?);
-    faults.extend(cycles::check(&files));
-    faults.extend(bars::check(
-        tree::optional(&workspace.shared("figures.toml"))?.as_deref(),
-        tree::optional(&workspace.root().join("benches/figures.toml"))?.as_deref(),
-    ));
-    report(&faults, packages.len(), files.len())
+    report(&faults, workspace.metadata().workspace_members.len(), files.len())
+}
+
+/// Reads the files that git tracks or would add; also files that are not text are searched.
+fn read(workspace: &Workspace) -> Result<Vec<TreeFile>> {
+    let listed = Invocation::program(workspace, "tidy", "git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])
+        .capture()?;
+    let mut files = Vec::new();
+    for path in listed.split('\0').filter(|path| !path.is_empty()) {
+        let place = workspace.root().join(path);
+        // A deleted file that is still in the index has nothing to check.
+        if place.is_file() {
+            let bytes = fs::read(&place).with_context(|| format!("reading {}", place.display()))?;
+            files.push(TreeFile { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() });
+        }
+    }
+    Ok(files)
 }
 
 fn report(faults: &BTreeSet<Fault>, packages: usize, files: usize) -> Result<()> {

@@ -63,45 +63,6 @@ def onnxruntime(in_order):
     return embed
 
 
-def products():
-    """The matrix products of the linear layers alone, without padding: about what a 32-bit encoder does at least."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    import torch
-    from tokenizers import Tokenizer
-
-    # A thread a processor that shares no product with another is faster than one product on all of them.
-    torch.set_num_threads(1)
-    pool = ThreadPoolExecutor(ARGUMENTS["threads"])
-    with open(ARGUMENTS["directory"] + "/config.json", encoding="utf-8") as file:
-        config = json.load(file)
-    hidden, inner = config["hidden_size"], config["intermediate_size"]
-    shapes = [(hidden, hidden)] * 4 + [(hidden, inner), (inner, hidden)]
-    layers = [torch.nn.Linear(*shape) for _ in range(config["num_hidden_layers"]) for shape in shapes]
-    # As many rows as ours has in a batch.
-    block = 256
-    rows = {width: torch.randn(block, width) for width in (hidden, inner)}
-    tokenizer = Tokenizer.from_file(ARGUMENTS["directory"] + "/tokenizer.json")
-    tokenizer.enable_truncation(ARGUMENTS["max_tokens"])
-    tokenizer.no_padding()
-    counts = {}
-
-    def multiply(count):
-        with torch.inference_mode():
-            for layer in layers:
-                layer(rows[layer.in_features][:count])
-
-    def run(texts):
-        # Counted in the round that warms up.
-        key = tuple(texts)
-        if key not in counts:
-            counts[key] = sum(len(row.ids) for row in tokenizer.encode_batch(texts))
-        count = counts[key]
-        list(pool.map(multiply, [min(block, count - start) for start in range(0, count, block)]))
-
-    return run
-
-
 def timed(run):
     start = time.perf_counter()
     run()
@@ -112,7 +73,6 @@ KINDS = {
     "sentence-transformers": sentence_transformers,
     "onnxruntime": lambda: onnxruntime(True),
     "onnxruntime, sorted by length": lambda: onnxruntime(False),
-    "matrix products alone": products,
 }
 
 

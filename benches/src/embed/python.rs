@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::subprocess::Subprocess;
+use crate::process::Subprocess;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const PEER: &str = include_str!("peer.py");

@@ -1,30 +1,26 @@
-//! Contexts for readers: for each question what a model would be shown, our context and the best hits, in blinded
-//! files.
+//! Contexts for readers: for each question what a model would be shown, our context and the best hits, in blinded files.
 
-mod deal;
-mod hits;
-mod key;
 mod sample;
-
 use std::{
-    fs,
+    fs::{self, File},
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::eval::Question;
 use memory_core::Node;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Bars, Budget, EvalParts, fresh_context, prepare, shown::Shown, subject::Subject};
-pub(super) use hits::pack;
-pub(super) use key::{Condition, KeyLine, path as key_path, read as read_key, read_lines, write_lines};
-pub(super) use sample::{Asked, name as data_name, sample};
+
+pub(super) use sample::{Asked, data_name, pack, sample};
 
 /// Instructions for readers and judges.
 const FOR_READERS: &str = include_str!("contexts/READERS.md");
 const FOR_JUDGES: &str = include_str!("judge/JUDGES.md");
 
-/// Which contexts to write, and where.
+/// Contexts to write, and where.
 #[derive(Clone, Debug)]
 pub struct ContextsOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
@@ -39,11 +35,11 @@ pub struct ContextsOptions {
     pub shards: usize,
     /// The seed of the sample and its order.
     pub seed: u64,
-    /// Whether recall by words alone is an error rather than a notice.
+    /// True if recall by words alone is an error rather than a notice.
     pub demand_model: bool,
 }
 
-/// What a model is shown for a question under one condition.
+/// Text that a model is shown for a question under one condition.
 struct Text {
     text: String,
     tokens: u32,
@@ -100,7 +96,7 @@ pub async fn write_contexts(parts: &EvalParts, options: &ContextsOptions) -> Res
     let ContextsOptions { data, out, questions, shards, seed, demand_model, .. } = options;
     ensure!(!key_path(out).exists(), "{} holds contexts already: name another directory, or remove it", out.display());
     let sample = sample(data, *questions, *seed)?;
-    let hands = deal::deal(sample.len(), *shards, *seed)?;
+    let hands = deal(sample.len(), *shards, *seed)?;
     let mut prepared: Vec<Option<Prepared>> = sample.iter().map(|_| None).collect();
     for directory in data {
         let asked = |asked: &&Asked| asked.directory == *directory;
@@ -140,7 +136,7 @@ async fn both(parts: &EvalParts, asked: &Asked, subject: &Subject, nodes: &[Node
     let question = &asked.question;
     let budget = budget.of(&subject.outline);
     let ours = ours(parts, question, subject, nodes, budget).await?;
-    let hits::Hits { nodes, text, tokens } = hits::best_hits(parts, question, subject, nodes, budget).await?;
+    let sample::Hits { nodes, text, tokens } = sample::best_hits(parts, question, subject, nodes, budget).await?;
     let evidence = subject.evidence_among(question, nodes.into_iter());
     let hits = Text { text, tokens, evidence };
     for (text, of) in [(&ours, "ours"), (&hits, "of the best hits")] {
@@ -164,7 +160,7 @@ async fn ours(parts: &EvalParts, question: &Question, subject: &Subject, nodes: 
 }
 
 /// Writes everything, the key last: a directory with a key is complete.
-fn write(out: &Path, prepared: &[Prepared], hands: &[Vec<deal::Dealt>]) -> Result<()> {
+fn write(out: &Path, prepared: &[Prepared], hands: &[Vec<Dealt>]) -> Result<()> {
     let put = |name: &str, text: &str| {
         let path = out.join(name);
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
@@ -185,6 +181,108 @@ fn write(out: &Path, prepared: &[Prepared], hands: &[Vec<deal::Dealt>]) -> Resul
     put("READERS.md", FOR_READERS)?;
     put("JUDGES.md", FOR_JUDGES)?;
     write_lines(&key_path(out), &key)
+}
+
+/// A question under one condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Dealt {
+    /// The question, by its index in the sample.
+    question: usize,
+    condition: Condition,
+}
+
+/// The files of each reader, in reading order. Every question is read under both conditions, but no reader gets the same
+/// question twice. Each reader gets about equally many files of both conditions.
+///
+/// # Errors
+/// With fewer than two readers, because one of them would see both.
+fn deal(questions: usize, readers: usize, seed: u64) -> Result<Vec<Vec<Dealt>>> {
+    ensure!(readers >= 2, "--shards {readers}: with fewer than 2, a reader sees both conditions of one question");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut order: Vec<usize> = (0..questions).collect();
+    random.shuffle(&mut order);
+    let mut hands = vec![Vec::new(); readers];
+    for (place, question) in order.into_iter().enumerate() {
+        // Within one round of the readers the distance is constant, so that each gets one file of each condition.
+        let (round, ours) = (place / readers, place % readers);
+        let hits = (ours + 1 + round % (readers - 1)) % readers;
+        for (reader, condition) in [(ours, Condition::Ours), (hits, Condition::Hits)] {
+            hands.get_mut(reader).into_iter().for_each(|hand: &mut Vec<_>| hand.push(Dealt { question, condition }));
+        }
+    }
+    hands.iter_mut().for_each(|hand| random.shuffle(hand));
+    Ok(hands)
+}
+
+/// The source of a file's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Condition {
+    /// The text of a context with the default options.
+    Ours,
+    /// The best hits of the same search in order of time, and nothing else.
+    Hits,
+}
+
+/// A line of the key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct KeyLine {
+    /// The file, from the directory of the run, as in `shard-3/0017.txt`.
+    pub(super) file: String,
+    pub(super) condition: Condition,
+    pub(super) question_id: String,
+    /// The data set, by the name of its directory.
+    pub(super) data: String,
+    pub(super) category: String,
+    pub(super) question: String,
+    pub(super) gold: String,
+    pub(super) budget: u32,
+    /// Tokens of the shown text.
+    pub(super) tokens: u32,
+    /// The share of the evidence that is shown word for word, 0..=1; `None` where the data names no evidence.
+    pub(super) evidence: Option<f64>,
+}
+
+/// The path of a run's key.
+pub(super) fn key_path(run: &Path) -> PathBuf {
+    run.join("key.jsonl")
+}
+
+/// Reads the key of a run.
+///
+/// # Errors
+/// When it cannot be read, or is empty.
+pub(super) fn read_key(run: &Path) -> Result<Vec<KeyLine>> {
+    let path = key_path(run);
+    let key = read_lines(&path)?;
+    ensure!(!key.is_empty(), "{} holds nothing: `eval --contexts` writes it", path.display());
+    Ok(key)
+}
+
+/// Reads a value from each line of JSON that is not empty.
+///
+/// # Errors
+/// When the file cannot be read, or a line is invalid; the error names the line.
+pub(super) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let parse = |(number, line)| {
+        serde_json::from_str(line).with_context(|| format!("{}:{number} does not follow the format", path.display()))
+    };
+    lines.map(parse).collect()
+}
+
+/// Writes a line of JSON for each value.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn write_lines<T: Serialize>(path: &Path, values: &[T]) -> Result<()> {
+    let failed = || format!("writing {}", path.display());
+    let mut out = BufWriter::new(File::create(path).with_context(failed)?);
+    for value in values {
+        writeln!(out, "{}", serde_json::to_string(value)?).with_context(failed)?;
+    }
+    out.flush().with_context(failed)
 }
 
 #[cfg(test)]

@@ -28,11 +28,11 @@ const OF_NEIGHBOURS: f64 = 0.2;
 /// Weights of one retriever, by the names of their signals, and how well they rank.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// What a unit of each signal adds to a score: with an agent, between two people, among more.
+    /// Score that a unit of each signal adds: with an agent, between two people, among more.
     pub weights: BTreeMap<Cow<'static, str>, [f64; KINDS]>,
     /// For each data directory, in the order of the stores.
     pub held_out: Vec<HeldOut>,
-    /// What makes a probability of a score: slopes of the logarithm of the chance, of the coverage and of the window's
+    /// Numbers that make a probability of a score: slopes of the logarithm of the chance, of the coverage and of the window's
     /// coverage, then a constant for each kind.
     pub relevance: [f64; RELEVANCE],
     /// The expected calibration error of such probabilities of the first ten hits, in ten bins, with conversations held
@@ -186,7 +186,7 @@ struct Tested {
     fold: usize,
     /// `None` if nothing answers it.
     recall: Option<f64>,
-    /// What the probability of each of the first hits depends on, and whether it is evidence.
+    /// Values that the probability of each of the first hits depends on, and whether it is evidence.
     hits: Vec<([f64; RELEVANCE], bool)>,
 }
 
@@ -284,7 +284,7 @@ impl Example {
         (self.evidence > 0).then_some(part)
     }
 
-    /// What the probability of each of the ten best hits depends on, and whether it is evidence.
+    /// Values that the probability of each of the ten best hits depends on, and whether it is evidence.
     fn ranked(&self, weights: &Weights) -> Vec<([f64; RELEVANCE], bool)> {
         let order = self.order(weights);
         let best = order.first().map_or(0.0, |(score, _)| *score);

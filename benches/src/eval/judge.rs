@@ -1,20 +1,16 @@
-//! Judging: makes blinded sheets of readers' answers, and a table of judges' grades.
+//! Judging: makes blinded sheets of readers' answers, and a table of the grades that judges gave.
 
-mod collect;
-mod sheets;
 mod table;
-
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 
-use self::collect::{Found, collect};
-use super::contexts::{KeyLine, read_key, read_lines};
+use super::contexts::{KeyLine, read_key, read_lines, write_lines};
 
 /// A line of a reader's `answers.jsonl`.
 #[derive(Deserialize)]
@@ -43,7 +39,7 @@ pub fn judge(run: &Path, sheets: Option<usize>) -> Result<String> {
     let graded = files(&judging, "grades-")?;
     if graded.is_empty() {
         let shards = shards(&key).len();
-        return sheets::write(run, &key, &answers, sheets.unwrap_or(shards));
+        return write_sheets(run, &key, &answers, sheets.unwrap_or(shards));
     }
     let grades = grades(run, &graded)?;
     Ok(table::table(&key, &answers, &grades))
@@ -72,7 +68,7 @@ fn answers(run: &Path, key: &[KeyLine]) -> Result<BTreeMap<String, String>> {
 
 /// The grade of each file of the key.
 fn grades(run: &Path, files: &[PathBuf]) -> Result<BTreeMap<String, f64>> {
-    let ids = sheets::read_ids(run)?;
+    let ids = read_ids(run)?;
     let mut found = Vec::new();
     for path in files {
         for GradeLine { id, grade } in read_lines(path)? {
@@ -108,6 +104,151 @@ fn files(directory: &Path, prefix: &str) -> Result<Vec<PathBuf>> {
     files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)));
     files.sort();
     Ok(files)
+}
+
+/// The most names that an error lists, for each kind of fault.
+const NAMED: usize = 20;
+
+/// A value found under a name; `None` for an empty one.
+struct Found<T> {
+    name: String,
+    value: Option<T>,
+    /// The file that holds it.
+    of: PathBuf,
+}
+
+/// Returns exactly one value for each of the wanted names.
+///
+/// # Errors
+/// When that is not possible, with the names.
+fn collect<'a, T>(
+    what: &str,
+    wanted: impl Iterator<Item = &'a str>,
+    found: Vec<Found<T>>,
+) -> Result<BTreeMap<String, T>> {
+    let wanted: BTreeSet<&str> = wanted.collect();
+    let mut values = BTreeMap::new();
+    let (mut doubled, mut unknown) = (BTreeSet::new(), BTreeSet::new());
+    for Found { name, value, of } in found {
+        if !wanted.contains(name.as_str()) {
+            unknown.insert(format!("{name} in {}", of.display()));
+        } else if values.contains_key(&name) {
+            doubled.insert(name);
+        } else {
+            values.extend(value.map(|value| (name, value)));
+        }
+    }
+    let missing = wanted.iter().filter(|name| !values.contains_key(**name)).map(|name| (*name).to_owned()).collect();
+    let faults = [("no", "for", missing), ("more than one", "for", doubled), ("one", "for unknown names:", unknown)];
+    let faults: Vec<String> = faults
+        .into_iter()
+        .filter(|(_, _, names)| !names.is_empty())
+        .map(|(how, link, names)| format!("{how} {what} {link} {}", listed(&names)))
+        .collect();
+    if !faults.is_empty() {
+        bail!("{}", faults.join("; "));
+    }
+    Ok(values)
+}
+
+fn listed(names: &BTreeSet<String>) -> String {
+    let named: Vec<_> = names.iter().take(NAMED).map(String::as_str).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+const SEED: u64 = 22;
+/// Letters and digits that are not mistaken for each other.
+const ALPHABET: &[u8] = b"abcdefghijkmnpqrstuvwxyz23456789";
+const ID_LENGTH: usize = 6;
+
+/// A line of a sheet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct SheetLine<'a> {
+    id: String,
+    question: &'a str,
+    gold: &'a str,
+    answer: &'a str,
+}
+
+/// The file of an id: a line of the sheets' key, which is stored apart from them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct IdLine {
+    id: String,
+    file: String,
+}
+
+fn ids_path(run: &Path) -> PathBuf {
+    run.join("judging-key.jsonl")
+}
+
+/// Reads the ids that sheets were written with.
+///
+/// # Errors
+/// When they cannot be read.
+fn read_ids(run: &Path) -> Result<Vec<IdLine>> {
+    read_lines(&ids_path(run)).context("there are grades, and no key of the sheets")
+}
+
+/// Writes `count` sheets, and their key apart from them; returns the text to print.
+///
+/// # Errors
+/// When they cannot be written.
+fn write_sheets(run: &Path, key: &[KeyLine], answers: &BTreeMap<String, String>, count: usize) -> Result<String> {
+    ensure!(count > 0, "answers cannot be spread over no sheet");
+    let judging = run.join("judging");
+    fs::create_dir_all(&judging).with_context(|| format!("making {}", judging.display()))?;
+    for old in files(&judging, "sheet-")? {
+        fs::remove_file(&old).with_context(|| format!("removing {}", old.display()))?;
+    }
+    let mut ids = Vec::new();
+    for (number, sheet) in (1..).zip(deal_sheets(key, count)) {
+        let lines = sheet.iter().filter_map(|(id, line)| {
+            let answer = answers.get(&line.file)?;
+            Some(SheetLine { id: id.clone(), question: &line.question, gold: &line.gold, answer })
+        });
+        write_lines(&judging.join(format!("sheet-{number:02}.jsonl")), &lines.collect::<Vec<_>>())?;
+        ids.extend(sheet.into_iter().map(|(id, line)| IdLine { id, file: line.file.clone() }));
+    }
+    write_lines(&ids_path(run), &ids)?;
+    Ok(format!(
+        "{} answers on {count} sheets in {}: hand each judge JUDGES.md and sheets, and run this again when every sheet has its \
+         grades-NN.jsonl",
+        ids.len(),
+        judging.display()
+    ))
+}
+
+/// The answers of each sheet under fresh ids, in random order. Both answers to a question are on the same sheet, so
+/// that one judge grades both by the same standard.
+fn deal_sheets(key: &[KeyLine], count: usize) -> Vec<Vec<(String, &KeyLine)>> {
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let mut by_question: BTreeMap<(&str, &str), Vec<&KeyLine>> = BTreeMap::new();
+    for line in key {
+        by_question.entry((&line.data, &line.question_id)).or_default().push(line);
+    }
+    let mut questions: Vec<_> = by_question.into_values().collect();
+    random.shuffle(&mut questions);
+    let mut taken = BTreeSet::new();
+    let mut sheets: Vec<Vec<(String, &KeyLine)>> = vec![Vec::new(); count];
+    for (sheet, lines) in (0..count).cycle().zip(questions) {
+        for line in lines {
+            let mut id = fresh_id(&mut random);
+            while !taken.insert(id.clone()) {
+                id = fresh_id(&mut random);
+            }
+            sheets.get_mut(sheet).into_iter().for_each(|sheet| sheet.push((id.clone(), line)));
+        }
+    }
+    sheets.iter_mut().for_each(|sheet| random.shuffle(sheet));
+    sheets
+}
+
+fn fresh_id(random: &mut fastrand::Rng) -> String {
+    let letter = |_| random.choice(ALPHABET).map(|letter| char::from(*letter));
+    (0..ID_LENGTH).filter_map(letter).collect()
 }
 
 #[cfg(test)]

@@ -1,24 +1,19 @@
-//! Conversations played turn by turn, as an agent runs: what its prompts cost and hold, beside other ways to prompt.
-
-mod fresh;
+//! Conversations played turn by turn, as an agent runs: what its prompts cost and hold, beside a sliding window.
 
 use std::{fmt, path::Path};
 
 use anyhow::{Context, Result};
-use memory_cli::{
-    Alternatives, Prices,
-    import::{
-        ImportedConversation,
-        eval::{Question, questions},
-    },
+use memory_cli::import::{
+    ImportedConversation,
+    eval::{Question, questions},
 };
-use memory_core::{Message, Node, NodeId, RecallRequest, Role, Timestamp};
-use memory_hooks::{PieceKind, Prompt, PromptOptions, PromptTokens};
+use memory_core::{Message, Node, NodeId, Role, Timestamp};
+use memory_hooks::{Prompt, PromptOptions};
 
-use self::fresh::FreshRecall;
 use super::{
     Bars, EvalParts,
     contexts::{data_name, pack},
+    prices::{PromptTokens, SlidingWindow},
     score::mean,
     shown::Shown,
     subject::Subject,
@@ -46,13 +41,12 @@ impl Way {
         Self { name, tokens, evidence }
     }
 
-    /// At the usual ratios of prices.
     fn cost(&self) -> f64 {
-        Prices::default().cost(self.tokens)
+        self.tokens.cost()
     }
 }
 
-/// What conversations of one data set cost and hold, turn by turn.
+/// Costs and evidence of the conversations of one data set, turn by turn.
 #[derive(Clone, Debug, Default)]
 pub struct Running {
     /// The data set.
@@ -70,8 +64,6 @@ pub struct Running {
 impl Running {
     /// The way that drops the oldest messages in batches and recalls nothing.
     pub const SLIDING_WINDOW: &str = "sliding window";
-    /// The way that puts the same recall before each message of the user and keeps none.
-    pub const FRESH_RECALL: &str = "the same recall anew, at the end";
 
     /// The share of the tokens of our prompts that the prompt before began with.
     #[must_use]
@@ -106,17 +98,16 @@ impl fmt::Display for Running {
             self.hits.len(),
             mean(&self.hits)
         )?;
-        writeln!(f, "| way | tokens a prompt | cached | written | cost, of ours | evidence in view |")?;
-        writeln!(f, "|---|---:|---:|---:|---:|---:|")?;
+        writeln!(f, "| way | tokens a prompt | cached | cost, of ours | evidence in view |")?;
+        writeln!(f, "|---|---:|---:|---:|---:|")?;
         let ours = self.ways.first().map_or(1.0, Way::cost);
         for way in &self.ways {
             let Way { name, tokens, evidence } = way;
             writeln!(
                 f,
-                "| {name} | {} | {:.1} % | {} | {:.2} | {:.3} |",
+                "| {name} | {} | {:.1} % | {:.2} | {:.3} |",
                 tokens.tokens / self.prompts.max(1) as u64,
                 100.0 * tokens.cached_share(),
-                tokens.written,
                 way.cost() / ours,
                 mean(evidence)
             )?;
@@ -150,8 +141,7 @@ impl Running {
         for way in other.ways {
             match self.ways.iter_mut().find(|known| known.name == way.name) {
                 Some(known) => {
-                    known.tokens.add(way.tokens.tokens, way.tokens.cached);
-                    known.tokens.written += way.tokens.written;
+                    known.tokens.extend(way.tokens);
                     known.evidence.extend(way.evidence);
                 }
                 None => self.ways.push(way),
@@ -166,10 +156,9 @@ struct Play<'a> {
     questions: Vec<&'a Question>,
     options: PromptOptions,
     ours: PromptTokens,
-    others: Alternatives,
-    fresh: FreshRecall,
-    /// Of ours, the full history, the sliding window and the one summary, the shares of the evidence in view.
-    evidence: [Vec<f64>; 4],
+    window: SlidingWindow,
+    /// Shares of the evidence in view: of ours and the sliding window.
+    evidence: [Vec<f64>; 2],
     before: Option<Prompt>,
     prompts: usize,
     moves: usize,
@@ -183,8 +172,7 @@ impl<'a> Play<'a> {
             questions,
             options: PromptOptions::new(BUDGET).record(false),
             ours: PromptTokens::default(),
-            others: Alternatives::new(BUDGET),
-            fresh: FreshRecall::default(),
+            window: SlidingWindow::new(BUDGET),
             evidence: Default::default(),
             before: None,
             prompts: 0,
@@ -207,16 +195,11 @@ impl<'a> Play<'a> {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let Self { ours, others, fresh, evidence, prompts, moves, hits, .. } = self;
-        let [of_ours, of_all, of_window, of_summary] = evidence;
+        let Self { ours, window, evidence, prompts, moves, hits, .. } = self;
+        let [of_ours, of_window] = evidence;
         let ways = vec![
-            Way::of("ours, running", ours, of_ours.clone()),
-            Way::of("full history", others.full_history(), of_all),
-            Way::of(Running::SLIDING_WINDOW, others.sliding_window(), of_window),
-            Way::of("one running summary", others.one_summary(), of_summary),
-            // Asked aside, these recall as ours does.
-            Way::of(Running::FRESH_RECALL, fresh.at_the_end, of_ours.clone()),
-            Way::of("the same recall anew, at the head", fresh.at_the_head, of_ours),
+            Way::of("ours, running", ours, of_ours),
+            Way::of(Running::SLIDING_WINDOW, window.prompts, of_window),
         ];
         Ok(Running { data: String::new(), prompts, moves, ways, hits })
     }
@@ -226,7 +209,7 @@ impl<'a> Play<'a> {
         subject.say(self.parts, messages).await?;
         self.parts.retriever.catch_up(&subject.id, &()).await?;
         for node in subject.outline.get(from..).unwrap_or_default() {
-            self.others.say(u64::from(node.tokens) + PER_MESSAGE);
+            self.window.say(u64::from(node.tokens) + PER_MESSAGE);
         }
         Ok(())
     }
@@ -239,31 +222,12 @@ impl<'a> Play<'a> {
         let cached = self.parts.counter.count(prompt.text().get(..shared).unwrap_or_default());
         self.moves += usize::from(self.before.as_ref().is_some_and(|before| shared + 1 < before.text().len()));
         self.ours.add(prompt.tokens.into(), cached.into());
-        self.others.prompt();
-        let recalled = self.recalled_anew(subject, &prompt).await?;
-        self.fresh.prompt(&prompt, recalled);
+        self.window.prompt();
         if ASKED_AT.contains(&self.prompts) {
             self.ask(subject).await?;
         }
         self.before = Some(prompt);
         Ok(())
-    }
-
-    /// Tokens of what is recalled for the last message of the user beside the history alone.
-    async fn recalled_anew(&self, subject: &Subject, prompt: &Prompt) -> Result<u64> {
-        let Some(asking) = prompt.pieces.iter().rfind(|piece| asks(piece, &subject.outline)) else { return Ok(0) };
-        let nodes = self.parts.store.nodes(&subject.id, asking.nodes.context("a message has a number")?).await?;
-        let question = nodes.first().map(|node| node.message.text()).unwrap_or_default();
-        let shown = prompt.pieces.iter().filter(|piece| piece.kind == PieceKind::Message);
-        let shown = memory_core::NodeRange::merge(shown.filter_map(|piece| piece.nodes).collect());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a budget")]
-        let room = (BUDGET as f32 * self.options.turn_share) as u32;
-        let request = RecallRequest::new(&question, &subject.id, room).per_message(8).shown(shown);
-        let recall = self.parts.retriever.recall(&request).await?;
-        let of =
-            |node: NodeId| subject.outline.get(node.index()).map_or(0, |node| u64::from(node.tokens) + PER_MESSAGE);
-        let nodes = recall.excerpts.iter().flat_map(|excerpt| excerpt.nodes.iter());
-        Ok(nodes.map(of).sum())
     }
 
     /// Asks the questions whose evidence has been said.
@@ -284,9 +248,7 @@ impl<'a> Play<'a> {
             let newest = |count: usize| all().skip(nodes.len().saturating_sub(count)).collect();
             let in_view = [
                 shown.whole.iter().copied().collect(),
-                all().collect(),
-                newest(self.others.in_window()),
-                newest(self.others.beside_summary()),
+                newest(self.window.len()),
             ];
             for (shares, ids) in self.evidence.iter_mut().zip(in_view) {
                 shares.extend(among(ids));
@@ -294,11 +256,6 @@ impl<'a> Play<'a> {
         }
         Ok(())
     }
-}
-
-fn asks(piece: &memory_hooks::Piece, outline: &[memory_core::NodeOutline]) -> bool {
-    let node = piece.nodes.map(|nodes| nodes.first()).and_then(|node| outline.get(node.index()));
-    piece.kind == PieceKind::Message && node.is_some_and(memory_core::NodeOutline::begins_prompt)
 }
 
 /// Bytes that two texts begin with, up to a boundary of characters.

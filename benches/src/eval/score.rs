@@ -1,17 +1,20 @@
-//! Scores a run with the scorer's measures, and compares it with another.
+//! Run files and their scores: a line of JSON for each question, the scorer's measures of it, and tables of runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-    fs,
-    path::Path,
+    fmt::{self, Write as _},
+    fs::{self, File},
+    io::{BufWriter, Write as _},
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::eval::Question;
-use serde::Deserialize;
+use memory_core::{MessageKey, SearchStep};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Asked, latency::Latencies};
+use super::Asked;
+use crate::figure::quantile;
 
 /// Turns over which the discounted gain is computed.
 const DEPTH: usize = 10;
@@ -213,12 +216,168 @@ pub(super) fn half_width(values: &[f64]) -> f64 {
     };
     let mut means: Vec<f64> = (0..RESAMPLES).map(|_| resample()).collect();
     means.sort_by(f64::total_cmp);
-    (crate::stats::quantile(&means, 0.975) - crate::stats::quantile(&means, 0.025)) / 2.0
+    (quantile(&means, 0.975) - quantile(&means, 0.025)) / 2.0
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct RunLine {
+    /// The question's id.
+    pub(super) query_id: String,
+    /// Turns, best first.
+    #[serde(serialize_with = "keys")]
+    pub(super) ranked: Vec<MessageKey>,
+    /// Turns shown in full, and their tokens.
+    #[serde(flatten)]
+    pub(super) packed: Option<PackedTurns>,
+    /// Turns of a full context of the same budget.
+    #[serde(flatten)]
+    pub(super) context: Option<ContextTurns>,
+    /// How long the search took.
+    pub(super) latency_ms: f64,
+}
+
+/// Turns packed within the budget.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct PackedTurns {
+    /// In order of time.
+    #[serde(serialize_with = "keys")]
+    pub(super) packed: Vec<MessageKey>,
+    /// Their tokens, headers included.
+    pub(super) packed_tokens: u64,
+}
+
+/// Turns that a context shows next to its summaries. The scorer ignores it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct ContextTurns {
+    /// Turns shown word for word, in the history or recalled, in order of time.
+    #[serde(serialize_with = "keys")]
+    pub(super) in_context: Vec<MessageKey>,
+    /// The history's share of the budget, 0..=1.
+    pub(super) history_share: f64,
+}
+
+fn keys<S: Serializer>(keys: &[MessageKey], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(keys.iter().map(MessageKey::as_str))
+}
+
+/// Writes a run file; it gets its name only when it is complete.
+#[derive(Debug)]
+pub(super) struct RunFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl RunFile {
+    /// Begins a file that will get the name `path`.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(".unfinished");
+        let unfinished = PathBuf::from(unfinished);
+        let file = File::create(&unfinished).with_context(|| format!("writing {}", unfinished.display()))?;
+        Ok(Self { path: path.to_owned(), unfinished, out: BufWriter::new(file) })
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn push(&mut self, line: &RunLine) -> Result<()> {
+        let json = serde_json::to_string(line)?;
+        writeln!(self.out, "{json}").with_context(|| format!("writing {}", self.unfinished.display()))
+    }
+
+    /// Gives the complete file its name.
+    ///
+    /// # Errors
+    /// When it cannot be written or renamed.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.out.flush().with_context(|| format!("writing {}", self.unfinished.display()))?;
+        std::fs::rename(&self.unfinished, &self.path).with_context(|| format!("writing {}", self.path.display()))
+    }
+}
+
+/// Durations of one kind of call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latencies {
+    millis: Vec<f64>,
+}
+
+impl Latencies {
+    /// Adds a call of so many milliseconds.
+    pub(crate) fn add_millis(&mut self, millis: f64) {
+        self.millis.push(millis);
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.millis.clone();
+        sorted.sort_by(f64::total_cmp);
+        quantile(&sorted, share)
+    }
+}
+
+impl fmt::Display for Latencies {
+    /// Median and 95th percentile, as in `3.1 ms, 8.4 ms`; a dash without calls.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.millis.is_empty() {
+            return f.write_str("–");
+        }
+        let [p50, p95] = [0.5, 0.95].map(|share| self.quantile(share));
+        write!(f, "{p50:.1} ms, {p95:.1} ms")
+    }
+}
+
+/// Durations of the steps of each kind of call, and the numbers of candidates.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    by_name: Vec<((&'static str, &'static str), Latencies, u64)>,
+}
+
+impl Steps {
+    /// Adds a call.
+    pub(crate) fn add(&mut self, call: &'static str, steps: &[SearchStep]) {
+        for step in steps {
+            let name = (call, step.name);
+            let at = self.by_name.iter().position(|(known, ..)| *known == name).unwrap_or_else(|| {
+                self.by_name.push((name, Latencies::default(), 0));
+                self.by_name.len() - 1
+            });
+            if let Some((_, latencies, candidates)) = self.by_name.get_mut(at) {
+                latencies.add_millis(step.took.as_secs_f64() * 1_000.0);
+                *candidates += step.candidates as u64;
+            }
+        }
+    }
+}
+
+impl Steps {
+    /// The medians of one kind of call in one line, as in `words 0.8 ms, embed 4.1 ms`.
+    pub(crate) fn line(&self, call: &str) -> String {
+        let of_call = self.by_name.iter().filter(|((of, _), ..)| *of == call);
+        let steps = of_call.map(|((_, step), latencies, _)| format!("{step} {:.1} ms", latencies.quantile(0.5)));
+        steps.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Steps {
+    /// A Markdown table.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "| call | step | p50, p95 | candidates, mean |\n|---|---|---|---|")?;
+        for ((call, step), latencies, candidates) in &self.by_name {
+            write!(f, "\n| {call} | {step} | {latencies} | {} |", candidates / latencies.millis.len().max(1) as u64)?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use memory_core::ConversationId;
+    use std::fs;
 
     use super::*;
 
@@ -294,5 +453,32 @@ mod tests {
 | toy | 2 | 100.0 ± 0.0 | 50.0 ± 50.0 | 25.0 ± 25.0 | 25.0 ± 25.0 | 2.0 ms, 2.0 ms | 9.0 ms, 9.0 ms |";
         let runs = Runs::from([(Asked::One, (one, None)), (Asked::All, (all, None))]);
         assert_eq!(table(&[("toy".to_owned(), runs)]), expected);
+    }
+
+    #[test]
+    fn lines_have_the_members_that_the_scorer_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.jsonl");
+        let key = |name| MessageKey::new(name).unwrap();
+        let plain = RunLine {
+            query_id: "q1".into(),
+            ranked: vec![key("t2"), key("t1")],
+            packed: None,
+            context: None,
+            latency_ms: 1.5,
+        };
+        let packed = PackedTurns { packed: vec![key("t1")], packed_tokens: 20 };
+        let mut file = RunFile::create(&path).unwrap();
+        file.push(&plain).unwrap();
+        file.push(&RunLine { packed: Some(packed), ..plain }).unwrap();
+        assert!(!path.exists(), "an unfinished run is no run");
+        file.finish().unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        let lines: Vec<_> = written.lines().collect();
+        assert_eq!(lines[0], r#"{"query_id":"q1","ranked":["t2","t1"],"latency_ms":1.5}"#);
+        assert_eq!(
+            lines[1],
+            r#"{"query_id":"q1","ranked":["t2","t1"],"packed":["t1"],"packed_tokens":20,"latency_ms":1.5}"#
+        );
     }
 }

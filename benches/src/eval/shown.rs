@@ -1,4 +1,4 @@
-//! What a context shows word for word, and what its labels cost, derived from its text and pieces for any layout.
+//! Messages that a context shows verbatim, and the cost of their labels, derived from its text and pieces for any layout.
 
 use std::collections::BTreeSet;
 
@@ -63,13 +63,13 @@ fn bare_line(node: &Node) -> String {
     format!("{}: {}", node.message.speaker_or_role(), node.message.text())
 }
 
-/// Whether a piece shows messages rather than summaries.
-pub(super) fn shows_messages(piece: &Piece) -> bool {
+/// True if a piece shows messages rather than summaries.
+fn shows_messages(piece: &Piece) -> bool {
     matches!(piece.kind, PieceKind::Message | PieceKind::Recalled)
 }
 
 /// A text without the escapes that the layout puts before lines that look like its own.
-pub(super) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     text.replace('\\', "")
 }
 

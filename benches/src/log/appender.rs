@@ -1,7 +1,6 @@
 //! Appending in a process of its own, so that all processor time of a store is counted, also that after an append.
 
 use std::{
-    io::{self, BufRead, Write},
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -12,15 +11,8 @@ use clap::ValueEnum;
 use cpu_time::{ProcessTime, ThreadTime};
 use tempfile::TempDir;
 
-use super::{
-    bare::Bare,
-    contender::Contender,
-    filled::texts,
-    ours::Ours,
-    peers::{Fjall, Redb},
-    sqlite::Sqlite,
-};
-use crate::{corpus::Corpus, stats::quantile};
+use super::stores::{Contender, Fjall, Ours, Redb, Sqlite, texts};
+use crate::{corpus::Corpus, figure::quantile, process};
 
 /// Records of a batch.
 pub(super) const BATCH: usize = 100;
@@ -46,8 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Appender {
     /// Our log.
     Ours,
-    /// A file and a hash.
-    Bare,
     /// A log-structured merge tree.
     Fjall,
     /// A copy-on-write B-tree.
@@ -61,7 +51,6 @@ impl Appender {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Ours => Ours::NAME,
-            Self::Bare => Bare::NAME,
             Self::Fjall => Fjall::NAME,
             Self::Redb => Redb::NAME,
             Self::Sqlite => Sqlite::NAME,
@@ -74,10 +63,9 @@ impl Appender {
 ///
 /// # Errors
 /// When the store fails, or does not come to rest.
-pub fn serve_appends(store: Appender, bytes: usize, directory: &Path) -> Result<()> {
+pub(crate) fn serve_appends(store: Appender, bytes: usize, directory: &Path) -> Result<()> {
     match store {
         Appender::Ours => serve::<Ours>(bytes, directory),
-        Appender::Bare => serve::<Bare>(bytes, directory),
         Appender::Fjall => serve::<Fjall>(bytes, directory),
         Appender::Redb => serve::<Redb>(bytes, directory),
         Appender::Sqlite => serve::<Sqlite>(bytes, directory),
@@ -85,9 +73,8 @@ pub fn serve_appends(store: Appender, bytes: usize, directory: &Path) -> Result<
 }
 
 fn serve<C: Contender>(bytes: usize, directory: &Path) -> Result<()> {
-    let mut store: Option<(C, TempDir)> = None;
-    for (round, line) in io::stdin().lock().lines().enumerate() {
-        line?;
+    let (mut store, mut round): (Option<(C, TempDir)>, usize) = (None, 0);
+    process::serve(|_| {
         let (mut made, home) = match store.take() {
             Some(there) if !round.is_multiple_of(RENEWED) => there,
             old => {
@@ -98,12 +85,9 @@ fn serve<C: Contender>(bytes: usize, directory: &Path) -> Result<()> {
         };
         rest()?;
         let [cpu, p10] = measure_round(&mut made, bytes)?;
-        let mut answers = io::stdout().lock();
-        writeln!(answers, "{cpu} {p10}")?;
-        answers.flush()?;
-        store = Some((made, home));
-    }
-    Ok(())
+        (store, round) = (Some((made, home)), round + 1);
+        Ok(format!("{cpu} {p10}"))
+    })
 }
 
 /// Appends a round's batches and waits until the store is at rest.
@@ -113,7 +97,6 @@ fn measure_round<C: Contender>(store: &mut C, bytes: usize) -> Result<[f64; 2]> 
     let batches = ROUND_BYTES / (BATCH * bytes);
     let made: Vec<_> = different.iter().cycle().take(batches).map(|texts| C::batch(texts)).collect();
     let mut took = Vec::with_capacity(batches);
-    store.begin_round();
     let start = ProcessTime::try_now()?;
     for batch in made {
         let start = Instant::now();

@@ -13,20 +13,19 @@ use serde::Deserialize;
 
 use crate::{
     eval::{self, EvalParts, Fit, HeldOut},
-    figure::Figure,
-    rounds::Samples,
+    figure::{Figure, Samples},
 };
 
 /// A data set, and the keys of its recall in one conversation, if that has a bar, and of that in all.
 type Set = (&'static str, Option<&'static str>, &'static str);
-/// What is asked, all in one store.
+/// Sets that are asked, all in one store.
 const SETS: [Set; 4] = [
     ("locomo", Some("r10_one_locomo"), "all_vs_one_locomo"),
     ("beam100k", Some("r10_one_beam100k"), "all_vs_one_beam100k"),
     ("qmsum", Some("r10_one_qmsum"), "all_vs_one_qmsum"),
     ("beam500k", None, "all_vs_one_beam500k"),
 ];
-/// What weights are fitted to as well, where it is installed; in a store of its own.
+/// Sets that weights are fitted to as well, where they are installed; in a store of their own.
 const MORE: [&str; 2] = ["qmsum-b", "beam500k-b"];
 /// The baseline, beside the data.
 const BASELINE: &str = "bm25.py";
@@ -80,33 +79,28 @@ impl Across {
                  candidates by those in the tree; deterministic",
                 self.fitted_to
             );
-            let percent = |name: &str, share: f64| sample(name, "%", share * 100.0);
+            let percent = |name: &str, share: f64| Samples::one(name, "%", share * 100.0);
             let (of_one, of_all) = (percent("of one", *of_one), percent("of all", *of_all));
             figures.extend(one.map(|key| Figure::absolute(key, &of_one, how.clone())));
             let note = format!("R@10 over {} sets in one store against R@10 in its conversation; {how}", SETS.len());
-            figures.push(Figure::ratio(all, &of_all, &of_one, note));
+            figures.push(Figure::ratio(*all, &of_all, &of_one, note));
             let plain = self.baseline.get(*name).with_context(|| format!("{BASELINE} says nothing of {name}"))?;
-            let plain = sample("BM25 over all", "%", plain.all);
+            let plain = Samples::one("BM25 over all", "%", plain.all);
             let note = format!("{name}, the worst of {} sets; {how}", SETS.len());
             beside_baseline.push(Figure::ratio("all_vs_bm25_worst", &of_all, &plain, note));
         }
         figures.extend(Figure::smallest(beside_baseline));
-        let error = sample("error", "", self.fit.calibration_error);
         let note = format!(
             "expected calibration error of the probabilities of ten hits, ten bins, questions of {} sets about one \
              conversation and about all, a tenth of the conversations held out",
             self.fitted_to
         );
-        figures.push(Figure::absolute("relevance_ece", &error, note));
+        figures.push(Figure::single("relevance_ece", self.fit.calibration_error, "", note));
         Ok(figures)
     }
 }
 
-fn sample(name: &str, unit: &'static str, value: f64) -> Samples {
-    Samples { name: name.to_owned(), unit, values: vec![value] }
-}
-
-/// What plain BM25 finds, by the names of the sets.
+/// Recall of plain BM25, by the names of the sets.
 fn baseline(data: &Path, sets: &[PathBuf]) -> Result<BTreeMap<String, Recall>> {
     let script = data.join(BASELINE);
     let output = Command::new("python3").arg(&script).args(sets).output();

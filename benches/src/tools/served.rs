@@ -1,6 +1,12 @@
-//! Calls of a running server, and what clients pay for the list of its tools.
+//! Calls of a running server, its start, the list of its tools, a hook, and a document that is rewritten over and over.
 
-use std::{cell::RefCell, fs, path::Path};
+use std::{
+    cell::{Cell, RefCell},
+    fs::{self, OpenOptions},
+    io::Write as _,
+    path::Path,
+    time::Instant,
+};
 
 use anyhow::{Context as _, Result, ensure};
 use memory_core::TokenCounter as _;
@@ -8,14 +14,14 @@ use memory_embed::TiktokenCounter;
 use serde_json::{Value, json};
 
 use super::{
-    binary::Memory,
-    client::Client,
-    store::{CONVERSATION, MESSAGES},
+    CONVERSATION, MESSAGES,
+    binary::{Binary, Client, Memory},
+    import::{MESSAGES_OF_A_TURN, Session},
 };
 use crate::{
-    figure::Figure,
-    rounds::{Entrant, Samples, interleave},
-    stats::quantile,
+    Corpus,
+    figure::{Entrant, Figure, Samples, interleave, median_of},
+    process,
     talks::{KINDS, Talk},
 };
 
@@ -46,24 +52,24 @@ pub(super) fn fill(memory: &Memory, scratch: &Path) -> Result<()> {
 }
 
 /// A question that a message of the conversation answers, another one for each number.
-pub(super) fn question(number: usize) -> Result<String> {
+fn question(number: usize) -> Result<String> {
     let talk = u32::try_from(number * STEP % (MESSAGES / OF_EACH))?;
     Ok(Talk::of(talk).question(number % KINDS).text)
 }
 
 /// Checks that a search was answered, and by meaning where there is a model. A question may have no likely answer.
-pub(super) fn check(found: &Value) -> Result<()> {
+fn check(found: &Value) -> Result<()> {
     let is_whole = !found["notices"].to_string().contains("recall is by words only");
     ensure!(found["messages"].is_array() && is_whole, "a search was answered by {found}");
     Ok(())
 }
 
-pub(super) fn measure(memory: &Memory) -> Result<Vec<Figure>> {
+pub(super) fn calls(memory: &Memory) -> Result<Vec<Figure>> {
     let client = RefCell::new(Client::begin(memory, &[], &[])?);
     let number = RefCell::new(0);
     let next = || number.replace_with(|number| *number + 1);
     let search = |scope: &[&str]| -> Result<[f64; 1]> {
-        median(SEARCHES, || {
+        median_of(SEARCHES, || {
             let asked = json!({"query": question(next())?, "conversations": scope});
             let (found, took) = client.borrow_mut().call("search_memory", &asked)?;
             check(&found)?;
@@ -71,7 +77,7 @@ pub(super) fn measure(memory: &Memory) -> Result<Vec<Figure>> {
         })
     };
     let expand = || -> Result<[f64; 1]> {
-        median(EXPANDED, || {
+        median_of(EXPANDED, || {
             let node = 1 + next() * 7_919 % MESSAGES;
             let asked = json!({"conversation_id": CONVERSATION, "node_id": node});
             let (found, took) = client.borrow_mut().call("expand_node", &asked)?;
@@ -95,19 +101,12 @@ pub(super) fn measure(memory: &Memory) -> Result<Vec<Figure>> {
     Ok(vec![worse.context("no search was measured")?, Figure::absolute("mcp_expand_p50_ms", &expanded, of_expand)])
 }
 
-/// The median of so many calls.
-pub(super) fn median(count: usize, mut call: impl FnMut() -> Result<f64>) -> Result<[f64; 1]> {
-    let mut times = (0..count).map(|_| call()).collect::<Result<Vec<_>>>()?;
-    times.sort_by(f64::total_cmp);
-    Ok([quantile(&times, 0.5)])
-}
-
 /// Tokens of the list as it is sent, with the tools that are off by default.
 pub(super) fn tools_list(memory: &Memory) -> Result<Figure> {
     let listed = |flags: &[&str]| -> Result<(usize, u32)> {
         let all = [&["--profile", "compact"], flags].concat();
         let list = Client::begin(memory, &["--words-only"], &all)?.ask("tools/list", &json!({}))?;
-        let tools = list.get("tools").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+        let tools = list.get("tools").and_then(Value::as_array).map_or(0, Vec::len);
         Ok((tools, TiktokenCounter::cl100k().count(&list.to_string())))
     };
     let (usual, usual_tokens) = listed(&[])?;
@@ -116,6 +115,107 @@ pub(super) fn tools_list(memory: &Memory) -> Result<Figure> {
         "the whole result of tools/list in the compact profile, {all} tools with those that are off by default; \
          {usual_tokens} for the {usual} that are on"
     );
-    let samples = Samples { name: "tools/list".to_owned(), unit: "tokens", values: vec![f64::from(tokens)] };
-    Ok(Figure::absolute("tools_list_tokens", &samples, note))
+    Ok(Figure::single("tools_list_tokens", f64::from(tokens), "tokens", note))
+}
+
+/// Processes of a round.
+const PROCESSES: usize = 5;
+
+pub(super) fn starts(memory: &Memory) -> Result<[Figure; 2]> {
+    let number = Cell::new(0);
+    let started = |globals: &[&str]| {
+        median_of(PROCESSES, || {
+            let asked = json!({"query": question(number.replace(number.get() + 1))?});
+            let start = Instant::now();
+            let (found, _) = Client::begin(memory, globals, &[])?.call("search_memory", &asked)?;
+            let took = start.elapsed().as_secs_f64() * 1e3;
+            check(&found)?;
+            Ok(took)
+        })
+    };
+    let [[words], [model]] = interleave([
+        Entrant::new("by words", ["ms"], || started(&["--words-only"])),
+        Entrant::new("with a model", ["ms"], || started(&[])),
+    ])?;
+    let note = |how: &str| {
+        format!(
+            "from the start of `memory mcp` to the answer to its first search {how}, {MESSAGES} messages, files in the page \
+             cache, {PROCESSES} processes a round"
+        )
+    };
+    Ok([
+        Figure::absolute("start_no_model_ms", &words, note("by words")),
+        Figure::absolute("start_with_model_ms", &model, note("by words and meaning")),
+    ])
+}
+
+/// Calls of a round.
+const CALLS: usize = 40;
+/// Turns of the session before the first call of the hook.
+const TURNS_BEFORE: usize = 50;
+
+/// Each call takes in a turn that the session's transcript has grown by.
+pub(super) fn hook_calls(memory: &Memory, scratch: &Path) -> Result<Figure> {
+    let mut session = Session::new(1, 1_500);
+    let directory = scratch.join("projects");
+    fs::create_dir_all(&directory)?;
+    let path = directory.join(session.file());
+    let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+    for _ in 0..TURNS_BEFORE {
+        file.write_all(session.turn().as_bytes())?;
+    }
+    let event = json!({"session_id": path.file_stem().map(|name| name.to_string_lossy()), "transcript_path": path,
+                       "cwd": "/trip", "permission_mode": "default", "hook_event_name": "Stop"});
+    let event = event.to_string();
+    let call = || memory.run(["hook", "claude-code", "--strict"], event.as_bytes());
+    call()?;
+    let [[calls]] = interleave([Entrant::new("memory hook claude-code", ["ms"], || {
+        median_of(CALLS, || {
+            file.write_all(session.turn().as_bytes())?;
+            let start = Instant::now();
+            let output = call()?;
+            let took = start.elapsed().as_secs_f64() * 1e3;
+            ensure!(output.stdout.is_empty(), "a hook said {}", String::from_utf8_lossy(&output.stdout));
+            Ok(took)
+        })
+    })])?;
+    let note = format!(
+        "`memory hook claude-code` at the end of a turn, the whole process with its fsync; it takes in {MESSAGES_OF_A_TURN} \
+         messages, in a store with {MESSAGES} others; {CALLS} calls a round"
+    );
+    Ok(Figure::absolute("hook_call_p50_ms", &calls, note))
+}
+
+/// Bytes of the document.
+const BYTES: usize = 60_000;
+/// Rewrites after which the memory is looked at.
+const FEW: usize = 1_000;
+const MANY: usize = 20_000;
+/// Rewrites between two searches.
+const PER_SEARCH: usize = 250;
+
+/// The resident memory after many rewrites against that after few; a tenth of both if it `is_short`.
+pub(super) fn growth(binary: &Binary, scratch: &Path, is_short: bool) -> Result<Figure> {
+    let [few, many] = [FEW, MANY].map(|rewrites| if is_short { rewrites / 10 } else { rewrites });
+    eprintln!("tools: rewriting a document {many} times");
+    let mut client = Client::begin(&binary.with_store(&scratch.join("notes")), &[], &[])?;
+    let (mut corpus, mut searches, mut after_few) = (Corpus::new(7), Vec::new(), None);
+    for rewrite in 1..=many {
+        client.call("scratchpad_set", &json!({"text": corpus.text(BYTES)}))?;
+        if rewrite % PER_SEARCH == 0 {
+            searches.push(client.call("search_memory", &json!({"query": corpus.question()}))?.1);
+        }
+        if rewrite == few {
+            after_few = Some(process::megabytes(Some(client.process()), "VmRSS")?);
+        }
+    }
+    let samples = |rewrites: usize, megabytes| Samples::one(format!("{rewrites} rewrites"), "MB", megabytes);
+    let last = samples(many, process::megabytes(Some(client.process()), "VmRSS")?);
+    let first = samples(few, after_few.unwrap_or(f64::NAN));
+    let note = format!(
+        "resident memory of `memory mcp` while a scratchpad of {BYTES} B is set anew, searched after every {PER_SEARCH}; the last \
+         search took {:.1} ms",
+        searches.last().copied().unwrap_or(f64::NAN)
+    );
+    Ok(Figure::ratio("notes_20k_vs_1k_rss", &last, &first, note))
 }

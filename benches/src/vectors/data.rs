@@ -1,12 +1,14 @@
 //! Vectors to search: embeddings of real text if available, otherwise generated ones; and their exact neighbours.
 
 use std::{
+    collections::HashSet,
     fs,
+    num::NonZero,
     path::{Path, PathBuf},
     thread,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use directories::ProjectDirs;
 use fastrand::Rng;
 use indicatif::ProgressBar;
@@ -14,8 +16,13 @@ use memory_core::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use memory_store::{Kernels, quantize};
 
-use super::{backends::threads, sizes::TOP, texts};
+use crate::eval;
 
+/// Vectors of the large set, and of the set that figures call 1m.
+pub(super) const ROWS: usize = 100_000;
+pub(super) const MILLION: usize = 1_000_000;
+/// The results that recall is counted over.
+pub(super) const TOP: usize = 10;
 pub(super) const DIMENSIONS: usize = 384;
 /// The most queries.
 const QUERIES: usize = 500;
@@ -23,6 +30,11 @@ const QUERIES: usize = 500;
 const BATCH: usize = 500;
 /// Vectors of a generated cluster.
 const CLUSTER: usize = 100;
+
+/// Threads that every index may build with.
+pub(super) fn threads() -> NonZero<usize> {
+    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+}
 
 /// Unit vectors, and queries.
 #[derive(Debug)]
@@ -48,7 +60,7 @@ impl Data {
                 return Ok(Self::made_up(rows, 7));
             }
         };
-        let texts = texts::read(eval, rows)?;
+        let texts = texts_below(eval, rows)?;
         let name = format!("{} {DIMENSIONS}", files.name);
         let embed = |texts: &[String]| {
             cached(&name, texts, || {
@@ -232,6 +244,77 @@ fn write(path: &PathBuf, components: &[f32]) -> Result<()> {
     fs::rename(&temporary, path).with_context(failed)
 }
 
+/// A shorter piece is not meaningful.
+const SHORTEST: usize = 20;
+
+/// Texts, all different.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Sentences in the order in which they were said, then pairs of neighbouring ones if more are needed.
+    pub(super) passages: Vec<String>,
+    pub(super) questions: Vec<String>,
+}
+
+/// Up to `wanted` pieces of the conversations in the directories below `data`, and their questions.
+///
+/// # Errors
+/// When a file cannot be texts_below, does not follow the format, or is empty.
+pub(super) fn texts_below(data: &Path, wanted: usize) -> Result<Texts> {
+    let (mut sentences, mut pairs, mut questions) = (Distinct::default(), Distinct::default(), Distinct::default());
+    for directory in eval::directories(data)? {
+        for conversation in memory_cli::import::eval::read(&directory)? {
+            for (message, _) in conversation.messages {
+                let text = message.text();
+                let parts = split(&text);
+                parts.windows(2).for_each(|pair| pairs.push(pair.join(" ")));
+                parts.into_iter().for_each(|part| sentences.push(part.to_owned()));
+            }
+        }
+        eval::question_texts(&directory)?.into_iter().for_each(|question| questions.push(question));
+    }
+    pairs.texts.into_iter().for_each(|pair| sentences.push(pair));
+    let mut passages = sentences.texts;
+    passages.truncate(wanted);
+    ensure!(!passages.is_empty() && !questions.texts.is_empty(), "{} holds no text or no question", data.display());
+    Ok(Texts { passages, questions: questions.texts })
+}
+
+/// Sentences and lines of a text.
+fn split(text: &str) -> Vec<&str> {
+    let ends = |line: &str| {
+        let marks = line
+            .char_indices()
+            .zip(line.chars().skip(1))
+            .filter(|((_, mark), next)| matches!(mark, '.' | '!' | '?') && next.is_whitespace());
+        marks.map(|((at, _), _)| at + 1).chain([line.len()]).collect::<Vec<_>>()
+    };
+    let mut parts = Vec::new();
+    for line in text.lines() {
+        let mut start = 0;
+        for end in ends(line) {
+            parts.push(line.get(start..end).unwrap_or_default().trim());
+            start = end;
+        }
+    }
+    parts.retain(|part| part.len() >= SHORTEST);
+    parts
+}
+
+/// Texts in order, each once.
+#[derive(Default)]
+struct Distinct {
+    texts: Vec<String>,
+    seen: HashSet<blake3::Hash>,
+}
+
+impl Distinct {
+    fn push(&mut self, text: String) {
+        if self.seen.insert(blake3::hash(text.as_bytes())) {
+            self.texts.push(text);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,5 +333,12 @@ mod tests {
     fn the_best_come_first_and_equal_ones_by_number() {
         assert_eq!(best(vec![(0, 0.5), (1, 0.9), (2, 0.5), (3, 0.1)], 3), [1, 0, 2]);
         assert_eq!(best(vec![(4, 0.5)], 3), [4]);
+    }
+
+    #[test]
+    fn a_text_is_cut_behind_sentences_and_lines() {
+        let text = "The ferry leaves at 9.45 in the morning. Does it wait for us?\nNo.\nIt never waits for anybody!";
+        let parts = ["The ferry leaves at 9.45 in the morning.", "Does it wait for us?", "It never waits for anybody!"];
+        assert_eq!(split(text), parts);
     }
 }

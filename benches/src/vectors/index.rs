@@ -5,28 +5,21 @@ use std::{
     hint::black_box,
     io,
     path::{Path, PathBuf},
+    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
-use memory_core::{
-    ConversationId, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorIndex, VectorPart, VectorQuery,
-};
+use memory_core::{ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorIndex, VectorPart, VectorQuery};
 use memory_store::{AutoIndex, AutoOptions, Method};
 
 use super::{
-    backends::{HnswRs, threads},
-    data::{DIMENSIONS, Data},
-    figures::Figures,
-    read_bandwidth::read_bandwidth,
-    sizes::{MILLION, ROWS, TOP},
+    Figures,
+    data::{DIMENSIONS, Data, MILLION, ROWS, TOP, threads},
+    graph::HnswRs,
 };
-use crate::{
-    figure::Figure,
-    rounds::{Entrant, Samples, interleave},
-    stats::Spread,
-};
+use crate::figure::{Entrant, Figure, Samples, Spread, interleave};
 
 pub(super) const CHOICE: &str = "auto_choice_vs_best";
 const TEN_THOUSAND: usize = 10_000;
@@ -52,12 +45,6 @@ struct Opened {
     graph: AutoIndex,
 }
 
-struct Unseen;
-
-impl Progress for Unseen {
-    fn report(&self, _done: u64, _total: u64) {}
-}
-
 fn open(directory: &Path, method: Method) -> AutoIndex {
     AutoIndex::open(directory, ModelId::new("bench"), DIMENSIONS, AutoOptions::default().method(method))
 }
@@ -74,7 +61,7 @@ fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
     }
     // A graph is kept only for rows that are on disk.
     pollster::block_on(index.flush())?;
-    index.build_graph(&conversation, &Unseen);
+    index.build_graph(&conversation, &());
     Ok(conversation)
 }
 
@@ -100,7 +87,7 @@ impl Opened {
         // that were written minutes ago.
         read_all(&directory)?;
         for index in [&fastest, &scan, &graph] {
-            index.build_graph(&conversation, &Unseen);
+            index.build_graph(&conversation, &());
             data.queries().take(3).try_for_each(|query| search(index, &conversation, query, None).map(drop))?;
         }
         Ok(Self { rows, directory, conversation, fastest, scan, graph })
@@ -174,13 +161,11 @@ impl Indexes {
     pub(super) fn measure(&self, data: &Data, truth: &[Vec<u32>], figures: &mut Figures) -> Result<()> {
         let large = self.largest()?;
         let recall = large.recall(&large.scan, data, truth)?;
-        let recall = Samples { name: "int8 scan".to_owned(), unit: "", values: vec![recall] };
-        figures.push(Figure::absolute("exact_recall10", &recall, format!("{}, beside an f32 scan", data.what)));
+        figures.push(Figure::single("exact_recall10", recall, "", format!("{}, beside an f32 scan", data.what)));
 
         let recall = large.recall(&large.graph, data, truth)?;
-        let recall = Samples { name: "memory-store graph".to_owned(), unit: "", values: vec![recall] };
         let note = format!("{}, with the defaults, ef {}", data.what, AutoOptions::default().ef);
-        figures.push(Figure::absolute("graph_recall10", &recall, note));
+        figures.push(Figure::single("graph_recall10", recall, "", note));
 
         let mut scans = Vec::new();
         for index in self.opened.iter().skip(1) {
@@ -219,9 +204,9 @@ fn exact(index: &Opened, data: &Data) -> Result<Figure> {
     let note = format!(
         "the same kernels; the peer by one thread ({:.0} us) or by {} ({:.0} us), whichever is faster; the worse of \
          {TEN_THOUSAND} and {ROWS}, {}",
-        Spread::of(&one.values).median,
+        one.median(),
         threads(),
-        Spread::of(&all.values).median,
+        all.median(),
         index.rows
     );
     Ok(Figure::speedup("exact_vs_f32", &own, &Samples { values, ..one }, note))
@@ -281,13 +266,12 @@ fn choice(index: &Opened, data: &Data) -> Result<Figure> {
         Entrant::new("scan", ["us"], || index.time(&index.scan, data, None)),
         Entrant::new("graph", ["us"], || index.time(&index.graph, data, None)),
     ])?;
-    let middle = |samples: &Samples| Spread::of(&samples.values).median;
-    let best = if middle(&scan) <= middle(&graph) { &scan } else { &graph };
+    let best = if scan.median() <= graph.median() { &scan } else { &graph };
     let note = format!(
         "the worst of {SIZES:?} vectors, {}; scan {:.0} us, graph {:.0} us",
         index.rows,
-        middle(&scan),
-        middle(&graph)
+        scan.median(),
+        graph.median()
     );
     Ok(Figure::ratio(CHOICE, &chosen, best, note))
 }
@@ -329,7 +313,51 @@ fn bandwidth_share(read: &Samples, bandwidth: &Samples) -> Figure {
         return share;
     }
     let note = format!("no share of the bandwidth: the search reads faster than what it is measured by; {note}");
-    Figure { key: "exact_1m_search_vs_reading", note, ..share }
+    Figure { key: "exact_1m_search_vs_reading".to_owned(), note, ..share }
+}
+
+/// Words of a step: independent sums, which the compiler keeps in wide registers.
+const LANES: usize = 32;
+/// The kernels, by how many places of its part each core reads in turn. One is a plain sum; with several, more reads are
+/// under way at a time.
+const KERNELS: [fn(&[u64]); 4] = [sum::<1>, sum::<2>, sum::<4>, sum::<8>];
+
+/// Times that each kernel runs.
+const RUNS: usize = 4;
+
+/// Reads a block of so many bytes on all cores by several kernels, after one warm-up, and returns the gigabytes a second of
+/// the fastest run.
+#[expect(clippy::cast_precision_loss, reason = "some hundred megabytes")]
+pub(super) fn read_bandwidth(bytes: usize) -> f64 {
+    let block = vec![1u64; bytes / size_of::<u64>()];
+    sum::<1>(&block);
+    let rate = |kernel: fn(&[u64])| {
+        let start = Instant::now();
+        kernel(&block);
+        bytes as f64 / start.elapsed().as_secs_f64() / 1e9
+    };
+    std::iter::repeat_n(KERNELS, RUNS).flatten().map(rate).fold(0.0, f64::max)
+}
+
+/// Sums up a block, each core its part, of which it reads so many places in turn.
+fn sum<const PLACES: usize>(block: &[u64]) {
+    let share = block.len().div_ceil(threads().get()).max(1);
+    thread::scope(|scope| {
+        for part in block.chunks(share) {
+            scope.spawn(move || {
+                let steps = part.as_chunks::<LANES>().0;
+                let stride = steps.len() / PLACES;
+                let places: [_; PLACES] = std::array::from_fn(|place| steps.split_at(place * stride).1);
+                let mut sums = [0u64; LANES];
+                for at in 0..stride {
+                    for words in places.iter().filter_map(|place| place.get(at)) {
+                        sums.iter_mut().zip(words).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
+                    }
+                }
+                black_box(sums)
+            });
+        }
+    });
 }
 
 #[cfg(test)]
@@ -338,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_share_of_more_than_all_is_no_share() {
-        let samples = |value| Samples { name: String::new(), unit: "GB/s", values: vec![value] };
+        let samples = |value| Samples::one("", "GB/s", value);
         assert_eq!(bandwidth_share(&samples(9.0), &samples(10.0)).key, "exact_1m_bandwidth_share");
         assert_eq!(bandwidth_share(&samples(11.0), &samples(10.0)).key, "exact_1m_search_vs_reading");
     }

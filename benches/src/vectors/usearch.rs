@@ -7,9 +7,8 @@ use memory_store::Kernels;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use super::{
-    backends::{Backend, threads},
-    data::{DIMENSIONS, Data, best},
-    sizes::TOP,
+    data::{DIMENSIONS, Data, TOP, best, threads},
+    graph::Backend,
 };
 
 /// Vectors that one thread adds before the others start.

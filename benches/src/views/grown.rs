@@ -3,10 +3,9 @@
 use anyhow::{Context, Result};
 use memory_core::{
     Event, FirstWords, Hash, Level, NodeId, NodeRange, Recorded, Summarizer, SummaryDraft, SummaryId, SummaryMetadata,
-    TokenCounter,
 };
 
-use super::talk::Talk;
+use super::{QuarterOfBytes, Talk};
 
 /// Nodes without a summary, as compaction leaves them.
 const RECENT: usize = 10;
@@ -21,7 +20,8 @@ const TOKENS: [u32; 4] = [0, 24, 128, 192];
 
 /// Appends `messages` and records a tree of the shape that compaction produces, with invented words.
 pub(super) fn grow(talk: &Talk, messages: usize) -> Result<()> {
-    talk.say_counted_by(messages, &QuarterOfBytes)?;
+    // A million exact counts take a minute, and no measurement depends on them.
+    talk.say(messages, &QuarterOfBytes)?;
     let mut tree = Growing { talk, recorded: 0 };
     let nodes = (0..messages.saturating_sub(RECENT)).map(NodeId::from_index).map(NodeRange::single);
     let leaves: Vec<_> = nodes.map(|span| Branch { span, id: None }).collect();
@@ -52,7 +52,7 @@ impl Growing<'_> {
         let mut branches = Vec::with_capacity(drafts.len());
         for batch in drafts.chunks(BATCH) {
             let events = batch.iter().cloned().map(Event::Summary).collect();
-            let recorded = pollster::block_on(self.talk.store.record(self.talk.id(), events))?;
+            let recorded = pollster::block_on(self.talk.store.record(self.talk.conversation.id(), events))?;
             for (draft, recorded) in batch.iter().zip(recorded) {
                 let Recorded::Summary(id) = recorded else { continue };
                 branches.push(Branch { span: draft.span, id: Some(id) });
@@ -74,19 +74,5 @@ impl Growing<'_> {
             .children(group.iter().filter_map(|branch| branch.id).collect())
             .metadata(SummaryMetadata::default().importance(0.5).line_count(span.count()));
         Some(draft)
-    }
-}
-
-/// Estimates tokens: a million exact counts take a minute, and no measurement depends on them.
-#[derive(Debug)]
-struct QuarterOfBytes;
-
-impl TokenCounter for QuarterOfBytes {
-    fn name(&self) -> &'static str {
-        "quarter of bytes"
-    }
-
-    fn count(&self, text: &str) -> u32 {
-        u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 }

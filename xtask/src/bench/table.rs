@@ -4,8 +4,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, ContentArrangement, Table};
 
 use super::JudgedGroup;
-use super::judge::Judged;
-use super::report::{Figure, Measure};
+use super::figures::{Figure, Judged, Measure};
 
 const HEADER: [&str; 6] = ["figure", "ours", "peers", "measured", "bar", "verdict"];
 

@@ -1,6 +1,6 @@
 //! `bench` from a report and bars to table, JSON and exit code, without running a benchmark.
 
-use super::judge::Verdict;
+use super::figures::Verdict;
 use super::*;
 
 const BARS: &str = "
@@ -23,13 +23,12 @@ const REPORT: &str = r#"{
   ]
 }"#;
 
+fn bars() -> Bars {
+    toml::from_str(BARS).unwrap()
+}
+
 fn judged() -> JudgedGroup {
-    let report = Report::parse(REPORT, Group::Log).unwrap();
-    JudgedGroup {
-        group: Group::Log,
-        machine: report.machine,
-        figures: judge::judge(Bars::parse(BARS).unwrap().of(Group::Log), report.figures),
-    }
+    JudgedGroup::of(&bars(), "log", Report::parse(REPORT, "log").unwrap())
 }
 
 #[test]
@@ -52,7 +51,7 @@ fn what_is_owed_fails_a_check_of_its_own_group_alone() {
     let checked = |is_of_one_group| check(&[judged()], is_of_one_group).unwrap_err().to_string();
     assert_eq!(checked(true), "bench --check: log.group_commit_64_vs_1 falls short, log.reopen_100k_ms owed");
     assert_eq!(checked(false), "bench --check: log.group_commit_64_vs_1 falls short");
-    let unbuilt = || [owed(&Bars::parse(BARS).unwrap(), Group::Log)];
+    let unbuilt = || [JudgedGroup::owed(&bars(), "log")];
     assert!(check(&unbuilt(), false).is_ok() && check(&unbuilt(), true).is_err());
 }
 
@@ -64,13 +63,12 @@ fn check_passes_when_every_bar_holds() {
 }
 
 #[test]
-fn without_a_group_all_built_ones_are_measured() {
-    let built = [Group::Views, Group::Log];
-    let (wanted, unbuilt) = choose(None, &built);
-    assert_eq!(wanted, [Group::Log, Group::Views]);
-    assert_eq!(unbuilt.len(), Group::ALL.len() - 2);
-    assert_eq!(choose(Some(Group::Log), &built), (vec![Group::Log], vec![]));
-    assert_eq!(choose(Some(Group::Embed), &built), (vec![], vec![Group::Embed]));
+fn without_a_group_all_are_chosen_and_the_built_ones_first() {
+    let bars = bars();
+    assert_eq!(choose(None, &["views", "embed"], &bars).unwrap(), ["views", "embed", "log"]);
+    assert_eq!(choose(Some("log"), &["views"], &bars).unwrap(), ["log"]);
+    assert_eq!(choose(Some("views"), &["views"], &bars).unwrap(), ["views"]);
+    assert!(choose(Some("none"), &["views"], &bars).is_err());
 }
 
 #[test]
@@ -96,11 +94,7 @@ fn the_table_shows_ours_the_peers_the_bar_and_the_verdict() {
 
 #[test]
 fn the_json_holds_figures_bars_and_verdicts() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("out.json");
-    write_json(&path, &[judged()]).unwrap();
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let group = &json["groups"][0];
+    let group = serde_json::to_value(judged()).unwrap();
     assert_eq!(group["group"], "log");
     assert_eq!(group["machine"], "2 cores");
     assert_eq!(group["figures"][0]["figure"]["value"], 0.41);
@@ -111,9 +105,9 @@ fn the_json_holds_figures_bars_and_verdicts() {
 
 #[test]
 fn a_report_of_another_group_or_with_a_key_twice_is_refused() {
-    let other = Report::parse(REPORT, Group::Views).unwrap_err();
+    let other = Report::parse(REPORT, "views").unwrap_err();
     assert_eq!(other.to_string(), "are those of log");
     let twice = REPORT.replace("\"extra\"", "\"group_commit_64_vs_1\"");
-    let twice = Report::parse(&twice, Group::Log).unwrap_err();
+    let twice = Report::parse(&twice, "log").unwrap_err();
     assert_eq!(twice.to_string(), "hold `group_commit_64_vs_1` twice");
 }

@@ -1,7 +1,11 @@
-//! Named feature sets: each must compile alone, and none may pull in the heavy dependencies that it exists to avoid.
+//! Dependencies of libraries: feature sets that must compile alone and stay free of heavy crates, and the number of
+//! crates and the Rust that the README states.
 
-use anyhow::{Result, bail};
-use cargo_metadata::Package;
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::semver::Version;
 
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
@@ -11,92 +15,93 @@ struct FeatureSet {
     features: &'static [&'static str],
     /// Packages that must not be in its tree, by name or by the part before the first `-`.
     barred: &'static [&'static str],
+    /// Other steps compile it.
+    is_compiled: bool,
 }
 
 const SETS: &[FeatureSet] = &[
-    FeatureSet { package: "memory-core", features: &[], barred: &["tokio", "ort", "aws"] },
-    FeatureSet { package: "memory-embed", features: &[], barred: &["ort", "aws"] },
-    FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"] },
-    FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"] },
-    FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest", "rusqlite"] },
-];
-
-/// Sets that other steps compile.
-const COMPILED: &[FeatureSet] = &[
+    FeatureSet { package: "memory-core", features: &[], barred: &["tokio", "ort", "aws"], is_compiled: false },
+    FeatureSet { package: "memory-embed", features: &[], barred: &["ort", "aws"], is_compiled: false },
+    FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"], is_compiled: false },
+    FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"], is_compiled: false },
+    FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest", "rusqlite"], is_compiled: false },
     // One TLS stack: rustls over ring, which builds in a tenth of the time of aws-lc-rs.
     FeatureSet {
         package: "memory-embed",
         features: &["bedrock", "hub", "openai"],
         barred: &["aws-lc-rs", "aws-lc-sys", "openssl-sys"],
+        is_compiled: true,
     },
-    FeatureSet { package: "memory-runtime", features: &[], barred: &["aws", "clap", "reqwest"] },
+    FeatureSet { package: "memory-runtime", features: &[], barred: &["aws", "clap", "reqwest"], is_compiled: true },
 ];
 
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
-    COMPILED.iter().try_for_each(|set| check_tree(workspace, set))?;
-    SETS.iter().try_for_each(|set| {
-        set.cargo(workspace, "check").run()?;
-        check_tree(workspace, set)
-    })
-}
-
-/// Compiles each library alone: without features, with each of its features, by default, and with all.
-pub(crate) fn every(workspace: &Workspace) -> Result<()> {
-    for library in workspace.libraries() {
-        for features in combinations(library) {
-            Invocation::cargo(workspace, "every feature")
-                .args(["check", "--locked", "-p", library.name.as_str()])
-                .args(features)
-                .run()?;
+    for set in SETS {
+        let features = set.features.join(",");
+        let only = ["--no-default-features", "--features", &features];
+        if !set.is_compiled {
+            Invocation::cargo(workspace, "features").args(["check", "--locked", "-p", set.package]).args(only).run()?;
+        }
+        let tree = tree(workspace, set.package, &only)?;
+        let found = barred_in(&tree, set.barred);
+        if !found.is_empty() {
+            let found: Vec<_> = found.into_iter().collect();
+            bail!("{} with only the features [{features}] pulls in {}", set.package, found.join(", "));
         }
     }
+    readme(workspace)
+}
+
+/// Compares each library's row in the README with the crates that it compiles and the Rust that it states.
+fn readme(workspace: &Workspace) -> Result<()> {
+    let readme = fs::read_to_string(workspace.root().join("README.md")).context("reading README.md")?;
+    let mut faults = Vec::new();
+    for library in workspace.libraries() {
+        let count = |features: &[&str]| -> Result<usize> {
+            Ok(others(&tree(workspace, library.name.as_str(), features)?).len())
+        };
+        let (least, usual) = (count(&["--no-default-features"])?, count(&[])?);
+        let rust = library.rust_version.clone().unwrap_or(Version::new(0, 0, 0));
+        let (begin, ending) = (format!("| `{}` |", library.name), row_ending(least, usual, &rust));
+        if !readme.lines().any(|line| line.starts_with(&begin) && line.ends_with(&ending)) {
+            faults.push(format!("the row of `{}` in README.md should end with {ending}", library.name));
+        }
+    }
+    if !faults.is_empty() {
+        bail!("{}", faults.join("\n"));
+    }
     Ok(())
 }
 
-/// The arguments of cargo for each set of features of a package.
-fn combinations(package: &Package) -> Vec<Vec<String>> {
-    let none = || "--no-default-features".to_owned();
-    let single = |feature: &String| vec![none(), "--features".to_owned(), feature.clone()];
-    let mut sets = vec![vec![none()]];
-    sets.extend(package.features.keys().filter(|feature| *feature != "default").map(single));
-    if !package.features.is_empty() {
-        sets.extend([Vec::new(), vec!["--all-features".to_owned()]]);
-    }
-    sets
+/// The crates that are compiled for a package, a line each, its build dependencies and macros included; the same everywhere.
+fn tree(workspace: &Workspace, package: &str, features: &[&str]) -> Result<String> {
+    Invocation::cargo(workspace, "features")
+        .args(["tree", "--locked", "-p", package, "--edges", "normal,build", "--prefix", "none"])
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .args(features)
+        .capture()
 }
 
-fn check_tree(workspace: &Workspace, set: &FeatureSet) -> Result<()> {
-    let tree = set.cargo(workspace, "tree").args(["--edges", "normal,build", "--prefix", "none"]).capture()?;
-    let found = barred_in(&tree, set.barred);
-    if !found.is_empty() {
-        let features = set.features.join(",");
-        bail!("{} with only the features [{features}] pulls in {}", set.package, found.join(", "));
-    }
-    Ok(())
+/// The crates of others in a tree by name and version: ours are listed with their paths.
+fn others(tree: &str) -> BTreeSet<(&str, &str)> {
+    let named = |line| -> Option<_> {
+        let mut words = str::split_whitespace(line);
+        Some((words.next()?, words.next()?)).filter(|_| words.next().is_none_or(|word| !word.starts_with("(/")))
+    };
+    tree.lines().filter_map(named).collect()
 }
 
-impl FeatureSet {
-    fn cargo(&self, workspace: &Workspace, command: &str) -> Invocation {
-        Invocation::cargo(workspace, "features")
-            .args([command, "--locked", "-p", self.package])
-            .args(["--no-default-features", "--features"])
-            .args([self.features.join(",")])
-    }
+/// The packages of a tree that are barred.
+fn barred_in<'a>(tree: &'a str, barred: &[&str]) -> BTreeSet<&'a str> {
+    let names = tree.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| barred.contains(name) || barred.contains(&name.split('-').next().unwrap_or(name))).collect()
 }
 
-/// The packages of a `cargo tree --prefix none` listing that are barred.
-fn barred_in<'a>(tree: &'a str, barred: &[&str]) -> Vec<&'a str> {
-    let mut found: Vec<&str> = tree
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| {
-            let family = name.split('-').next().unwrap_or(name);
-            barred.contains(name) || barred.contains(&family)
-        })
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
+/// The last two cells of a library's row: crates without features and by default, and Rust.
+fn row_ending(least: usize, usual: usize, rust: &Version) -> String {
+    let crates = if least == usual { usual.to_string() } else { format!("{least}, by default {usual}") };
+    let rust = rust.to_string();
+    format!("| {crates} | {} |", rust.strip_suffix(".0").unwrap_or(&rust))
 }
 
 #[cfg(test)]
@@ -104,22 +109,35 @@ mod tests {
     use super::*;
 
     const TREE: &str = "\
-memory-embed v0.1.0 (memory-embed)
+memory-embed v0.1.0 (/checkout/memory-embed)
 ort v2.0.0-rc.15
 ort-sys v2.0.0-rc.15
 aws-sdk-bedrockruntime v1.153.0
+syn v2.0.1
+syn v3.0.9
+serde_derive v1.0.2 (proc-macro)
 portable-atomic v1.0.0
 ort v2.0.0-rc.15 (*)
 ";
 
     #[test]
     fn barred_packages_and_their_families_are_found_once() {
-        assert_eq!(barred_in(TREE, &["ort", "aws"]), ["aws-sdk-bedrockruntime", "ort", "ort-sys"]);
+        let found: Vec<_> = barred_in(TREE, &["ort", "aws"]).into_iter().collect();
+        assert_eq!(found, ["aws-sdk-bedrockruntime", "ort", "ort-sys"]);
+        let tree = "tiktoken-rs v0.12.1\nportable-atomic v1.0.0\nawsome v1.0.0\n";
+        assert!(barred_in(tree, &["ort", "aws"]).is_empty(), "a name that only begins alike");
     }
 
     #[test]
-    fn a_name_that_only_begins_alike_is_not_barred() {
-        let tree = "tiktoken-rs v0.12.1\nportable-atomic v1.0.0\nawsome v1.0.0\n";
-        assert!(barred_in(tree, &["ort", "aws"]).is_empty());
+    fn crates_of_others_are_counted_once_and_by_version() {
+        let found = others(TREE);
+        assert_eq!(found.len(), 7, "{found:?}");
+        assert!(found.contains(&("syn", "v2.0.1")) && found.contains(&("syn", "v3.0.9")));
+    }
+
+    #[test]
+    fn a_row_of_the_readme_states_crates_and_rust() {
+        assert_eq!(row_ending(31, 31, &Version::new(1, 89, 0)), "| 31 | 1.89 |");
+        assert_eq!(row_ending(36, 133, &Version::new(1, 94, 1)), "| 36, by default 133 | 1.94.1 |");
     }
 }

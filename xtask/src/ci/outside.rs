@@ -8,7 +8,7 @@ use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
 const MANIFEST: &str = "memory-cli/runtime/outside/Cargo.toml";
-/// What the program appends and then asks for.
+/// Text that the program appends and then asks for.
 const ANSWER: &str = "7:42 from platform 9";
 
 pub(super) fn run(workspace: &Workspace) -> Result<()> {

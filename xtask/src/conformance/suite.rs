@@ -22,7 +22,7 @@ const WITHOUT_FIXTURES: [&str; 12] = [
     "tools-list",
 ];
 
-/// What the summary says of a scenario: `✓ ping: 2 passed, 0 failed`.
+/// Line of the summary about a scenario: `✓ ping: 2 passed, 0 failed`.
 #[derive(Debug, PartialEq, Eq)]
 struct Scenario {
     name: String,
@@ -40,7 +40,7 @@ impl Scenario {
 /// Runs the scenarios of a revision against the server as it ships; those without fixtures must pass.
 pub(super) fn shipped(workspace: &Workspace, environment: &Environment, url: &str, revision: &str) -> Result<String> {
     let mut seen = Vec::new();
-    // It fails, since what needs fixtures fails.
+    // The suite fails, since scenarios that need fixtures fail.
     drop(run(workspace, environment, url, revision, "shipped", |line| seen.extend(Scenario::of(line))));
     seen.retain(|scenario| WITHOUT_FIXTURES.contains(&&*scenario.name));
     let failed: Vec<_> = seen.iter().filter(|scenario| scenario.failed > 0).map(|scenario| &*scenario.name).collect();

@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Args {
     /// The plugin's name, by which a configuration chooses it: a-z, 0-9 and '-', a letter first.
     name: String,
-    /// What it does.
+    /// Kind of strategy.
     #[arg(long)]
     kind: Kind,
     /// The directory to create [default: one of that name beside this workspace]

@@ -3,8 +3,7 @@
 use anyhow::Result;
 use regex::Regex;
 
-use super::fault::Fault;
-use super::tree::TreeFile;
+use super::{Fault, TreeFile};
 
 /// Each pattern is written so that it does not match its own source text.
 struct Rule {

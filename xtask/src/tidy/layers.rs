@@ -1,209 +1,150 @@
-//! The layer rule: a star around `memory-core`, with the exceptions DESIGN.md section 2 names.
+//! The layer rule: a star around `memory-core`, with the exceptions that ARCHITECTURE.md names.
 
-use std::path::Path;
+use cargo_metadata::{Dependency, DependencyKind, Metadata, Package};
 
-use cargo_metadata::{DependencyKind, Metadata};
+use super::Fault;
 
-use super::fault::Fault;
-
-/// Layer of a package, which its directory decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layer {
-    Core,
-    /// A leaf that every library may use.
-    Files,
-    Library,
-    /// Support for network services of any kind: a leaf for the libraries that use them.
-    Remote,
-    /// The library of embedding models, which converts some models and uses others over a network.
-    Embed,
-    /// Conversion of models to the form that the embedding library runs.
-    Convert,
-    /// The library that has a default summarizer of its own.
-    Hooks,
-    /// Language models behind the port of the core.
-    Models,
-    PluginHost,
-    PluginAbi,
-    Strategies,
-    /// A plugin library, official or a test fixture.
-    Plugin,
-    /// The one package that wires the libraries, for use by programs.
-    Facade,
-    /// An entry from outside, such as a protocol or a web page, over the facade alone.
-    Door,
-    Application,
-    Benches,
-    Xtask,
+/// The packages of one layer, by their directories, and the layers that they may use.
+struct Layer {
+    name: &'static str,
+    /// Directories below the root; one that ends with `/` stands for all below it.
+    directories: &'static [&'static str],
+    uses: Uses,
 }
 
-/// A package of the workspace and its dependencies, including dev- and build-dependencies.
-pub(super) struct Package {
-    name: String,
-    layer: Layer,
-    dependencies: Vec<Dependency>,
+enum Uses {
+    Only(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
 }
 
-struct Dependency {
-    name: String,
-    dev: bool,
+/// A package in none of the others' directories is a library.
+const LIBRARY: Layer = Layer { name: "library", directories: &[], uses: Uses::Only(&["core", "files"]) };
+
+const LAYERS: &[Layer] = &[
+    only("core", &["memory-core"], &[]),
+    only("files", &["memory-files"], &[]),
+    only("remote", &["memory-embed/remote"], &[]),
+    only("abi", &["memory-plugins/abi"], &[]),
+    only("xtask", &["xtask"], &[]),
+    only("embed", &["memory-embed"], &["core", "files", "remote", "convert"]),
+    only("convert", &["memory-embed/convert"], &["core"]),
+    only("strategies", &["memory-plugins/strategies"], &["core"]),
+    only("models", &["memory-hooks/models"], &["core", "remote"]),
+    only("hooks", &["memory-hooks"], &["core", "strategies"]),
+    only("plugin", &["memory-plugins/official/", "memory-plugins/fixtures/"], &["core", "abi", "strategies"]),
+    only("host", &["memory-plugins"], &["core", "files", "abi", "strategies"]),
+    only("door", &["memory-cli/mcp", "memory-cli/web", "memory-cli/proxy", "memory-cli/chat"], &["facade"]),
+    all_but("facade", &["memory-cli/runtime"], &["facade", "door", "application", "benches", "xtask"]),
+    all_but("application", &["memory-cli"], &["benches", "xtask"]),
+    all_but("benches", &["benches"], &["xtask"]),
+];
+
+const fn only(name: &'static str, directories: &'static [&'static str], uses: &'static [&'static str]) -> Layer {
+    Layer { name, directories, uses: Uses::Only(uses) }
 }
 
-pub(super) fn packages(metadata: &Metadata) -> Vec<Package> {
-    let root = metadata.workspace_root.as_std_path();
-    metadata
-        .workspace_packages()
-        .into_iter()
-        .map(|package| Package {
-            name: package.name.to_string(),
-            layer: layer_of(root, package.manifest_path.as_std_path()),
-            dependencies: package.dependencies.iter().map(dependency).collect(),
-        })
-        .collect()
+const fn all_but(name: &'static str, directories: &'static [&'static str], barred: &'static [&'static str]) -> Layer {
+    Layer { name, directories, uses: Uses::AllBut(barred) }
 }
 
-fn dependency(declared: &cargo_metadata::Dependency) -> Dependency {
-    Dependency { name: declared.name.clone(), dev: declared.kind == DependencyKind::Development }
-}
+impl Layer {
+    fn holds(&self, directory: &str) -> bool {
+        let is_at = |at: &&str| directory == *at || at.ends_with('/') && directory.starts_with(*at);
+        self.directories.iter().any(is_at)
+    }
 
-fn layer_of(root: &Path, manifest: &Path) -> Layer {
-    let directory = manifest.parent().unwrap_or(manifest);
-    let directory = directory.strip_prefix(root).unwrap_or(directory);
-    let parts: Vec<_> = directory.iter().filter_map(|part| part.to_str()).collect();
-    match parts.as_slice() {
-        ["memory-core"] => Layer::Core,
-        ["memory-files"] => Layer::Files,
-        ["memory-embed"] => Layer::Embed,
-        ["memory-embed", "remote"] => Layer::Remote,
-        ["memory-embed", "convert"] => Layer::Convert,
-        ["memory-hooks"] => Layer::Hooks,
-        ["memory-hooks", "models"] => Layer::Models,
-        ["memory-plugins"] => Layer::PluginHost,
-        ["memory-plugins", "abi"] => Layer::PluginAbi,
-        ["memory-plugins", "strategies"] => Layer::Strategies,
-        ["memory-plugins", "official" | "fixtures", _] => Layer::Plugin,
-        ["memory-cli"] => Layer::Application,
-        ["memory-cli", "runtime"] => Layer::Facade,
-        ["memory-cli", "mcp" | "web" | "proxy" | "chat"] => Layer::Door,
-        ["benches"] => Layer::Benches,
-        ["xtask"] => Layer::Xtask,
-        _ => Layer::Library,
+    fn may_use(&self, on: &Self, for_tests: bool) -> bool {
+        // The host loads plugins at run time; only its tests name them, so that they are built.
+        let is_tested = for_tests && self.name == "host" && on.name == "plugin";
+        is_tested
+            || match self.uses {
+                Uses::Only(layers) => layers.contains(&on.name),
+                Uses::AllBut(barred) => !barred.contains(&on.name),
+            }
+    }
+
+    fn rule(&self) -> String {
+        match self.uses {
+            Uses::Only([]) => format!("the layer {} uses none of ours", self.name),
+            Uses::Only(layers) => format!("the layer {} uses {} alone", self.name, layers.join(", ")),
+            Uses::AllBut(barred) => format!("the layer {} uses no {}", self.name, barred.join(", no ")),
+        }
     }
 }
 
-/// Returns a fault for each forbidden edge.
-pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
-    packages
-        .iter()
-        .flat_map(|package| {
-            package
-                .dependencies
-                .iter()
-                .filter(|dependency| !allowed(packages, package, dependency))
-                .map(|dependency| forbidden(package, dependency))
-        })
-        .collect()
+fn layer_of(directory: &str) -> &'static Layer {
+    LAYERS.iter().find(|layer| layer.holds(directory)).unwrap_or(&LIBRARY)
 }
 
-fn allowed(packages: &[Package], from: &Package, dependency: &Dependency) -> bool {
-    let ours = packages.iter().find(|package| package.name == dependency.name);
-    match ours {
+/// Returns a fault for each forbidden edge, those of dev- and build-dependencies included.
+pub(super) fn check(metadata: &Metadata) -> Vec<Fault> {
+    let packages = metadata.workspace_packages();
+    let layer = |package: &Package| {
+        let directory = package.manifest_path.parent().unwrap_or(&package.manifest_path);
+        layer_of(directory.strip_prefix(&metadata.workspace_root).unwrap_or(directory).as_str())
+    };
+    let mut faults = Vec::new();
+    for package in &packages {
+        for Dependency { name, kind, .. } in &package.dependencies {
+            let on = packages.iter().find(|on| *on.name == *name);
+            let is_itself = package.name.as_str() == name;
+            let on = on.map(|on| layer(on));
+            faults.extend(forbidden((package.name.as_str(), layer(package)), (name, on), is_itself, *kind));
+        }
+    }
+    faults
+}
+
+/// A fault if a package may not depend on another; `on` is the layer of one of ours.
+fn forbidden(
+    (name, from): (&str, &Layer),
+    (dependency, on): (&str, Option<&Layer>),
+    is_itself: bool,
+    kind: DependencyKind,
+) -> Option<Fault> {
+    let for_tests = kind == DependencyKind::Development;
+    let is_allowed = match on {
         // A package may turn on its own `testing` feature for its tests.
-        Some(on) if on.name == from.name => dependency.dev,
-        Some(on) => may_depend(from.layer, on.layer, dependency.dev),
-        None => from.layer != Layer::PluginAbi || dependency.dev || dependency.name == "abi_stable",
-    }
-}
-
-fn may_depend(from: Layer, on: Layer, dev: bool) -> bool {
-    match from {
-        Layer::Core | Layer::Files | Layer::Remote | Layer::PluginAbi | Layer::Xtask => false,
-        Layer::Library => matches!(on, Layer::Core | Layer::Files),
-        Layer::Embed => matches!(on, Layer::Core | Layer::Files | Layer::Remote | Layer::Convert),
-        Layer::Convert | Layer::Strategies => on == Layer::Core,
-        Layer::Models => matches!(on, Layer::Core | Layer::Remote),
-        Layer::Hooks => matches!(on, Layer::Core | Layer::Strategies),
-        Layer::Plugin => matches!(on, Layer::Core | Layer::PluginAbi | Layer::Strategies),
-        // The host loads plugins at run time; only its tests may name them, so that they are built.
-        Layer::PluginHost => match on {
-            Layer::Core | Layer::Files | Layer::PluginAbi | Layer::Strategies => true,
-            on => dev && on == Layer::Plugin,
-        },
-        Layer::Facade => {
-            !matches!(on, Layer::Facade | Layer::Door | Layer::Application | Layer::Benches | Layer::Xtask)
-        }
-        Layer::Door => on == Layer::Facade,
-        Layer::Application => !matches!(on, Layer::Benches | Layer::Xtask),
-        Layer::Benches => on != Layer::Xtask,
-    }
-}
-
-fn forbidden(from: &Package, dependency: &Dependency) -> Fault {
-    let kind = if dependency.dev { "dev-dependency" } else { "dependency" };
-    Fault::new(format!("{} -> {}", from.name, dependency.name), format!("forbidden {kind}: {}", rule(from.layer)))
-}
-
-fn rule(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Core => "memory-core depends on none of ours",
-        Layer::Files => "memory-files depends on none of ours",
-        Layer::Library => "a library depends on memory-core, on memory-files and on no sibling",
-        Layer::Remote => "memory-remote depends on none of ours",
-        Layer::Embed => "memory-embed depends on memory-core, memory-files, memory-remote and memory-convert alone",
-        Layer::Convert => "memory-convert depends on memory-core alone",
-        Layer::Models => "memory-models depends on memory-core and memory-remote alone",
-        Layer::Hooks => "memory-hooks depends on memory-core and memory-strategies alone",
-        Layer::PluginHost => {
-            "memory-plugins depends on memory-core, memory-files and its nested packages, on plugins for tests alone"
-        }
-        Layer::PluginAbi => "memory-plugin-abi depends on abi_stable alone",
-        Layer::Strategies => "memory-strategies depends on memory-core alone",
-        Layer::Plugin => "a plugin depends on the ABI, the strategies and memory-core",
-        Layer::Facade => "the facade depends on the libraries alone",
-        Layer::Door => "a door depends on the facade alone",
-        Layer::Application => "memory-cli depends on no bench and not on xtask",
-        Layer::Benches => "benches do not depend on xtask",
-        Layer::Xtask => "xtask depends on none of ours",
-    }
+        Some(_) if is_itself => for_tests,
+        Some(on) => from.may_use(on, for_tests),
+        None => from.name != "abi" || for_tests || dependency == "abi_stable",
+    };
+    let word = if for_tests { "dev-dependency" } else { "dependency" };
+    (!is_allowed).then(|| Fault::new(format!("{name} -> {dependency}"), format!("forbidden {word}: {}", from.rule())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STAR: &[(&str, Layer)] = &[
-        ("memory-core", Layer::Core),
-        ("memory-files", Layer::Files),
-        ("memory-store", Layer::Library),
-        ("memory-search", Layer::Library),
-        ("memory-embed", Layer::Embed),
-        ("memory-remote", Layer::Remote),
-        ("memory-convert", Layer::Convert),
-        ("memory-hooks", Layer::Hooks),
-        ("memory-models", Layer::Models),
-        ("memory-plugins", Layer::PluginHost),
-        ("memory-plugin-abi", Layer::PluginAbi),
-        ("memory-strategies", Layer::Strategies),
-        ("memory-plugin-extractive", Layer::Plugin),
-        ("memory", Layer::Facade),
-        ("memory-mcp", Layer::Door),
-        ("memory-web", Layer::Door),
-        ("memory-cli", Layer::Application),
-        ("memory-benches", Layer::Benches),
-        ("xtask", Layer::Xtask),
+    const STAR: &[(&str, &str)] = &[
+        ("memory-core", "memory-core"),
+        ("memory-files", "memory-files"),
+        ("memory-store", "memory-store"),
+        ("memory-search", "memory-search"),
+        ("memory-embed", "memory-embed"),
+        ("memory-remote", "memory-embed/remote"),
+        ("memory-convert", "memory-embed/convert"),
+        ("memory-hooks", "memory-hooks"),
+        ("memory-models", "memory-hooks/models"),
+        ("memory-plugins", "memory-plugins"),
+        ("memory-plugin-abi", "memory-plugins/abi"),
+        ("memory-strategies", "memory-plugins/strategies"),
+        ("memory-plugin-extractive", "memory-plugins/official/extractive"),
+        ("memory", "memory-cli/runtime"),
+        ("memory-mcp", "memory-cli/mcp"),
+        ("memory-web", "memory-cli/web"),
+        ("memory-cli", "memory-cli"),
+        ("memory-benches", "benches"),
+        ("xtask", "xtask"),
     ];
 
-    /// The faults of the star with one more edge.
+    /// The fault of one edge between packages of the star, or from one to a crate of others.
     fn faults(from: &str, on: &str, dev: bool) -> Vec<String> {
-        let packages: Vec<Package> = STAR
-            .iter()
-            .map(|&(name, layer)| Package {
-                name: name.to_owned(),
-                layer,
-                dependencies: (name == from).then(|| Dependency { name: on.to_owned(), dev }).into_iter().collect(),
-            })
-            .collect();
-        check(&packages).iter().map(Fault::to_string).collect()
+        let layer = |name: &str| STAR.iter().find(|(known, _)| *known == name).map(|(_, at)| layer_of(at));
+        let kind = if dev { DependencyKind::Development } else { DependencyKind::Normal };
+        let fault = forbidden((from, layer(from).unwrap()), (on, layer(on)), from == on, kind);
+        fault.iter().map(Fault::to_string).collect()
     }
 
     #[test]
@@ -304,8 +245,7 @@ mod tests {
     fn a_fault_names_both_ends_and_the_rule() {
         assert_eq!(
             faults("memory-store", "memory-search", true),
-            ["memory-store -> memory-search: forbidden dev-dependency: \
-                a library depends on memory-core, on memory-files and on no sibling"]
+            ["memory-store -> memory-search: forbidden dev-dependency: the layer library uses core, files alone"]
         );
     }
 
@@ -313,37 +253,28 @@ mod tests {
     fn a_door_that_names_the_store_is_a_fault() {
         assert_eq!(
             faults("memory-mcp", "memory-store", false),
-            ["memory-mcp -> memory-store: forbidden dependency: a door depends on the facade alone"]
+            ["memory-mcp -> memory-store: forbidden dependency: the layer door uses facade alone"]
         );
     }
 
     #[test]
     fn the_directory_decides_the_layer() {
-        let layer = |directory: &str| {
-            let root = Path::new("/checkout");
-            layer_of(root, &root.join(directory).join("Cargo.toml"))
-        };
-        assert_eq!(layer("memory-core"), Layer::Core);
-        assert_eq!(layer("memory-files"), Layer::Files);
-        assert_eq!(layer("memory-store"), Layer::Library);
-        assert_eq!(layer("memory-plugins"), Layer::PluginHost);
-        assert_eq!(layer("memory-plugins/abi"), Layer::PluginAbi);
-        assert_eq!(layer("memory-plugins/strategies"), Layer::Strategies);
-        assert_eq!(layer("memory-plugins/official/extractive"), Layer::Plugin);
-        assert_eq!(layer("memory-plugins/fixtures/panics"), Layer::Plugin);
-        assert_eq!(layer("memory-embed"), Layer::Embed);
-        assert_eq!(layer("memory-embed/remote"), Layer::Remote);
-        assert_eq!(layer("memory-embed/convert"), Layer::Convert);
-        assert_eq!(layer("memory-hooks"), Layer::Hooks);
-        assert_eq!(layer("memory-hooks/models"), Layer::Models);
-        assert_eq!(layer("memory-cli"), Layer::Application);
-        assert_eq!(layer("memory-cli/runtime"), Layer::Facade);
-        for door in ["mcp", "web", "proxy", "chat"] {
-            assert_eq!(layer(&format!("memory-cli/{door}")), Layer::Door);
+        for (directory, layer) in [
+            ("memory-core", "core"),
+            ("memory-store", "library"),
+            ("memory-plugins", "host"),
+            ("memory-plugins/abi", "abi"),
+            ("memory-plugins/official/extractive", "plugin"),
+            ("memory-plugins/fixtures/panics", "plugin"),
+            ("memory-embed", "embed"),
+            ("memory-embed/remote", "remote"),
+            ("memory-hooks", "hooks"),
+            ("memory-cli", "application"),
+            ("memory-cli/runtime", "facade"),
+            ("memory-cli/transcripts", "library"),
+            ("memory-something-new", "library"),
+        ] {
+            assert_eq!(layer_of(directory).name, layer, "{directory}");
         }
-        assert_eq!(layer("benches"), Layer::Benches);
-        assert_eq!(layer("xtask"), Layer::Xtask);
-        assert_eq!(layer("memory-cli/transcripts"), Layer::Library);
-        assert_eq!(layer("memory-something-new"), Layer::Library);
     }
 }

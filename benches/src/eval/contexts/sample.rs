@@ -1,12 +1,16 @@
-//! Chooses questions: a sample that is spread evenly over data sets, categories and conversations.
+//! The questions of a sample, and the best hits of each, packed into a budget: the baseline of every context.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use memory_cli::import::eval::{Question, questions};
+use memory_core::{Node, NodeId, NodeRange, RecallRequest};
+use memory_hooks::PromptOptions;
+
+use crate::eval::{EvalParts, subject::Subject};
 
 /// A question of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +21,9 @@ pub(in crate::eval) struct Asked {
 }
 
 impl Asked {
-    /// The name of its data set.
+    /// The data_name of its data set.
     pub(in crate::eval) fn data(&self) -> String {
-        name(&self.directory)
+        data_name(&self.directory)
     }
 }
 
@@ -41,8 +45,8 @@ pub(in crate::eval) fn sample(directories: &[PathBuf], count: Option<usize>, see
     Ok(picked.into_iter().filter_map(|index| all.get(index).cloned()).collect())
 }
 
-/// The name of a data set: that of its directory.
-pub(in crate::eval) fn name(directory: &Path) -> String {
+/// The data_name of a data set: that of its directory.
+pub(in crate::eval) fn data_name(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
@@ -60,34 +64,11 @@ impl<'a> Traits<'a> {
     }
 }
 
-/// How many questions with each property were chosen.
-#[derive(Default)]
-struct Chosen<'a> {
-    data: BTreeMap<&'a str, usize>,
-    categories: BTreeMap<(&'a str, &'a str), usize>,
-    conversations: BTreeMap<(&'a str, &'a str), usize>,
-    cells: BTreeMap<Traits<'a>, usize>,
-}
-
-impl<'a> Chosen<'a> {
-    /// Smaller if fewer questions with the same properties were chosen.
-    fn rank(&self, traits: &Traits<'a>) -> [usize; 4] {
-        let Traits { data, category, conversation } = *traits;
-        [
-            self.data.get(data),
-            self.categories.get(&(data, category)),
-            self.conversations.get(&(data, conversation)),
-            self.cells.get(traits),
-        ]
-        .map(|count| count.copied().unwrap_or_default())
-    }
-
-    fn add(&mut self, traits: Traits<'a>) {
-        let Traits { data, category, conversation } = traits;
-        *self.data.entry(data).or_default() += 1;
-        *self.categories.entry((data, category)).or_default() += 1;
-        *self.conversations.entry((data, conversation)).or_default() += 1;
-        *self.cells.entry(traits).or_default() += 1;
+impl<'a> Traits<'a> {
+    /// Cells that are counted: its data set, its category there, its conversation, and both together.
+    fn cells(self) -> [[&'a str; 3]; 4] {
+        let Self { data, category, conversation } = self;
+        [[data, "", ""], [data, category, ""], [data, "", conversation], [data, category, conversation]]
     }
 }
 
@@ -96,17 +77,111 @@ impl<'a> Chosen<'a> {
 fn pick(questions: &[Traits<'_>], count: usize, seed: u64) -> Vec<usize> {
     let mut left: Vec<usize> = (0..questions.len()).collect();
     fastrand::Rng::with_seed(seed).shuffle(&mut left);
-    let mut chosen = Chosen::default();
+    let mut chosen = BTreeMap::<[&str; 3], usize>::new();
     let mut picked = Vec::with_capacity(count.min(left.len()));
     while picked.len() < count {
-        // Of equal ranks the first is taken, so the shuffle decides.
-        let ranks = left.iter().enumerate().filter_map(|(at, index)| Some((chosen.rank(questions.get(*index)?), at)));
+        // The first of equal ranks is taken, so the shuffle decides.
+        let count = |cell| chosen.get(&cell).copied().unwrap_or_default();
+        let rank = |index: &usize| Some(questions.get(*index)?.cells().map(count));
+        let ranks = left.iter().enumerate().filter_map(|(at, index)| Some((rank(index)?, at)));
         let Some((_, at)) = ranks.min() else { break };
         let index = left.remove(at);
-        questions.get(index).into_iter().for_each(|traits| chosen.add(*traits));
+        let cells = questions.get(index).into_iter().flat_map(|traits| traits.cells());
+        cells.for_each(|cell| *chosen.entry(cell).or_default() += 1);
         picked.push(index);
     }
     picked
+}
+
+/// Hits as a model is shown them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hits {
+    /// In order of time.
+    pub(super) nodes: Vec<NodeId>,
+    /// `[Message N, speaker, date]: text` for each, then the question.
+    pub(super) text: String,
+    pub(super) tokens: u32,
+}
+
+/// As many of the best hits as fit a budget, including the question.
+///
+/// # Errors
+/// When the search fails, or the question alone is over the budget.
+pub(super) async fn best_hits(
+    parts: &EvalParts,
+    question: &Question,
+    subject: &Subject,
+    nodes: &[Node],
+    budget: u32,
+) -> Result<Hits> {
+    let room = budget.saturating_sub(parts.counter.count(&format!("\n{}", question.text)));
+    let mut packed = pack(parts, question, subject, nodes, room, labels(parts, nodes)).await?;
+    // Labels differ by a few tokens from their mean. If the text is too long, the worst hit is dropped.
+    loop {
+        let text = written(nodes, &packed, &question.text);
+        let tokens = parts.counter.count(&text);
+        if tokens <= budget {
+            packed.sort_unstable();
+            return Ok(Hits { nodes: packed, text, tokens });
+        }
+        ensure!(packed.pop().is_some(), "{}: the question alone takes {tokens} tokens of {budget}", question.id);
+    }
+}
+
+/// The messages that recall packs into `room` if nothing else is shown, best first, each with `per_message` tokens of
+/// labels. Messages without a word carry no information and are left out.
+///
+/// # Errors
+/// When the search fails.
+pub(in crate::eval) async fn pack(
+    parts: &EvalParts,
+    question: &Question,
+    subject: &Subject,
+    nodes: &[Node],
+    room: u32,
+    per_message: u32,
+) -> Result<Vec<NodeId>> {
+    let blank = nodes.iter().filter(|node| node.message.text().trim().is_empty());
+    let request = RecallRequest::new(&question.text, &subject.id, room)
+        .per_message(per_message)
+        .limit(PromptOptions::default().recall_limit)
+        .shown(NodeRange::merge(blank.map(|node| NodeRange::single(node.id)).collect()));
+    let recalled = parts.retriever.recall(&request).await.with_context(|| format!("packing for {}", question.id))?;
+    let mut packed = Vec::new();
+    for excerpt in &recalled.excerpts {
+        for node in excerpt.nodes.iter() {
+            let score =
+                excerpt.hits.iter().find(|hit| hit.node.id == node).map_or(f32::NEG_INFINITY, |hit| hit.score.value);
+            packed.push((score, node));
+        }
+    }
+    packed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    Ok(packed.into_iter().map(|(_, node)| node).collect())
+}
+
+/// Mean tokens of a label with its line end, in a conversation.
+fn labels(parts: &EvalParts, nodes: &[Node]) -> u32 {
+    let label = |node: &Node| parts.counter.count(&format!("{}\n", line(node))).saturating_sub(node.tokens);
+    let all: u64 = nodes.iter().map(|node| u64::from(label(node))).sum();
+    u32::try_from(all / (nodes.len() as u64).max(1)).unwrap_or(u32::MAX)
+}
+
+fn written(nodes: &[Node], packed: &[NodeId], question: &str) -> String {
+    let mut in_order = packed.to_vec();
+    in_order.sort_unstable();
+    let mut text: String =
+        in_order.iter().filter_map(|id| nodes.get(id.index())).map(|node| line(node) + "\n").collect();
+    text += "\n";
+    text += question;
+    text
+}
+
+/// A message with its number, its speaker and, if known, its day.
+fn line(node: &Node) -> String {
+    let at = node.at.to_string();
+    let day = at.split('T').next().filter(|_| node.at.is_known());
+    let day = day.map(|day| format!(", {day}")).unwrap_or_default();
+    format!("[Message {}, {}{day}]: {}", node.id, node.message.speaker_or_role(), node.message.text())
 }
 
 #[cfg(test)]

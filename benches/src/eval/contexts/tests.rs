@@ -121,3 +121,45 @@ fn a_directory_is_written_once() {
     let error = write(&options).unwrap_err().to_string();
     assert!(error.contains("holds contexts already"), "{error}");
 }
+
+#[test]
+fn no_reader_gets_both_conditions_of_a_question() {
+    for (questions, readers) in [(1, 2), (7, 2), (40, 3), (121, 4), (120, 7)] {
+        let hands = deal(questions, readers, 7).unwrap();
+        let mut all = BTreeSet::new();
+        for hand in &hands {
+            let seen: BTreeSet<_> = hand.iter().map(|dealt| dealt.question).collect();
+            assert_eq!(seen.len(), hand.len(), "{questions} questions, {readers} readers");
+            all.extend(hand.iter().copied());
+        }
+        assert_eq!(all.len(), 2 * questions, "every question under both conditions");
+    }
+}
+
+#[test]
+fn readers_get_as_many_of_each_condition_and_as_many_files() {
+    for hand in deal(122, 4, 7).unwrap() {
+        let ours = hand.iter().filter(|dealt| dealt.condition == Condition::Ours).count();
+        assert!((30..=31).contains(&ours), "{ours}");
+        assert!((30..=31).contains(&(hand.len() - ours)), "{}", hand.len());
+    }
+}
+
+#[test]
+fn the_conditions_are_in_different_orders_and_mixed() {
+    let hands = deal(60, 3, 7).unwrap();
+    let order = |wanted| {
+        let of = hands.iter().flatten().filter(move |dealt| dealt.condition == wanted);
+        of.map(|dealt| dealt.question).collect::<Vec<_>>()
+    };
+    assert_ne!(order(Condition::Ours), order(Condition::Hits));
+    for hand in &hands {
+        let changes = hand.windows(2).filter(|pair| pair[0].condition != pair[1].condition).count();
+        assert!(changes > 10, "{changes}");
+    }
+}
+
+#[test]
+fn one_reader_is_too_few() {
+    assert!(deal(9, 1, 7).is_err() && deal(9, 0, 7).is_err());
+}

@@ -1,4 +1,4 @@
-//! What weights are fitted to: questions with their candidates, in several scopes.
+//! Examples that weights are fitted to: questions with their candidates, in several scopes.
 
 use std::{borrow::Cow, path::PathBuf};
 

@@ -7,7 +7,7 @@ use crate::eval::{
     score::{half_width, mean},
 };
 
-/// What a reader writes if the text does not hold the answer.
+/// Answer of a reader if the text does not hold the answer.
 const NOT_IN_CONTEXT: &str = "NOT IN CONTEXT";
 
 /// Result of a question under one condition.

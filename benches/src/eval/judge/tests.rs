@@ -143,3 +143,30 @@ fn a_bad_line_is_named() {
     let error = format!("{:#}", judge(run.path(), None).unwrap_err());
     assert!(error.contains("answers.jsonl:1 ") && error.contains("answer"), "{error}");
 }
+
+fn found(name: &str, value: Option<u8>) -> Found<u8> {
+    Found { name: name.to_owned(), value, of: PathBuf::from("grades-01.jsonl") }
+}
+
+#[test]
+fn each_name_gets_one_value() {
+    let values = collect("grade", ["a", "b"].into_iter(), vec![found("b", Some(2)), found("a", Some(1))]).unwrap();
+    assert_eq!(values.into_iter().collect::<Vec<_>>(), [("a".to_owned(), 1), ("b".to_owned(), 2)]);
+}
+
+#[test]
+fn missing_doubled_and_unknown_names_are_named() {
+    let given = vec![found("a", Some(1)), found("a", Some(1)), found("x", Some(3)), found("b", None)];
+    let error = collect("grade", ["a", "b", "c"].into_iter(), given).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no grade for b, c; more than one grade for a; one grade for unknown names: x in grades-01.jsonl"
+    );
+}
+
+#[test]
+fn many_names_are_counted() {
+    let names: Vec<String> = (0..25).map(|n| format!("n{n:02}")).collect();
+    let error = collect::<u8>("answer", names.iter().map(String::as_str), Vec::new()).unwrap_err().to_string();
+    assert!(error.starts_with("no answer for n00, n01") && error.ends_with("n19 and 5 more"), "{error}");
+}

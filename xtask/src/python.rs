@@ -1,0 +1,66 @@
+//! Our tests in Python with the real packages of others: what importers read, and the adapters of agents.
+
+use anyhow::Result;
+
+use crate::invocation::Invocation;
+use crate::steps::Steps;
+use crate::venv::Venv;
+use crate::workspace::Workspace;
+
+/// The reader of Claude Code's files, and the directory that its sources unpack to. Those have sample files.
+const CLAUDE_CODE_LOG: &str = "claude-code-log==1.7.0";
+const SOURCES: &str = "claude_code_log-1.7.0";
+/// The packages whose files are imported. `cc-session-core` is not offered for the Python that is here.
+const IMPORTED: [&str; 6] = [
+    CLAUDE_CODE_LOG,
+    "anthropic==2.12.0",
+    "langchain-core==1.8.3",
+    "openai==3.54.0",
+    "strands-agents==1.62.0",
+    "pytest<10",
+];
+/// The packages that are adapted.
+const ADAPTED: [&str; 3] = ["langchain-core==1.8.3", "openai-agents==0.24.0", "pytest<10"];
+
+/// Compares what `memory import` says of files that real packages write or read with what those packages say.
+pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
+    let sources = |venv: &Venv| venv.sources(workspace, "claude-code-log", CLAUDE_CODE_LOG, SOURCES);
+    tested(workspace, "importers", &IMPORTED, sources, |venv| {
+        let samples = venv.root().join(SOURCES).join("dev-docs").join("messages");
+        let set = |call: Invocation| call.env("CLAUDE_CODE_SAMPLES", &samples.to_string_lossy());
+        venv.pytest(workspace, "test_importers.py", set)
+    })
+}
+
+/// The adapters of LangChain and of the OpenAI Agents SDK over the binary.
+pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
+    tested(
+        workspace,
+        "adapters",
+        &ADAPTED,
+        |_| Ok(()),
+        |venv| {
+            let adapters = workspace.root().join("memory-cli").join("python");
+            // A run sends no trace.
+            venv.pytest(workspace, "test_items.py", |call| {
+                call.env("PYTHONPATH", &adapters.to_string_lossy()).env("OPENAI_AGENTS_DISABLE_TRACING", "1")
+            })
+        },
+    )
+}
+
+/// Builds the binary, makes the environment, and prints the last line of the tests in it.
+fn tested(
+    workspace: &Workspace,
+    name: &'static str,
+    packages: &[&str],
+    beside: impl FnOnce(&Venv) -> Result<()>,
+    tests: impl FnOnce(&Venv) -> Result<String>,
+) -> Result<()> {
+    let mut steps = Steps::start();
+    steps.run("build", || Invocation::cargo(workspace, name).args(["build", "--locked", "-p", "memory-cli"]).run())?;
+    let venv = steps.run("environment", || Venv::prepare(workspace, name, packages, &[], beside))?;
+    let tested = steps.run("tests", || tests(&venv))?;
+    println!("{name}: {tested}; {}", steps.summary());
+    Ok(())
+}
