@@ -197,10 +197,8 @@ impl<'a> Play<'a> {
         bar.finish_and_clear();
         let Self { ours, window, evidence, prompts, moves, hits, .. } = self;
         let [of_ours, of_window] = evidence;
-        let ways = vec![
-            Way::of("ours, running", ours, of_ours),
-            Way::of(Running::SLIDING_WINDOW, window.prompts, of_window),
-        ];
+        let ways =
+            vec![Way::of("ours, running", ours, of_ours), Way::of(Running::SLIDING_WINDOW, window.prompts, of_window)];
         Ok(Running { data: String::new(), prompts, moves, ways, hits })
     }
 
@@ -246,10 +244,7 @@ impl<'a> Play<'a> {
             let hits = pack(self.parts, question, subject, &nodes, room, shown.per_message).await?;
             self.hits.extend(among(hits));
             let newest = |count: usize| all().skip(nodes.len().saturating_sub(count)).collect();
-            let in_view = [
-                shown.whole.iter().copied().collect(),
-                newest(self.window.len()),
-            ];
+            let in_view = [shown.whole.iter().copied().collect(), newest(self.window.len())];
             for (shares, ids) in self.evidence.iter_mut().zip(in_view) {
                 shares.extend(among(ids));
             }
