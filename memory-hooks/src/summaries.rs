@@ -73,6 +73,8 @@ pub struct ListedSummary {
     pub is_current: bool,
     /// Whether it says that its parts are shown in its place.
     pub is_dissolved: bool,
+    /// Whether it was written for views of a small budget, before it was due.
+    pub for_view: bool,
 }
 
 /// Summaries in order of the messages, wider ones before those inside of them, of one place in order of their numbers.
@@ -142,10 +144,10 @@ impl<'a> Row<'a> {
         Some(Self { number, place, is_current: false })
     }
 
-    fn order(&self) -> (NodeId, Reverse<NodeId>, Reverse<SummaryId>, SummaryId) {
+    fn order(&self) -> (NodeId, bool, Reverse<NodeId>, Reverse<SummaryId>, SummaryId) {
         let span = self.place.span;
         // Of places with the same span the later one stands over the earlier.
-        (span.first(), Reverse(span.last()), Reverse(self.place.id), self.number)
+        (span.first(), self.place.for_view, Reverse(span.last()), Reverse(self.place.id), self.number)
     }
 
     fn listed(&self, tree: &Tree, words: Option<Summary>) -> ListedSummary {
@@ -164,6 +166,7 @@ impl<'a> Row<'a> {
             said,
             is_current: self.is_current,
             is_dissolved: tree.dissolves(self.number),
+            for_view: self.place.for_view,
         }
     }
 }

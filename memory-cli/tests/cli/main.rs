@@ -316,7 +316,7 @@ fn no_summary_of_the_sample_holds_what_is_excluded() {
         store.succeed(&["--summarizer", summarizer, "context", "-c", &name, "--budget", "900", "What was decided?"]);
         let mut levels = 0;
         for level in ["summary", "meta", "archive"] {
-            let page = store.succeed(&["--json", "browse", "-c", &name, "--level", level, "--limit", "1000"]);
+            let page = store.succeed(&["--json", "summaries", "list", "-c", &name, "--level", level]);
             assert!(!page.contains("4471") && !page.contains("93B"), "{page}");
             levels += usize::from(page.contains("\"text\""));
         }

@@ -90,7 +90,7 @@ fn row(summary: &ListedSummary) -> [String; 7] {
     let written_by = summary.written_by.as_ref().map_or_else(|| "(lost)".to_owned(), ToString::to_string);
     [
         if summary.is_current { summary.summary.to_string() } else { format!("{} (replaced)", summary.summary) },
-        summary.level.to_string(),
+        if summary.for_view { format!("{} (for a view)", summary.level) } else { summary.level.to_string() },
         summary.nodes.to_string(),
         grouped(u64::from(summary.tokens)),
         written_by,
@@ -119,6 +119,7 @@ fn to_json(summary: &ListedSummary) -> Value {
         "first_at": at(0),
         "last_at": at(1),
         "current": summary.is_current,
+        "for_view": summary.for_view,
         "dissolved": summary.is_dissolved,
     })
 }
