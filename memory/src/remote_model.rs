@@ -19,7 +19,7 @@ pub enum RemoteModelError {
     NotBuilt {
         /// The name that was asked for.
         name: String,
-        /// The feature, of `memory-cli` or of `memory-runtime`.
+        /// The feature, of `memory-cli` or of `memory`.
         feature: &'static str,
     },
     /// Bedrock has no such model.
