@@ -9,7 +9,9 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::{context::Context, failure, failure::Failure, resources};
+use memory_tools::{Failure, Tools, failure};
+
+use crate::resources;
 
 const RECALL: &str = "recall";
 /// The fence before what is quoted.
@@ -28,7 +30,7 @@ pub(crate) fn list() -> ListPromptsResult {
     ])
 }
 
-pub(crate) async fn get(context: &Context, request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+pub(crate) async fn get(tools: &Tools, request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let invalid = |why: String| ErrorData::invalid_params(why, None);
     if request.name != RECALL {
         return Err(invalid(format!("there is no prompt {}", failure::named(&request.name))));
@@ -37,7 +39,7 @@ pub(crate) async fn get(context: &Context, request: &GetPromptRequestParams) -> 
     let question = argument("question").filter(|question| !question.trim().is_empty());
     let question = question.ok_or_else(|| invalid("the argument question is missing".to_owned()))?;
     let name = argument("conversation").unwrap_or("last");
-    let found = failure::conversation(context.memory(), name).await;
+    let found = failure::conversation(tools.memory(), name).await;
     let conversation = found.map_err(|Failure(why)| invalid(why))?;
     // It is not what a running agent is shown, so nothing is recorded.
     let now = SystemClock.now();

@@ -6,15 +6,17 @@ use memory::{InvalidConversationId, Memory};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
 
-use crate::{Options, context::Context, prompts, resources, tools};
+use memory_tools::{Kind, Options, ToolAnswer, ToolDescription, Tools, failure};
+
+use crate::{prompts, resources};
 
 /// What a model is told of the server as a whole.
 const INSTRUCTIONS: &str = "Everything said in earlier conversations is kept here exactly. Search it (search_memory, find) \
@@ -41,7 +43,7 @@ const METHODS: [(&str, &str); 8] = [
 
 /// What speaks the protocol for a memory. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
-pub struct Server(Context);
+pub struct Server(Tools);
 
 impl Server {
     /// A server of `memory`.
@@ -49,7 +51,7 @@ impl Server {
     /// # Errors
     /// When the name of the memory's owner is too long for a conversation of notes.
     pub fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
-        Ok(Self(Context::new(memory, options)?))
+        Ok(Self(Tools::new(memory, options)?))
     }
 
     /// The memory.
@@ -67,8 +69,35 @@ impl Server {
     /// Every tool that it offers, as a client is told of it.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
-        tools::offered(&self.0).map(|tool| tool.described(self.options().profile)).collect()
+        self.0.list().map(described).collect()
     }
+}
+
+/// A tool in the protocol's words.
+fn described(tool: ToolDescription) -> Tool {
+    let ToolDescription { name, title, about, input, output, kind, .. } = tool;
+    let mut annotations = ToolAnnotations::with_title(title.unwrap_or_default())
+        .read_only(kind == Kind::Reads)
+        .destructive(matches!(kind, Kind::Replaces | Kind::Changes))
+        .idempotent(matches!(kind, Kind::Reads | Kind::Replaces))
+        .open_world(false);
+    annotations.title = title.map(str::to_owned);
+    let mut described = Tool::new(name, about, input).with_annotations(annotations);
+    if let Some(title) = title {
+        described = described.with_title(title);
+    }
+    match output {
+        Some(output) => described.with_raw_output_schema(output),
+        None => described,
+    }
+}
+
+fn answered(answer: ToolAnswer) -> CallToolResult {
+    let words = vec![ContentBlock::text(answer.text)];
+    let Some(value) = answer.value else { return CallToolResult::error(words) };
+    let mut result = CallToolResult::success(words);
+    result.structured_content = Some(value);
+    result
 }
 
 impl ServerHandler for Server {
@@ -92,7 +121,7 @@ impl ServerHandler for Server {
         let method = request.method;
         Err(match METHODS.iter().find(|(known, _)| *known == method) {
             Some((_, takes)) => ErrorData::invalid_params(format!("{method} takes {takes}"), None),
-            None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, crate::failure::named(&method), None),
+            None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, failure::named(&method), None),
         })
     }
 
@@ -106,8 +135,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tool = tools::offered(&self.0).find(|tool| tool.name == name)?;
-        Some(tool.described(self.options().profile))
+        self.0.list().find(|tool| tool.name == name).map(described)
     }
 
     async fn call_tool(
@@ -115,11 +143,12 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         asked: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = tools::offered(&self.0).find(|tool| tool.name == request.name) else {
-            let name = crate::failure::named(&request.name);
+        let tools = self.0.until(asked.ct);
+        let Some(answer) = tools.call(&request.name, request.arguments.unwrap_or_default()).await else {
+            let name = failure::named(&request.name);
             return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None));
         };
-        Ok(tool.called(&self.0.until(asked.ct), request.arguments.unwrap_or_default()).await.into())
+        Ok(answered(answer).into())
     }
 
     async fn list_resources(

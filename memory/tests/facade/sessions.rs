@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{
-    ListOptions, Mark, MemoryError, Message, NodeRange, Period, PromptOptions,
+    ListOptions, Mark, MemoryError, Message, NodeRange, Period,
     blocking::{Conversation, Memory},
 };
 

@@ -33,7 +33,11 @@ const LAYERS: &[Layer] = &[
     only("hooks", &["memory-hooks"], &["core", "strategies"]),
     only("plugin", &["memory-plugins/official/", "memory-plugins/fixtures/"], &["core", "abi", "strategies"]),
     only("host", &["memory-plugins"], &["core", "files", "abi", "strategies"]),
-    all_but("facade", &["memory"], &["facade", "transcripts", "capture", "tools", "door", "application", "benches", "xtask"]),
+    all_but(
+        "facade",
+        &["memory"],
+        &["facade", "transcripts", "capture", "tools", "door", "application", "benches", "xtask"],
+    ),
     only("transcripts", &["memory-transcripts"], &["core", "files"]),
     only("capture", &["memory-capture"], &["facade", "transcripts"]),
     only("tools", &["memory-tools"], &["facade"]),

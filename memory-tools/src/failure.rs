@@ -4,7 +4,7 @@ use memory::{Conversation, ConversationId, Error, Memory, NodeId, one_line};
 
 /// Why a tool cannot do what it was asked. The model is shown the words.
 #[derive(Debug)]
-pub(crate) struct Failure(pub(crate) String);
+pub struct Failure(pub String);
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -25,7 +25,10 @@ fn described(error: &dyn std::error::Error) -> String {
 }
 
 /// The conversation that a model names: by its id, the beginning of one, its title, or `last`.
-pub(crate) async fn conversation(memory: &Memory, name: &str) -> Result<Conversation, Failure> {
+///
+/// # Errors
+/// When there is none, or the store fails, in words for the model.
+pub async fn conversation(memory: &Memory, name: &str) -> Result<Conversation, Failure> {
     let name = name.trim();
     // A whole id, as it is most often, needs no look at all conversations.
     if name != "last"
@@ -60,7 +63,8 @@ pub(crate) async fn no_node(conversation: &Conversation, node: NodeId) -> Failur
 }
 
 /// A name as a model gave it, shortened, on one line.
-pub(crate) fn named(name: &str) -> String {
+#[must_use]
+pub fn named(name: &str) -> String {
     let short: String = name.chars().take(80).collect();
     format!("`{}`", one_line(&short))
 }

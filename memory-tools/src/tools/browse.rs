@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{self, Failure},
     page::{self, Entry, Page, Pages},
     shown::{self, is_false, known, label},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 /// Pages of entries, by the message that they begin with.
@@ -161,7 +161,7 @@ impl Tool for Browse {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
         let level = match input.level {
             None => None,
             Some(number) => Some(
@@ -169,13 +169,13 @@ impl Tool for Browse {
                     .ok_or_else(|| Failure(format!("there is no level {number}: levels are 0 to 3")))?,
             ),
         };
-        let memory = context.memory();
+        let memory = tools.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let from = PAGES.node(input.cursor.as_deref())?;
         let request = LevelsRequest::default().level(level).from(from).limit(ENTRIES);
         let levels = conversation.levels(request).await?;
         let id = conversation.id().to_string();
-        let (entries, next) = fitting(context, &conversation, &levels, PAGES.most(input.max_tokens)).await;
+        let (entries, next) = fitting(tools, &conversation, &levels, PAGES.most(input.max_tokens)).await;
         let memory_used = used(&entries);
         let next_cursor = next.map(|next| PAGES.cursor(next.get()));
         Ok(Output { conversation: id, messages: levels.nodes, entries, memory_used, next_cursor })
@@ -184,13 +184,13 @@ impl Tool for Browse {
 
 /// The entries that fit, and where the next page begins. Entries that begin with the same message stay together.
 pub(crate) async fn fitting(
-    context: &Context,
+    tools: &Tools,
     conversation: &Conversation,
     levels: &LevelPage,
     max_tokens: u32,
 ) -> (Vec<LevelLine>, Option<NodeId>) {
     let id = conversation.id().as_str();
-    let mut page = Page::new(context.memory(), max_tokens).beside(id);
+    let mut page = Page::new(tools.memory(), max_tokens).beside(id);
     let mut last = None;
     for entry in &levels.entries {
         let line = dated(LevelLine::of(id, entry), conversation, entry).await;

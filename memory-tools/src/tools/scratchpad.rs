@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::Failure,
     page::Part,
     shown,
     tool::{Answer, Kind, Tool},
+    tools::Tools,
 };
 
 /// Its name among the documents.
@@ -63,11 +63,11 @@ impl Tool for Read {
     type Input = ReadInput;
     type Output = ReadOutput;
 
-    async fn run(context: &Context, input: ReadInput) -> Result<ReadOutput, Failure> {
-        let document = context.notes().look(|now| now.get(NAME).cloned()).await?;
+    async fn run(tools: &Tools, input: ReadInput) -> Result<ReadOutput, Failure> {
+        let document = tools.notes().look(|now| now.get(NAME).cloned()).await?;
         let (whole, at) = document.map_or_else(Default::default, |document| (document.text, Some(document.at)));
         let called = || "the scratchpad was changed, and".to_owned();
-        let part = context.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
+        let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
         let (bytes, Part { text, next_cursor, .. }) = (whole.len(), part);
         Ok(ReadOutput { text, bytes, written_at: at.and_then(shown::known), next_cursor })
     }
@@ -101,12 +101,12 @@ impl Tool for Set {
     type Input = WriteInput;
     type Output = WriteOutput;
 
-    async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
+    async fn run(tools: &Tools, input: WriteInput) -> Result<WriteOutput, Failure> {
         let decide = move |_: DocumentsNow<'_>| {
             let text = input.text.clone();
             checked(text.len(), DocumentChange::Write { name: NAME.to_owned(), text })
         };
-        context.notes().change(decide).await?
+        tools.notes().change(decide).await?
     }
 }
 
@@ -118,14 +118,14 @@ impl Tool for Append {
     type Input = WriteInput;
     type Output = WriteOutput;
 
-    async fn run(context: &Context, input: WriteInput) -> Result<WriteOutput, Failure> {
+    async fn run(tools: &Tools, input: WriteInput) -> Result<WriteOutput, Failure> {
         let decide = move |now: DocumentsNow<'_>| {
             let before = now.get(NAME).map_or("", |document| &document.text);
             let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
             let text = format!("{end}{}", input.text);
             checked(before.len() + text.len(), DocumentChange::Append { name: NAME.to_owned(), text })
         };
-        context.notes().change(decide).await?
+        tools.notes().change(decide).await?
     }
 }
 

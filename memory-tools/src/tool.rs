@@ -2,11 +2,10 @@
 
 use std::future::Future;
 
-use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{context::Context, failure::Failure};
+use crate::{failure::Failure, tools::Tools};
 
 /// A tool.
 pub(crate) trait Tool {
@@ -20,7 +19,7 @@ pub(crate) trait Tool {
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
     type Output: Answer;
 
-    fn run(context: &Context, input: Self::Input) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+    fn run(tools: &Tools, input: Self::Input) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
 
 /// What a tool gives, as JSON and as text.
@@ -28,10 +27,10 @@ pub(crate) trait Answer: Serialize + JsonSchema + Send {
     fn text(&self) -> String;
 }
 
-/// What a call of a tool does to the store.
+/// Effect of a call on the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Nothing.
+pub enum Kind {
+    /// Nothing changes.
     Reads,
     /// It adds to what is there; twice the same call adds twice.
     Adds,
@@ -39,14 +38,4 @@ pub(crate) enum Kind {
     Replaces,
     /// It changes or removes what is there; twice the same call may be an error.
     Changes,
-}
-
-impl Kind {
-    pub(crate) fn annotations(self, title: &str) -> ToolAnnotations {
-        ToolAnnotations::with_title(title)
-            .read_only(self == Self::Reads)
-            .destructive(matches!(self, Self::Replaces | Self::Changes))
-            .idempotent(matches!(self, Self::Reads | Self::Replaces))
-            .open_world(false)
-    }
 }

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{self, Failure},
     page::Pages,
     shown::{self, ShownMessage},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 /// Pages of hits.
@@ -89,11 +89,11 @@ impl Tool for Search {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
         if input.query.trim().is_empty() {
             return Err(Failure("query is empty: give a question or words".to_owned()));
         }
-        let memory = context.memory();
+        let memory = tools.memory();
         let mut ids: Vec<ConversationId> = Vec::new();
         for name in &input.conversations {
             ids.push(failure::conversation(memory, name).await?.id().clone());
@@ -104,7 +104,7 @@ impl Tool for Search {
         // One more, which tells whether there are more.
         let query = Query::new(&input.query, scope.owner(memory.config().owner.clone()));
         let query = query.filter(filter(&input)?).limit(skip + limit + 1);
-        let mut found = found(context, query).await?;
+        let mut found = found(tools, query).await?;
         let more = found.hits.len() > skip + limit;
         found.hits.drain(..skip.min(found.hits.len()));
         found.hits.truncate(limit);
@@ -135,8 +135,8 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
 /// As many hits as `query` has a limit, if there are, those of the notes among them where they are meant. The order is that
 /// of any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked
 /// for, and so they are always asked for alone, and those after them always together.
-async fn found(context: &Context, query: Query) -> Result<Retrieved, Failure> {
-    let (memory, notes, wanted) = (context.memory(), context.notes().conversation(), query.limit);
+async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
+    let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation(), query.limit);
     let mut said = query.clone();
     let of_notes = match &mut said.scope.conversations {
         Conversations::All => true,
@@ -158,7 +158,7 @@ async fn found(context: &Context, query: Query) -> Result<Retrieved, Failure> {
     }
     if of_notes {
         // Notes that are another owner's, of a store from before names were reserved, are nobody's.
-        let hits = context.notes().search(query.limit(LAST)).await.unwrap_or_default().hits;
+        let hits = tools.notes().search(query.limit(LAST)).await.unwrap_or_default().hits;
         found.hits = merged(found.hits, hits);
     }
     found.hits.truncate(wanted);

@@ -15,7 +15,8 @@ pub(crate) const LEAST_TOKENS: u32 = 200;
 pub(crate) const MOST_TOKENS: u32 = 50_000;
 
 /// The pages of a tool.
-pub(crate) struct Pages {
+#[derive(Clone, Copy, Debug)]
+pub struct Pages {
     /// The name of its cursors, which no other tool takes.
     kind: &'static str,
     /// Tokens of a page where a model gives no bound.
@@ -41,7 +42,10 @@ impl Pages {
     }
 
     /// How many entries stand before a page, by its cursor; at most `most`.
-    pub(crate) fn skipped(&self, cursor: Option<&str>, most: usize) -> Result<usize, Failure> {
+    ///
+    /// # Errors
+    /// When it is the cursor of another list, in words for the model.
+    pub fn skipped(&self, cursor: Option<&str>, most: usize) -> Result<usize, Failure> {
         Ok(usize::try_from(self.begin(cursor)?.unwrap_or_default()).unwrap_or(most).min(most))
     }
 
@@ -51,7 +55,8 @@ impl Pages {
     }
 
     /// The cursor of the page that begins at `number`.
-    pub(crate) fn cursor(&self, number: u64) -> String {
+    #[must_use]
+    pub fn cursor(&self, number: u64) -> String {
         format!("{}-{number}", self.kind)
     }
 
@@ -67,7 +72,7 @@ impl Pages {
 }
 
 /// Conversations, of which a cursor names how many stand before.
-pub(crate) const LISTED: Pages = Pages::new("conversation", 2_000);
+pub const LISTED: Pages = Pages::new("conversation", 2_000);
 
 /// A long text in parts, of which a cursor names the byte where one begins.
 pub(crate) const PARTS: Pages = Pages::new("byte", 8_000);
@@ -81,16 +86,18 @@ pub(crate) struct Part {
 }
 
 /// Entries of an answer, which are added while they fit.
-pub(crate) struct Page<'a, T> {
+#[derive(Debug)]
+pub struct Page<'a, T> {
     memory: &'a Memory,
     left: u32,
     /// How many entries the sign that memory was used may name yet.
     named: usize,
-    pub(crate) entries: Vec<T>,
+    /// The entries.
+    pub entries: Vec<T>,
 }
 
 /// An entry of an answer.
-pub(crate) trait Entry: Serialize {
+pub trait Entry: Serialize {
     /// The entry in text.
     fn line(&self) -> String;
 
@@ -108,7 +115,8 @@ pub(crate) trait Entry: Serialize {
 
 impl<'a, T: Entry> Page<'a, T> {
     /// A page of at most `max_tokens`, as text and as JSON.
-    pub(crate) fn new(memory: &'a Memory, max_tokens: u32) -> Self {
+    #[must_use]
+    pub fn new(memory: &'a Memory, max_tokens: u32) -> Self {
         Self { memory, left: max_tokens.saturating_sub(FRAME), named: NAMED, entries: Vec::new() }
     }
 
@@ -119,7 +127,7 @@ impl<'a, T: Entry> Page<'a, T> {
     }
 
     /// Adds an entry if it fits; the first one always, by its beginning if it is too long. Whether it was added.
-    pub(crate) fn push(&mut self, mut entry: T) -> bool {
+    pub fn push(&mut self, mut entry: T) -> bool {
         let mut tokens = self.tokens(&entry);
         if tokens > self.left && self.entries.is_empty() {
             self.shorten(&mut entry, tokens);

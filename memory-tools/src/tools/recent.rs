@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{self, Failure},
     page::Pages,
     shown::{self, ShownMessage},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 /// Pages of messages; a cursor names the message after the last of a page.
@@ -61,8 +61,8 @@ impl Tool for Recent {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
-        let memory = context.memory();
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let memory = tools.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let nodes = conversation.overview().await?.nodes;
         let end = PAGES.begin(input.cursor.as_deref())?.map_or(nodes, |before| (before.max(1) - 1).min(nodes));

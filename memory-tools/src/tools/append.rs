@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{Failure, named},
     tool::{Answer, Kind, Tool},
+    tools::Tools,
 };
 
 /// Most messages of one call.
@@ -68,11 +68,11 @@ impl Tool for Append {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
         if input.messages.is_empty() || input.messages.len() > MOST {
             return Err(Failure(format!("messages has {} entries: give 1 to {MOST}", input.messages.len())));
         }
-        let conversation = meant(context, &input.conversation_id).await?;
+        let conversation = meant(tools, &input.conversation_id).await?;
         let now = memory::SystemClock.now();
         let dated: Vec<_> = input.messages.iter().map(|given| given.at.is_some()).collect();
         let batch = input.messages.into_iter().enumerate().map(|(place, given)| message(place, given, now));
@@ -92,11 +92,11 @@ impl Tool for Append {
 }
 
 /// The conversation of a whole id. What the other tools take for one is refused: messages stay where they are appended.
-async fn meant(context: &Context, name: &str) -> Result<Conversation, Failure> {
+async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
     if name == LAST {
         return Err(Failure(format!("messages go to a conversation of a whole id, and `{LAST}` is none")));
     }
-    let memory = context.memory();
+    let memory = tools.memory();
     let conversation = memory.conversation(name).map_err(|error| Failure(error.to_string()))?;
     if conversation.id().is_of_notes() {
         return Err(Failure(format!("{} is for notes: take the scratchpad", named(name))));

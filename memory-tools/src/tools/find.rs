@@ -13,11 +13,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{self, Failure},
     page::{self, Entry, Pages},
     shown::{self, is_false, known, label},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 /// Pages of matches.
@@ -132,8 +132,8 @@ impl Tool for Find {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
-        let memory = context.memory();
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let memory = tools.memory();
         let one = match &input.conversation_id {
             Some(name) => Some(failure::conversation(memory, name).await?),
             None => None,
@@ -146,7 +146,7 @@ impl Tool for Find {
         let skip = PAGES.skipped(input.cursor.as_deref(), 1 << 20)?;
         let scope = scope.owner(memory.config().owner.clone());
         let request = FindRequest::new(&input.pattern, scope).range(range).limit(skip + MOST).max_time(MAX_TIME);
-        let found = found(context, request).await.map_err(explained)?;
+        let found = found(tools, request).await.map_err(explained)?;
         let mut page = PAGES.page(memory, input.max_tokens);
         let rest = found.matches.get(skip..).unwrap_or_default();
         let (mut shown, mut said) = (0, None);
@@ -183,12 +183,12 @@ impl Tool for Find {
 }
 
 /// What is found until the client waits for it no more: what waits for this call is dropped, but not the search itself.
-async fn found(context: &Context, request: FindRequest) -> Result<Found, Error> {
+async fn found(tools: &Tools, request: FindRequest) -> Result<Found, Error> {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut search = std::pin::pin!(context.memory().find(request.stop(Arc::clone(&stop))));
+    let mut search = std::pin::pin!(tools.memory().find(request.stop(Arc::clone(&stop))));
     tokio::select! {
         biased;
-        () = context.cancelled() => stop.store(true, Ordering::Relaxed),
+        () = tools.cancelled() => stop.store(true, Ordering::Relaxed),
         found = &mut search => return found,
     }
     search.await
@@ -254,12 +254,12 @@ mod tests {
         for text in ["a first", "a second"] {
             memory.conversation("trip").unwrap().append(Message::user(text)).await.unwrap();
         }
-        let context = Context::new(memory, Options::default()).unwrap();
+        let tools = Tools::new(memory, Options::default()).unwrap();
         let request = || FindRequest::new("a", Scope::all());
-        assert_eq!(found(&context, request()).await.unwrap().matches.len(), 2);
+        assert_eq!(found(&tools, request()).await.unwrap().matches.len(), 2);
         let cancelled = CancellationToken::new();
         cancelled.cancel();
-        let found = found(&context.until(cancelled), request()).await.unwrap();
+        let found = found(&tools.until(cancelled), request()).await.unwrap();
         assert_eq!((found.matches.len(), found.stopped_at.unwrap().node.get()), (1, 2));
     }
 }

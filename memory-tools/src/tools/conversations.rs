@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::Failure,
     page::{Entry, LISTED},
     shown::{self, known},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 /// Most conversations of one page.
@@ -100,8 +100,8 @@ impl Tool for Conversations {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
-        let memory = context.memory();
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let memory = tools.memory();
         let skip = LISTED.skipped(input.cursor.as_deref(), usize::MAX)?;
         let options = ListOptions::default().tags(input.tags);
         let options = options.skip(skip).limit(MOST);

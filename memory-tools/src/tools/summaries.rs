@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::browse::{self, LevelLine, PAGES};
 use crate::{
-    context::Context,
     failure::{self, Failure},
     shown,
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 /// Most summaries that are read for one page.
@@ -55,8 +55,8 @@ impl Tool for Summaries {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
-        let memory = context.memory();
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let memory = tools.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let (start, end) = (failure::node(input.start)?, failure::node(input.end)?);
         if start > end {
@@ -69,7 +69,7 @@ impl Tool for Summaries {
             return Err(failure::no_node(&conversation, start).await);
         }
         let id = conversation.id().to_string();
-        let (summaries, next) = browse::fitting(context, &conversation, &levels, PAGES.most(input.max_tokens)).await;
+        let (summaries, next) = browse::fitting(tools, &conversation, &levels, PAGES.most(input.max_tokens)).await;
         let last = next.map_or(end.get().min(levels.nodes), |next| next.get() - 1);
         let without_summary = gaps(from.get(), last, &summaries);
         let memory_used = browse::used(&summaries);

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{self, Failure},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 pub(crate) struct Stats;
@@ -52,8 +52,8 @@ impl Tool for Stats {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
-        let conversation = failure::conversation(context.memory(), &input.conversation_id).await?;
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let conversation = failure::conversation(tools.memory(), &input.conversation_id).await?;
         let stats = conversation.stats().await?;
         Ok(Output {
             conversation: conversation.id().to_string(),

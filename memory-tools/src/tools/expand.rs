@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::Context,
     failure::{self, Failure},
     shown::{known, label, more},
     tool::{Answer, Tool},
+    tools::Tools,
 };
 
 pub(crate) struct Expand;
@@ -66,8 +66,8 @@ impl Tool for Expand {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
-        let memory = context.memory();
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let memory = tools.memory();
         let conversation = failure::conversation(memory, &input.conversation_id).await?;
         let id = failure::node(input.node_id)?;
         let node = match conversation.expand(id).await {
@@ -79,7 +79,7 @@ impl Tool for Expand {
         let level = details.nodes.first().map_or(0, |details| details.level.number());
         let whole = node.message.text();
         let called = || format!("message {id}");
-        let part = context.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
+        let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
         Ok(Output {
             conversation: conversation.id().to_string(),
             node: id.get(),

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use self::path::Path;
 use crate::{
-    context::Context,
     failure::Failure,
     tool::{Answer, Kind, Tool},
+    tools::Tools,
 };
 
 /// Most bytes of a file.
@@ -82,28 +82,28 @@ impl Tool for Files {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &Context, input: Input) -> Result<Output, Failure> {
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
         let path = |name: &'static str, given: &Option<String>| {
             Path::parse(given.as_deref().ok_or_else(|| Failure(format!("{name} is missing")))?)
         };
         if matches!(input.command, Command::View) {
             let path = path("path", &input.path)?;
             let range = input.view_range.clone();
-            let viewed = context.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
-            return Ok(Output { result: bounded(context, viewed?) });
+            let viewed = tools.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
+            return Ok(Output { result: bounded(tools, viewed?) });
         }
         let (first, second) = match input.command {
             Command::Rename => (path("old_path", &input.old_path)?, Some(path("new_path", &input.new_path)?)),
             _ => (path("path", &input.path)?, None),
         };
-        let changed = context.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
-        Ok(Output { result: bounded(context, changed?) })
+        let changed = tools.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
+        Ok(Output { result: bounded(tools, changed?) })
     }
 }
 
 /// An answer of at most [`MOST_TOKENS`], with where to go on.
-fn bounded(context: &Context, whole: String) -> String {
-    let kept = context.beginning(&whole, MOST_TOKENS);
+fn bounded(tools: &Tools, whole: String) -> String {
+    let kept = tools.beginning(&whole, MOST_TOKENS);
     if kept.len() == whole.len() {
         return whole;
     }

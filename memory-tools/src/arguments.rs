@@ -1,8 +1,7 @@
 //! Arguments as models give them, made fit for what a tool takes.
 
 use memory::one_line;
-use rmcp::model::JsonObject;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
@@ -11,7 +10,10 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// One of another type, in words for the model.
-pub(crate) fn fitted(mut arguments: JsonObject, schema: &JsonObject) -> Result<JsonObject, Failure> {
+pub(crate) fn fitted(
+    mut arguments: Map<String, Value>,
+    schema: &Map<String, Value>,
+) -> Result<Map<String, Value>, Failure> {
     arguments.retain(|_, value| !value.is_null());
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, value) in &mut arguments {

@@ -6,34 +6,33 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use rmcp::model::JsonObject;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Members that say nothing to a model or a validator of JSON.
 const DROPPED: [&str; 3] = ["$schema", "title", "format"];
 
 /// The schema of what a tool takes. Each call of a tool asks for it, so it is made once.
-pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<JsonObject> {
-    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<JsonObject>>>> = LazyLock::new(Mutex::default);
+pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<Map<String, Value>>>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || object::<T>(SchemaSettings::draft2020_12().for_deserialize());
     Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(make))
 }
 
 /// The schema of what a tool gives.
-pub(crate) fn output<T: JsonSchema>() -> Arc<JsonObject> {
+pub(crate) fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
     object::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-fn object<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
+fn object<T: JsonSchema>(settings: SchemaSettings) -> Arc<Map<String, Value>> {
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     shorten(&mut schema);
     let Value::Object(mut object) = schema else { return Arc::default() };
     // The documentation of the type is the tool's own description.
     object.remove("description");
-    object.entry("properties").or_insert_with(|| JsonObject::new().into());
+    object.entry("properties").or_insert_with(|| Map::new().into());
     Arc::new(object)
 }
 
