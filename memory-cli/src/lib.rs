@@ -1,4 +1,4 @@
-//! The `memory` application: its commands, over the parts that the facade `memory-runtime` wires.
+//! The `memory` application: its commands, over the parts that the facade `memory` wires.
 //!
 //! [`run`] is the whole `memory` binary. A program uses the facade instead. What else is public here is for the benches:
 //!

@@ -40,7 +40,7 @@ pub(crate) fn adapters(workspace: &Workspace) -> Result<()> {
         &ADAPTED,
         |_| Ok(()),
         |venv| {
-            let adapters = workspace.root().join("memory-cli").join("python");
+            let adapters = workspace.root().join("python");
             // A run sends no trace.
             venv.pytest(workspace, "test_items.py", |call| {
                 call.env("PYTHONPATH", &adapters.to_string_lossy()).env("OPENAI_AGENTS_DISABLE_TRACING", "1")

@@ -115,7 +115,7 @@ impl Environment {
         let sources = |venv: &Venv| venv.sources(workspace, "strands-agents", PACKAGE, SOURCES);
         Ok(Self {
             venv: Venv::prepare(workspace, "strands", &PACKAGES, &[], sources)?,
-            adapters: workspace.root().join("memory-cli").join("python"),
+            adapters: workspace.root().join("python"),
             memory: workspace.memory_binary("debug"),
         })
     }

@@ -70,7 +70,7 @@ impl Venv {
         file: &str,
         set: impl FnOnce(Invocation) -> Invocation,
     ) -> Result<String> {
-        let tests = workspace.root().join("memory-cli").join("python").join("tests");
+        let tests = workspace.root().join("python").join("tests");
         let call = self
             .python(workspace)
             .env("PYTHONDONTWRITEBYTECODE", "1")

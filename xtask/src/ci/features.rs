@@ -32,7 +32,7 @@ const SETS: &[FeatureSet] = &[
         barred: &["aws-lc-rs", "aws-lc-sys", "openssl-sys"],
         is_compiled: true,
     },
-    FeatureSet { package: "memory-runtime", features: &[], barred: &["aws", "clap", "reqwest"], is_compiled: true },
+    FeatureSet { package: "memory", features: &[], barred: &["aws", "clap", "reqwest"], is_compiled: true },
 ];
 
 pub(super) fn run(workspace: &Workspace) -> Result<()> {

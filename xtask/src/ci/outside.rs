@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
-const MANIFEST: &str = "memory-cli/runtime/outside/Cargo.toml";
+const MANIFEST: &str = "memory/outside/Cargo.toml";
 /// Text that the program appends and then asks for.
 const ANSWER: &str = "7:42 from platform 9";
 

@@ -1,0 +1,204 @@
+//! Pages that are bounded in tokens, and the cursors at which they go on.
+
+use memory::{Memory, NodeId};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Tokens of the lines around entries.
+pub(crate) const FRAME: u32 = 120;
+/// How many pieces the sign that memory was used names.
+const NAMED: usize = 6;
+/// The least bound that a tool takes.
+pub(crate) const LEAST_TOKENS: u32 = 200;
+/// The highest bound that a tool takes.
+pub(crate) const MOST_TOKENS: u32 = 50_000;
+
+/// The pages of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages {
+    /// The name of its cursors, which no other tool takes.
+    kind: &'static str,
+    /// Tokens of a page where a model gives no bound.
+    tokens: u32,
+}
+
+impl Pages {
+    pub(crate) const fn new(kind: &'static str, tokens: u32) -> Self {
+        Self { kind, tokens }
+    }
+
+    /// Where a page begins, by the cursor that a model gave; `None` for the first page.
+    pub(crate) fn begin(&self, cursor: Option<&str>) -> Result<Option<u64>, Failure> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let number = cursor.strip_prefix(self.kind).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
+        match number {
+            Some(number) => Ok(Some(number)),
+            None => Err(Failure(format!(
+                "{} is no cursor of this tool: give next_cursor as it came, or none to begin",
+                crate::failure::named(cursor)
+            ))),
+        }
+    }
+
+    /// How many entries stand before a page, by its cursor; at most `most`.
+    ///
+    /// # Errors
+    /// When it is the cursor of another list, in words for the model.
+    pub fn skipped(&self, cursor: Option<&str>, most: usize) -> Result<usize, Failure> {
+        Ok(usize::try_from(self.begin(cursor)?.unwrap_or_default()).unwrap_or(most).min(most))
+    }
+
+    /// The message that a page begins with, by its cursor.
+    pub(crate) fn node(&self, cursor: Option<&str>) -> Result<NodeId, Failure> {
+        Ok(self.begin(cursor)?.and_then(NodeId::new).unwrap_or(NodeId::FIRST))
+    }
+
+    /// The cursor of the page that begins at `number`.
+    #[must_use]
+    pub fn cursor(&self, number: u64) -> String {
+        format!("{}-{number}", self.kind)
+    }
+
+    /// The most tokens of a page, by the bound that a model gave.
+    pub(crate) fn most(&self, given: Option<u32>) -> u32 {
+        given.unwrap_or(self.tokens).clamp(LEAST_TOKENS, MOST_TOKENS)
+    }
+
+    /// An empty page.
+    pub(crate) fn page<'a, T: Entry>(&self, memory: &'a Memory, max_tokens: Option<u32>) -> Page<'a, T> {
+        Page::new(memory, self.most(max_tokens))
+    }
+}
+
+/// Conversations, of which a cursor names how many stand before.
+pub const LISTED: Pages = Pages::new("conversation", 2_000);
+
+/// A long text in parts, of which a cursor names the byte where one begins.
+pub(crate) const PARTS: Pages = Pages::new("byte", 8_000);
+
+/// A part of a text.
+pub(crate) struct Part {
+    /// Bytes before it.
+    pub(crate) offset: u64,
+    pub(crate) text: String,
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// Entries of an answer, which are added while they fit.
+#[derive(Debug)]
+pub struct Page<'a, T> {
+    memory: &'a Memory,
+    left: u32,
+    /// How many entries the sign that memory was used may name yet.
+    named: usize,
+    /// The entries.
+    pub entries: Vec<T>,
+}
+
+/// An entry of an answer.
+pub trait Entry: Serialize {
+    /// The entry in text.
+    fn line(&self) -> String;
+
+    /// Its words, which may be shortened.
+    fn words(&mut self) -> &mut String;
+
+    /// Reports that its words were shortened.
+    fn shortened(&mut self);
+
+    /// What the sign that memory was used says of it, if it is named there.
+    fn piece(&self) -> Option<String> {
+        None
+    }
+}
+
+impl<'a, T: Entry> Page<'a, T> {
+    /// A page of at most `max_tokens`, as text and as JSON.
+    #[must_use]
+    pub fn new(memory: &'a Memory, max_tokens: u32) -> Self {
+        Self { memory, left: max_tokens.saturating_sub(FRAME), named: NAMED, entries: Vec::new() }
+    }
+
+    /// Keeps room for a name that stands beside the entries.
+    pub(crate) fn beside(mut self, name: &str) -> Self {
+        self.left = self.left.saturating_sub(self.memory.count_tokens(name));
+        self
+    }
+
+    /// Adds an entry if it fits; the first one always, by its beginning if it is too long. Whether it was added.
+    pub fn push(&mut self, mut entry: T) -> bool {
+        let mut tokens = self.tokens(&entry);
+        if tokens > self.left && self.entries.is_empty() {
+            self.shorten(&mut entry, tokens);
+            tokens = self.tokens(&entry).min(self.left);
+        }
+        let fits = tokens <= self.left;
+        if fits {
+            self.left -= tokens;
+            self.named = self.named.saturating_sub(1);
+            self.entries.push(entry);
+        }
+        fits
+    }
+
+    /// Adds an entry even if it does not fit, then by a few words.
+    pub(crate) fn push_always(&mut self, mut entry: T) {
+        if self.tokens(&entry) > self.left {
+            keep(entry.words(), 80);
+            entry.shortened();
+        }
+        self.left = self.left.saturating_sub(self.tokens(&entry));
+        self.named = self.named.saturating_sub(1);
+        self.entries.push(entry);
+    }
+
+    /// Tokens of an entry as text or as JSON, whichever is longer: a client shows one of them to its model.
+    fn tokens(&self, entry: &T) -> u32 {
+        let json = serde_json::to_string(entry).unwrap_or_default();
+        let piece = entry.piece().filter(|_| self.named > 0).map_or(0, |piece| self.memory.count_tokens(&piece) + 1);
+        self.memory.count_tokens(&entry.line()).max(self.memory.count_tokens(&json)) + piece + 1
+    }
+
+    fn shorten(&self, entry: &mut T, mut tokens: u32) {
+        entry.shortened();
+        while tokens > self.left && !entry.words().is_empty() {
+            let chars = entry.words().chars().count() as u64;
+            let part = chars * u64::from(self.left) / u64::from(tokens);
+            keep(entry.words(), usize::try_from(part.min(chars.saturating_sub(1))).unwrap_or(usize::MAX));
+            tokens = self.tokens(entry);
+        }
+    }
+}
+
+/// Keeps the first `chars` characters of a text.
+pub(crate) fn keep(text: &mut String, chars: usize) {
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_by_the_tool_that_gave_it() {
+        let pages = Pages::new("node", 2_000);
+        assert_eq!(pages.begin(Some(&pages.cursor(7))).unwrap(), Some(7));
+        assert_eq!(pages.begin(None).unwrap(), None);
+        assert_eq!((pages.node(None).unwrap().get(), pages.skipped(Some("node-9"), 5).unwrap()), (1, 5));
+        for wrong in ["hit-7", "node-", "node--7", "node-7 ", "7", "", "../../x"] {
+            assert!(pages.begin(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        let mut text = "häßlich".to_owned();
+        keep(&mut text, 3);
+        assert_eq!(text, "häß");
+        keep(&mut text, 9);
+        assert_eq!(text, "häß");
+    }
+}

@@ -1,0 +1,240 @@
+//! Tools of a memory: the table, their descriptions, and the call by name.
+
+mod append;
+mod browse;
+mod conversations;
+mod expand;
+mod files;
+mod find;
+mod recent;
+mod scratchpad;
+mod search;
+mod stats;
+mod summaries;
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use memory::{ConversationId, Documents, InvalidConversationId, Memory};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Options, Profile, arguments,
+    failure::Failure,
+    page::{self, FRAME, PARTS, Part},
+    schema,
+    tool::{Answer as _, Kind, Tool},
+};
+
+type Called<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
+
+/// Description of a tool, as a model is given it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// Its title for a person; `None` in the compact profile.
+    pub title: Option<&'static str>,
+    /// What it does.
+    pub about: String,
+    /// JSON schema (draft 2020-12) of its arguments.
+    pub input: Arc<Map<String, Value>>,
+    /// JSON schema of [`ToolAnswer::value`]; `None` in the compact profile.
+    pub output: Option<Arc<Map<String, Value>>>,
+    /// What a call does to the store.
+    pub kind: Kind,
+}
+
+/// Answer of a tool. A failure is an answer too, which the model is shown.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolAnswer {
+    /// The answer in words, bounded in tokens.
+    pub text: String,
+    /// The same as JSON, by the tool's output schema; `None` for a failure.
+    pub value: Option<Value>,
+}
+
+impl ToolAnswer {
+    /// True if the call failed; [`Self::text`] then says why.
+    #[must_use]
+    pub const fn is_failure(&self) -> bool {
+        self.value.is_none()
+    }
+}
+
+/// Tools of a memory for a model. Cheap to clone; clones share everything.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    memory: Memory,
+    options: Options,
+    notes: Documents,
+    /// Is cancelled when the client waits for an answer no more.
+    cancelled: CancellationToken,
+}
+
+impl Tools {
+    /// The tools of `memory`.
+    ///
+    /// # Errors
+    /// When the name of the memory's owner is too long for a conversation of notes.
+    pub fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
+        let notes = memory.documents(ConversationId::of_notes(memory.config().owner.as_ref())?.as_str())?;
+        Ok(Self { memory, options, notes, cancelled: CancellationToken::new() })
+    }
+
+    /// The same for a call that its client may cancel.
+    #[must_use]
+    pub fn until(&self, cancelled: CancellationToken) -> Self {
+        Self { cancelled, ..self.clone() }
+    }
+
+    /// Ends when the client waits for an answer no more.
+    pub(crate) async fn cancelled(&self) {
+        self.cancelled.cancelled().await;
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// What is offered.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// The documents of models.
+    pub(crate) fn notes(&self) -> &Documents {
+        &self.notes
+    }
+
+    /// The part of a text that a cursor names, or its first, which fits a bound with the lines around it. `whole` is called
+    /// `what` where it does not go on there.
+    pub(crate) fn part(
+        &self,
+        whole: &str,
+        what: impl FnOnce() -> String,
+        cursor: Option<&str>,
+        max_tokens: Option<u32>,
+    ) -> Result<Part, Failure> {
+        let offset = PARTS.begin(cursor)?.unwrap_or_default();
+        let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
+        let rest = rest.ok_or_else(|| Failure(format!("{} does not go on there", what())))?;
+        let text = self.beginning(rest, PARTS.most(max_tokens).saturating_sub(FRAME));
+        let next_cursor = (text.len() < rest.len()).then(|| PARTS.cursor(offset + text.len() as u64));
+        Ok(Part { offset, text, next_cursor })
+    }
+
+    /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.
+    pub(crate) fn beginning(&self, text: &str, most: u32) -> String {
+        let mut text = text.to_owned();
+        loop {
+            // JSON escapes what text shows as it is.
+            let json = serde_json::to_string(&text).unwrap_or_default();
+            let shown = self.memory.count_tokens(&memory::quoted(&text));
+            let tokens = shown.max(self.memory.count_tokens(&json));
+            let chars = text.chars().count() as u64;
+            if tokens <= most || chars <= 1 {
+                return text;
+            }
+            let part = (chars * u64::from(most) / u64::from(tokens)).clamp(1, chars - 1);
+            page::keep(&mut text, usize::try_from(part).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// The tools that are offered: none where they are turned off, and only those that read where nothing can be written.
+    fn offered(&self) -> impl Iterator<Item = &'static Registered> {
+        let options = self.options;
+        let are_enabled = self.memory.config().enable_mcp_tools;
+        let may_write = self.memory.may_write();
+        TOOLS
+            .iter()
+            .filter(move |tool| are_enabled && (tool.is_offered)(&options) && (may_write || tool.kind == Kind::Reads))
+    }
+
+    /// Descriptions of the tools that are offered, in the order in which they are listed.
+    pub fn list(&self) -> impl Iterator<Item = ToolDescription> {
+        let profile = self.options.profile;
+        self.offered().map(move |tool| (tool.describe)(profile))
+    }
+
+    /// The answer of a tool; `None` if no tool of this name is offered.
+    pub async fn call(&self, name: &str, arguments: Map<String, Value>) -> Option<ToolAnswer> {
+        let tool = self.offered().find(|tool| tool.name == name)?;
+        Some((tool.call)(self, arguments).await)
+    }
+}
+
+/// A tool in the table.
+struct Registered {
+    name: &'static str,
+    kind: Kind,
+    describe: fn(Profile) -> ToolDescription,
+    call: for<'a> fn(&'a Tools, Map<String, Value>) -> Called<'a>,
+    is_offered: fn(&Options) -> bool,
+}
+
+/// All tools in the order in which they are listed.
+const TOOLS: [Registered; 13] = [
+    always::<search::Search>(),
+    always::<expand::Expand>(),
+    always::<find::Find>(),
+    always::<browse::Browse>(),
+    always::<summaries::Summaries>(),
+    always::<recent::Recent>(),
+    always::<conversations::Conversations>(),
+    always::<stats::Stats>(),
+    only_if::<scratchpad::Read>(|options| options.scratchpad),
+    only_if::<scratchpad::Set>(|options| options.scratchpad),
+    only_if::<scratchpad::Append>(|options| options.scratchpad),
+    only_if::<append::Append>(|options| options.append),
+    only_if::<files::Files>(|options| options.memory_tool),
+];
+
+const fn always<T: Tool>() -> Registered {
+    only_if::<T>(|_| true)
+}
+
+const fn only_if<T: Tool>(is_offered: fn(&Options) -> bool) -> Registered {
+    Registered { name: T::NAME, kind: T::KIND, describe: describe::<T>, call: call::<T>, is_offered }
+}
+
+fn describe<T: Tool>(profile: Profile) -> ToolDescription {
+    let is_full = profile == Profile::Full;
+    let mut about = T::ABOUT.to_owned();
+    if is_full && !T::MORE.is_empty() {
+        about.push(' ');
+        about.push_str(T::MORE);
+    }
+    ToolDescription {
+        name: T::NAME,
+        title: is_full.then_some(T::TITLE),
+        about,
+        input: schema::input::<T::Input>(),
+        output: is_full.then(schema::output::<T::Output>),
+        kind: T::KIND,
+    }
+}
+
+fn call<T: Tool>(tools: &Tools, arguments: Map<String, Value>) -> Called<'_> {
+    Box::pin(async move {
+        match run::<T>(tools, arguments).await {
+            Ok((text, value)) => ToolAnswer { text, value: Some(value) },
+            Err(Failure(why)) => ToolAnswer { text: why, value: None },
+        }
+    })
+}
+
+async fn run<T: Tool>(tools: &Tools, arguments: Map<String, Value>) -> Result<(String, Value), Failure> {
+    let arguments = arguments::fitted(arguments, &schema::input::<T::Input>());
+    let arguments = arguments.map_err(|Failure(why)| Failure(format!("{}: {why}", T::NAME)))?;
+    let input = serde_json::from_value(Value::Object(arguments));
+    let input = input.map_err(|error| Failure(format!("{}: {}", T::NAME, memory::one_line(&error.to_string()))))?;
+    let answer = T::run(tools, input).await?;
+    let value = serde_json::to_value(&answer);
+    Ok((answer.text(), value.map_err(|error| Failure(format!("the answer is no JSON: {error}")))?))
+}

@@ -1,0 +1,208 @@
+//! `memory`: the file-style memory tool that Anthropic's models know (`memory_20250818`).
+//!
+//! Its files are documents of the memory, so every change is in the log and no path of a model reaches a file system.
+//! Answers are worded as in Anthropic's own implementation, since models were trained on those.
+
+mod edit;
+mod path;
+mod view;
+
+use memory::{DocumentChange, DocumentsNow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::path::Path;
+use crate::{
+    failure::Failure,
+    tool::{Answer, Kind, Tool},
+    tools::Tools,
+};
+
+/// Most bytes of a file.
+const MOST_BYTES: usize = 1 << 20;
+/// Most tokens of an answer.
+const MOST_TOKENS: u32 = 16_000;
+/// Most files.
+const MOST_FILES: usize = 1_000;
+
+pub(crate) struct Files;
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    command: Command,
+    /// Of a file or directory under /memories
+    #[serde(default)]
+    path: Option<String>,
+    /// view: first and last line, -1 for the end
+    #[serde(default)]
+    view_range: Option<Vec<i64>>,
+    /// create
+    #[serde(default)]
+    file_text: Option<String>,
+    /// str_replace
+    #[serde(default)]
+    old_str: Option<String>,
+    #[serde(default)]
+    new_str: Option<String>,
+    /// insert: after this line
+    #[serde(default)]
+    insert_line: Option<i64>,
+    #[serde(default)]
+    insert_text: Option<String>,
+    /// rename
+    #[serde(default)]
+    old_path: Option<String>,
+    #[serde(default)]
+    new_path: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Command {
+    View,
+    Create,
+    StrReplace,
+    Insert,
+    Delete,
+    Rename,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    result: String,
+}
+
+impl Tool for Files {
+    const NAME: &'static str = "memory";
+    const TITLE: &'static str = "Memory files";
+    const ABOUT: &'static str = "View, create, edit, rename and delete your own files under /memories.";
+    const MORE: &'static str = "View /memories before you begin, and keep there what you need in later conversations.";
+    const KIND: Kind = Kind::Changes;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(tools: &Tools, input: Input) -> Result<Output, Failure> {
+        let path = |name: &'static str, given: &Option<String>| {
+            Path::parse(given.as_deref().ok_or_else(|| Failure(format!("{name} is missing")))?)
+        };
+        if matches!(input.command, Command::View) {
+            let path = path("path", &input.path)?;
+            let range = input.view_range.clone();
+            let viewed = tools.notes().look(move |now| view::view(now, &path, range.as_deref())).await?;
+            return Ok(Output { result: bounded(tools, viewed?) });
+        }
+        let (first, second) = match input.command {
+            Command::Rename => (path("old_path", &input.old_path)?, Some(path("new_path", &input.new_path)?)),
+            _ => (path("path", &input.path)?, None),
+        };
+        let changed = tools.notes().change(move |now| decide(now, &input, &first, second.as_ref())).await?;
+        Ok(Output { result: bounded(tools, changed?) })
+    }
+}
+
+/// An answer of at most [`MOST_TOKENS`], with where to go on.
+fn bounded(tools: &Tools, whole: String) -> String {
+    let kept = tools.beginning(&whole, MOST_TOKENS);
+    if kept.len() == whole.len() {
+        return whole;
+    }
+    let kept = kept.rsplit_once('\n').map_or(kept.as_str(), |(lines, _)| lines);
+    let last = kept.rsplit('\n').next().and_then(|line| line.split('\t').next()?.trim().parse::<u64>().ok());
+    let on = last.map(|last| format!(": view_range [{}, -1] goes on", last + 1)).unwrap_or_default();
+    format!("{kept}\n[The rest is left out{on}]")
+}
+
+/// The change that a command makes, and what is said of it.
+fn decide(
+    now: DocumentsNow<'_>,
+    input: &Input,
+    path: &Path,
+    to: Option<&Path>,
+) -> Result<(DocumentChange, String), Failure> {
+    let given = |name: &str, text: &Option<String>| text.clone().ok_or_else(|| Failure(format!("{name} is missing")));
+    match (input.command, to) {
+        (Command::Create, _) => create(now, path, given("file_text", &input.file_text)?),
+        (Command::StrReplace, _) => {
+            let new = input.new_str.clone().unwrap_or_default();
+            let (text, said) = edit::replace(path, edited(now, path)?, &given("old_str", &input.old_str)?, &new)?;
+            Ok((write(path, text)?, said))
+        }
+        (Command::Insert, _) => {
+            let line = input.insert_line.ok_or_else(|| Failure("insert_line is missing".to_owned()))?;
+            let (text, said) =
+                edit::insert(path, edited(now, path)?, line, &given("insert_text", &input.insert_text)?)?;
+            Ok((write(path, text)?, said))
+        }
+        (Command::Delete, _) => delete(now, path),
+        (Command::Rename, Some(to)) => rename(now, path, to),
+        (Command::View | Command::Rename, _) => Err(Failure("view changes nothing".to_owned())),
+    }
+}
+
+fn create(now: DocumentsNow<'_>, path: &Path, text: String) -> Result<(DocumentChange, String), Failure> {
+    if path.is_root() || now.get(path.name()).is_some() || now.is_directory(path.name()) {
+        return Err(Failure(format!("File {path} already exists")));
+    }
+    if let Some(file) = path.above().find(|above| now.get(above).is_some()) {
+        return Err(Failure(format!("The path /{file} is not a directory.")));
+    }
+    if now.below(path::ROOT).count() >= MOST_FILES {
+        return Err(Failure(format!("There are {MOST_FILES} files, which is the most: delete or join some")));
+    }
+    Ok((write(path, text)?, format!("File created successfully at: {path}")))
+}
+
+fn write(path: &Path, text: String) -> Result<DocumentChange, Failure> {
+    if text.len() > MOST_BYTES {
+        return Err(Failure(format!("File {path} would have {} bytes: {MOST_BYTES} are the most", text.len())));
+    }
+    Ok(DocumentChange::Write { name: path.name().to_owned(), text })
+}
+
+/// The text of a file that is about to be edited.
+fn edited<'a>(now: DocumentsNow<'a>, path: &Path) -> Result<&'a str, Failure> {
+    match now.get(path.name()) {
+        Some(document) => Ok(&document.text),
+        None if path.is_root() || now.is_directory(path.name()) => {
+            Err(Failure(format!("The path {path} is not a file.")))
+        }
+        None => Err(view::missing(path)),
+    }
+}
+
+fn delete(now: DocumentsNow<'_>, path: &Path) -> Result<(DocumentChange, String), Failure> {
+    if path.is_root() {
+        return Err(Failure("Cannot delete the /memories directory itself".to_owned()));
+    }
+    if now.get(path.name()).is_none() && !now.is_directory(path.name()) {
+        return Err(Failure(format!("The path {path} does not exist")));
+    }
+    Ok((DocumentChange::Remove { name: path.name().to_owned() }, format!("Successfully deleted {path}")))
+}
+
+fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(DocumentChange, String), Failure> {
+    if from.is_root() {
+        return Err(Failure("Cannot rename the /memories directory itself".to_owned()));
+    }
+    if to.name().strip_prefix(from.name()).is_some_and(|rest| rest.starts_with('/')) {
+        return Err(Failure(format!("The directory {from} cannot be moved into itself")));
+    }
+    if to.is_root() || now.get(to.name()).is_some() || now.is_directory(to.name()) {
+        return Err(Failure(format!("The destination {to} already exists")));
+    }
+    if now.get(from.name()).is_none() && !now.is_directory(from.name()) {
+        return Err(Failure(format!("The path {from} does not exist")));
+    }
+    if to.above().any(|above| above == from.name() || now.get(above).is_some()) {
+        return Err(Failure(format!("The destination {to} is not in a directory")));
+    }
+    let change = DocumentChange::Rename { from: from.name().to_owned(), to: to.name().to_owned() };
+    Ok((change, format!("Successfully renamed {from} to {to}")))
+}
+
+impl Answer for Output {
+    fn text(&self) -> String {
+        memory::lines(&self.result).into_owned()
+    }
+}
