@@ -3,15 +3,10 @@
 
 #[cfg(unix)]
 mod file_limit;
-#[cfg(unix)]
-mod out_of_memory;
 
 fn main() -> ! {
     let args: Vec<_> = std::env::args_os().collect();
     #[cfg(unix)]
-    {
-        out_of_memory::become_an_error(args.iter().any(|arg| arg == "--json"));
-        file_limit::become_an_error();
-    }
+    file_limit::become_an_error();
     memory_plugins::exit(memory_cli::run(args))
 }
