@@ -164,7 +164,9 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
         return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
     }
     let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
-    if may_be_over && new.takes_back && newer.node.get() - older.node.get() <= NEAR {
+    // What does not begin a message takes back what stands before it there.
+    let reaches = if new.at == 0 { NEAR } else { 0 };
+    if may_be_over && new.takes_back && newer.node.get() - older.node.get() <= reaches {
         return true;
     }
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {

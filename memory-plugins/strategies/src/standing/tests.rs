@@ -399,6 +399,19 @@ fn a_decision_that_anything_later_puts_in_doubt_is_not_shown() {
 }
 
 #[test]
+fn what_is_taken_back_within_a_message_ends_nothing_before_it() {
+    let mut lines = StandingLines::default();
+    for (node, text) in [
+        (1, "We decided to use Postgres for the data."),
+        (2, "Let's go with GraphQL for a day. Hmm, I take that back, we stay with REST."),
+    ] {
+        lines.add(&Said { node: NodeId::new(node).unwrap(), name: "user" }, standing(text, Speaker::User));
+    }
+    let shown: Vec<_> = lines.by_worth("").iter().map(|line| (line.node.get(), line.standing.at)).collect();
+    assert!(shown.contains(&(1, 0)) && !shown.contains(&(2, 0)), "{shown:?}");
+}
+
+#[test]
 fn rules_are_recognized_in_the_words_that_people_use() {
     for rule in [
         "Don't ever email customers after 8 pm.",
