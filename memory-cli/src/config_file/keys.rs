@@ -261,7 +261,6 @@ mod tests {
             "config",
             "configuration",
             "conversation",
-            "data",
             "deadline",
             "dry-run",
             "during",

@@ -1,11 +1,11 @@
-//! `memory model compare`: compares two embedding models on the user's own messages or on evaluation data.
+//! `memory model compare`: compares two embedding models on the user's own messages.
 
 mod contender;
 mod meter;
 mod paired;
 mod sample;
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{io, time::Duration};
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
@@ -26,17 +26,17 @@ use crate::{
 /// Fewer messages than this hardly tell models apart: too many of them are among the best.
 const FEW: usize = 100;
 
+/// The name of the figure that tells the models apart.
+const MEASURE: &str = "reply found";
+
 /// Compares two embedding models side by side: what is found, time, size and cost.
 ///
-/// Without --data, a sample of the store's messages is embedded by each model into a temporary store; the store itself is
+/// A sample of the store's messages is embedded by each model into a temporary store; the store itself is
 /// not changed. Some of the messages are not stored there but asked as questions, and it is counted how often the reply
 /// to such a message is among the ten best. Nobody has judged whether these replies answer: the figure tells two models
 /// apart, and does not say how good one is.
 ///
-/// With --data, the questions of evaluation data are asked of their conversations, and the figure is recall@10: the share
-/// of the messages that answer a question that are among the ten best.
-///
-/// Both figures are of the whole search, by words and by meaning. A model over a network is sent the sample and the
+/// The figure is of the whole search, by words and by meaning. A model over a network is sent the sample and the
 /// questions.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
@@ -46,12 +46,8 @@ pub(crate) struct Args {
     /// The second model
     #[arg(value_name = "B")]
     second: String,
-    /// A directory of evaluation data, with `conversations.jsonl` and `queries.jsonl`, in place of the store
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
     /// The most messages of the store to compare on
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
-    #[arg(conflicts_with = "data")]
     messages: u64,
     /// The most questions
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -65,13 +61,9 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // Both, before the work of one is in vain.
     let (first, second) = (Contender::load(&args.first, globals)?, Contender::load(&args.second, globals)?);
     let questions = usize::try_from(args.questions).unwrap_or(usize::MAX);
-    let sample = match &args.data {
-        Some(directory) => Sample::of_data(directory, questions)?,
-        None => {
-            let runtime = open(&globals.config(Access::Read)?.without_model())?;
-            Sample::of_store(&*runtime.store, args.messages, questions).await?
-        }
-    };
+    let runtime = open(&globals.config(Access::Read)?.without_model())?;
+    let sample = Sample::of_store(&*runtime.store, args.messages, questions).await?;
+    drop(runtime);
     let models = [first.measure(&sample, globals).await?, second.measure(&sample, globals).await?];
     let comparison = Comparison::of(args, &sample, models);
     let output = globals.output;
@@ -101,10 +93,6 @@ impl<'a> Comparison<'a> {
         Self { args, sample, models, difference, agreement, news }
     }
 
-    fn measure(&self) -> &'static str {
-        if self.args.data.is_some() { "recall@10" } else { "reply found" }
-    }
-
     /// What the tokens that each model was sent cost, if that is known; nothing for a model on this machine.
     fn costs(&self) -> [Option<f64>; 2] {
         let [first, second] = self.args.prices.map_or([None; 2], |prices| prices.map(Some));
@@ -124,24 +112,13 @@ impl<'a> Comparison<'a> {
         };
         let of = format!("{} messages in {conversations}", grouped(messages as u64));
         let questions = grouped(self.sample.questions.len() as u64);
-        match &self.args.data {
-            Some(data) => {
-                output.line(&format!(
-                    "{questions} questions of {}, each asked of its conversation: {of}",
-                    data.display()
-                ))?;
-                output.line("recall@10: the share of the messages with the answer that are among the ten best")?;
-            }
-            None => {
-                output.line(&format!("{questions} messages of this store, each asked of {of}"))?;
-                output.line("reply found: the reply to it is among the ten best; nobody judged whether it answers")?;
-            }
-        }
+        output.line(&format!("{questions} messages of this store, each asked of {of}"))?;
+        output.line("reply found: the reply to it is among the ten best; nobody judged whether it answers")?;
         news::print(output, &self.news);
         let [first, second] = &self.models;
         let [first_costs, second_costs] = self.costs();
         let rows = [
-            (self.measure(), found as Column),
+            (MEASURE, found as Column),
             ("a question, median", question_time),
             ("embedding a message", message_time),
             ("messages embedded in a second", rate),
@@ -160,7 +137,7 @@ impl<'a> Comparison<'a> {
         let tells = if low <= 0.0 && 0.0 <= high { "; that does not tell them apart" } else { "" };
         output.line(&format!(
             "{}: the second has {:+.1} points, 95 % of resamples {:+.1} to {:+.1}{tells}",
-            self.measure(),
+            MEASURE,
             mean * 100.0,
             low * 100.0,
             high * 100.0
@@ -193,7 +170,7 @@ impl<'a> Comparison<'a> {
         };
         let Interval { mean, low, high } = self.difference;
         json!({
-            "measure": self.measure(),
+            "measure": MEASURE,
             "messages": self.sample.messages(),
             "conversations": self.sample.conversations.len(),
             "questions": self.sample.questions.len(),

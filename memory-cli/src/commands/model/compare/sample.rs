@@ -1,22 +1,14 @@
 //! What two models are compared on: messages, and questions whose answers are among them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    path::Path,
-};
+use std::collections::{BTreeSet, HashSet};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::ensure;
 use fastrand::Rng;
 use memory_core::{
-    ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store, TokenCounter,
+    ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store,
 };
-use memory_embed::TiktokenCounter;
 
-use crate::{
-    commands::import::Times,
-    failure::NotFound,
-    import::eval::{self, Question as EvalQuestion},
-};
+use crate::failure::NotFound;
 
 /// The seed of whatever is drawn, so that a second run compares the same.
 pub(super) const SEED: u64 = 7;
@@ -65,7 +57,7 @@ impl Sample {
             conversations.push((id.clone(), store.readable_nodes(&id, run).await?.nodes));
         }
         if conversations.is_empty() {
-            return Err(NotFound("the store holds no message: import some first, or give --data".to_owned()).into());
+            return Err(NotFound("the store holds no message: import some first".to_owned()).into());
         }
         let mut pairs = Vec::new();
         for (at, (_, nodes)) in conversations.iter().enumerate() {
@@ -73,7 +65,7 @@ impl Sample {
         }
         rng.shuffle(&mut pairs);
         let asked = apart(pairs, questions);
-        ensure!(!asked.is_empty(), "no message of this store is followed by a reply: give --data");
+        ensure!(!asked.is_empty(), "no message of this store is followed by a reply");
         let mut sample = Self { conversations: Vec::new(), questions: Vec::new() };
         for (at, (id, nodes)) in conversations.into_iter().enumerate() {
             let mut drafts: Vec<NodeDraft> = Vec::new();
@@ -94,48 +86,6 @@ impl Sample {
             sample.conversations.push((id, drafts));
         }
         Ok(sample)
-    }
-
-    /// At most so many questions of a directory of evaluation data, and the conversations that they are asked of.
-    ///
-    /// # Errors
-    /// When the data does not follow the format.
-    pub(super) fn of_data(directory: &Path, questions: usize) -> anyhow::Result<Self> {
-        let mut asked = eval::questions(directory)?;
-        asked.retain(|question| !question.evidence.is_empty());
-        ensure!(!asked.is_empty(), "no question in {} has evidence", directory.display());
-        Rng::with_seed(SEED).shuffle(&mut asked);
-        asked.truncate(questions);
-        let about: BTreeSet<&ConversationId> = asked.iter().map(|question| &question.conversation).collect();
-        let counter = TiktokenCounter::cl100k();
-        let mut conversations = Vec::new();
-        let mut places: BTreeMap<ConversationId, HashMap<String, NodeId>> = BTreeMap::new();
-        for conversation in eval::read(directory)?.into_iter().filter(|conversation| about.contains(&conversation.id)) {
-            let of_keys = places.entry(conversation.id.clone()).or_default();
-            let (mut drafts, mut times) = (Vec::new(), Times::default());
-            for (message, at) in conversation.messages {
-                let turn = message.key.as_ref().context("a turn has no id")?.to_string();
-                if of_keys.insert(turn, NodeId::from_index(drafts.len())).is_some() {
-                    bail!("a turn id stands twice in `{}`", conversation.id);
-                }
-                let tokens = counter.count(&message.text());
-                drafts.push(NodeDraft::new(message, times.of(at), tokens));
-            }
-            conversations.push((conversation.id, drafts));
-        }
-        let question = |EvalQuestion { conversation, text, evidence, .. }: EvalQuestion| {
-            let of_keys = places.get(&conversation);
-            let place = |turn: &String| {
-                let node = of_keys.and_then(|of_keys| of_keys.get(turn).copied());
-                let node =
-                    node.with_context(|| format!("a question names turn {turn}, which `{conversation}` has not"))?;
-                Ok((conversation.clone(), node))
-            };
-            let wanted = evidence.iter().map(place).collect::<anyhow::Result<_>>()?;
-            Ok(Question { text, scope: Scope::one(&conversation), wanted })
-        };
-        let questions = asked.into_iter().map(question).collect::<anyhow::Result<_>>()?;
-        Ok(Self { conversations, questions })
     }
 }
 
