@@ -39,7 +39,11 @@ impl Pairs {
         }
         if message.role == Role::System {
             // None stands between a call and its results.
-            let before = if self.open.is_empty() { self.said.take() } else { None };
+            let before = match (&self.said, self.open.is_empty()) {
+                (_, true) => self.said.take(),
+                (None, false) => self.answer(left_out),
+                (Some(_), false) => None,
+            };
             return before.into_iter().chain([message]).collect();
         }
         self.answered(message, left_out)
@@ -60,6 +64,9 @@ impl Pairs {
 
     /// The model's last words, and a message that may answer them.
     fn answered(&mut self, mut message: Message, left_out: &mut LeftOut) -> Vec<Message> {
+        if message.content.is_empty() {
+            return Vec::new();
+        }
         let said = self.said.take();
         let (mut results, mut others) = (Vec::new(), Vec::new());
         for mut block in message.content {
