@@ -40,7 +40,6 @@
 mod call;
 pub mod conformance;
 mod convert;
-mod embedded;
 mod error;
 mod events;
 mod exit;

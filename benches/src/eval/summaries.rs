@@ -17,7 +17,7 @@ use memory_core::{
     TokenCounter,
 };
 use memory_embed::TiktokenCounter;
-use memory_strategies::{Extractive, KeywordDigest, Spans, ThemeMerger};
+use memory_strategies::Spans;
 use pollster::block_on;
 
 use self::{baselines::Task, faithful::Faithful};
@@ -30,7 +30,7 @@ const META_TOKENS: u32 = 128;
 const LONGEST_READ_AGAIN: usize = 8 << 10;
 
 /// The number of contenders.
-pub(super) const CONTENDERS: usize = 7;
+pub(super) const CONTENDERS: usize = 4;
 
 /// A writer of summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +38,17 @@ pub(super) enum Contender {
     FirstWords,
     Lead,
     TextRank,
-    Extractive,
-    Digest,
-    Themes,
     Spans,
 }
 
 impl Contender {
-    pub(super) const ALL: [Self; CONTENDERS] =
-        [Self::FirstWords, Self::Lead, Self::TextRank, Self::Extractive, Self::Digest, Self::Themes, Self::Spans];
+    pub(super) const ALL: [Self; CONTENDERS] = [Self::FirstWords, Self::Lead, Self::TextRank, Self::Spans];
 
     fn name(self) -> &'static str {
         match self {
             Self::FirstWords => "first words",
             Self::Lead => "lead sentences",
             Self::TextRank => "TextRank",
-            Self::Extractive => "`extractive`",
-            Self::Digest => "`keyword-digest`",
-            Self::Themes => "`themes`",
             Self::Spans => "`spans`",
         }
     }
@@ -65,9 +58,6 @@ impl Contender {
             Self::FirstWords => return Ok((baselines::first_words(task), SummaryMetadata::default())),
             Self::Lead => return Ok((baselines::lead(task), SummaryMetadata::default())),
             Self::TextRank => return Ok((baselines::text_rank(task), SummaryMetadata::default())),
-            Self::Extractive => &Extractive,
-            Self::Digest => &KeywordDigest,
-            Self::Themes => &ThemeMerger,
             Self::Spans => &Spans,
         };
         let Task { max_tokens, counter, .. } = task;

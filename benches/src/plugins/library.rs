@@ -11,7 +11,7 @@ pub(super) fn fixture() -> Result<PathBuf> {
 
 /// The library of an official plugin.
 pub(super) fn official() -> Result<PathBuf> {
-    library("memory_plugin_extractive")
+    library("memory_plugin_first_words")
 }
 
 /// The library of a crate, beside this binary or among its build outputs.

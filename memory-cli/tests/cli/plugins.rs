@@ -108,12 +108,12 @@ fn a_configuration_that_nothing_reads_is_refused() {
         assert!(error.contains(expected), "{error}");
         assert!(!std::fs::exists(store.path("store/log/0001.seg")).unwrap(), "before anything is done");
     };
-    let expected = "the configuration of blend has no use: the summarizer is spans, the scorer rules";
-    refused(&["--configure", r#"blend={"rules": 2}"#], expected);
-    refused(&["--configure", "blend=3"], "--configure blend: expected a JSON object");
+    let expected = "the configuration of first-words has no use: the summarizer is spans, the scorer rules";
+    refused(&["--configure", r#"first-words={"words": 2}"#], expected);
+    refused(&["--configure", "first-words=3"], "--configure first-words: expected a JSON object");
     refused(&["--configure", "rules=[]"], "--configure rules: expected a JSON object");
-    let twice = ["--scorer", "blend", "--configure", r#"blend={"rules": 2}"#, "--configure", r#"blend={"rules": 3}"#];
-    refused(&twice, "--configure blend: it is configured twice");
+    let twice = ["--scorer", "rules", "--configure", "rules={}", "--configure", r#"rules={"words": 3}"#];
+    refused(&twice, "--configure rules: it is configured twice");
     store.succeed(&[&twice[..4], &["import", "--format", "jsonl", &file]].concat());
 }
 

@@ -28,7 +28,7 @@ fn what_is_no_library_is_refused() {
         fs::write(&path, bytes).unwrap();
         path
     };
-    let mut other_machine = fs::read(library("memory_plugin_extractive")).unwrap();
+    let mut other_machine = fs::read(library("memory_plugin_first_words")).unwrap();
     other_machine[18] ^= 0x55;
     assert!(matches!(refused(&directory.path().join("missing.so")), LoadError::Unreadable { .. }));
     assert!(matches!(refused(&write("empty.so", b"")), LoadError::NotALibrary { .. }));
@@ -95,13 +95,13 @@ fn truncated_copies_are_refused_and_the_host_lives() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let plugin = fs::read(library("memory_plugin_extractive")).unwrap();
+    let plugin = fs::read(library("memory_plugin_first_words")).unwrap();
     let parts = 64;
     for part in 0..=parts {
         let length = plugin.len() * part / parts - usize::from(part == parts);
         fs::write(directory.path().join(format!("{part}.{DLL_EXTENSION}")), &plugin[..length]).unwrap();
     }
-    fs::copy(library("memory_plugin_extractive"), directory.path().join(format!("whole.{DLL_EXTENSION}"))).unwrap();
+    fs::copy(library("memory_plugin_first_words"), directory.path().join(format!("whole.{DLL_EXTENSION}"))).unwrap();
     let child = in_child("files::truncated_copies_are_refused_and_the_host_lives", directory.path());
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success(), "{}: {said}", child.status);

@@ -184,7 +184,7 @@ mod tests {
         ("memory-plugins", Layer::PluginHost),
         ("memory-plugin-abi", Layer::PluginAbi),
         ("memory-strategies", Layer::Strategies),
-        ("memory-plugin-extractive", Layer::Plugin),
+        ("memory-plugin-first-words", Layer::Plugin),
         ("memory", Layer::Facade),
         ("memory-mcp", Layer::Door),
         ("memory-web", Layer::Door),
@@ -216,7 +216,7 @@ mod tests {
             ("memory-files", "memory-core", false),
             ("memory-files", "memory-store", true),
             ("memory-strategies", "memory-files", false),
-            ("memory-plugin-extractive", "memory-files", false),
+            ("memory-plugin-first-words", "memory-files", false),
             ("memory-store", "memory-search", false),
             ("memory-store", "memory-search", true),
             ("memory-store", "memory-strategies", false),
@@ -243,11 +243,11 @@ mod tests {
             ("memory-mcp", "memory-web", false),
             ("memory-mcp", "memory-cli", true),
             ("memory-plugins", "memory-store", false),
-            ("memory-plugins", "memory-plugin-extractive", false),
+            ("memory-plugins", "memory-plugin-first-words", false),
             ("memory-plugin-abi", "memory-core", false),
             ("memory-plugin-abi", "serde", false),
             ("memory-strategies", "memory-plugin-abi", false),
-            ("memory-plugin-extractive", "memory-plugins", true),
+            ("memory-plugin-first-words", "memory-plugins", true),
             ("memory-cli", "memory-benches", true),
             ("memory-cli", "xtask", false),
             ("memory-benches", "xtask", false),
@@ -287,11 +287,11 @@ mod tests {
             ("memory-hooks", "memory-strategies", false),
             ("memory-plugins", "memory-plugin-abi", false),
             ("memory-plugins", "memory-strategies", false),
-            ("memory-plugins", "memory-plugin-extractive", true),
+            ("memory-plugins", "memory-plugin-first-words", true),
             ("memory-plugin-abi", "abi_stable", false),
             ("memory-plugin-abi", "tempfile", true),
             ("memory-strategies", "memory-core", false),
-            ("memory-plugin-extractive", "memory-plugin-abi", false),
+            ("memory-plugin-first-words", "memory-plugin-abi", false),
             ("memory-cli", "memory-plugins", false),
             ("memory-benches", "memory-cli", false),
             ("xtask", "anyhow", false),
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(layer("memory-plugins"), Layer::PluginHost);
         assert_eq!(layer("memory-plugins/abi"), Layer::PluginAbi);
         assert_eq!(layer("memory-plugins/strategies"), Layer::Strategies);
-        assert_eq!(layer("memory-plugins/official/extractive"), Layer::Plugin);
+        assert_eq!(layer("memory-plugins/official/first-words"), Layer::Plugin);
         assert_eq!(layer("memory-plugins/fixtures/panics"), Layer::Plugin);
         assert_eq!(layer("memory-embed"), Layer::Embed);
         assert_eq!(layer("memory-embed/remote"), Layer::Remote);
