@@ -247,7 +247,7 @@ impl CallError {
 
 /// No strategy has that name and kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no {kind} is called {name:?}{hint}", hint = hint(nearest))]
+#[error("no {kind} is called {name:?}{hint}", hint = hint(nearest, known))]
 #[non_exhaustive]
 pub struct UnknownStrategy {
     /// The name that was asked for.
@@ -256,10 +256,15 @@ pub struct UnknownStrategy {
     pub kind: StrategyKind,
     /// Strategies of that kind with a similar name.
     pub nearest: Vec<String>,
+    /// All strategies of that kind.
+    pub known: Vec<String>,
 }
 
-fn hint(nearest: &[String]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(", ")) }
+fn hint(nearest: &[String], known: &[String]) -> String {
+    match nearest {
+        [] => format!("; there are {}", known.join(", ")),
+        near => format!("; did you mean {}?", near.join(", ")),
+    }
 }
 
 fn of_version(version: Option<&str>) -> String {

@@ -187,7 +187,7 @@ impl Registry {
 
     fn unknown(&self, name: &str, kind: StrategyKind) -> UnknownStrategy {
         let known: Vec<String> = self.list().filter(|info| info.kind == kind).map(|info| info.name.clone()).collect();
-        UnknownStrategy { name: name.to_owned(), kind, nearest: nearest(name, &known, String::as_str) }
+        UnknownStrategy { name: name.to_owned(), kind, nearest: nearest(name, &known, String::as_str), known }
     }
 
     /// All strategies, by name.
@@ -263,7 +263,7 @@ mod tests {
         let error = registry.summarizer("first-word").unwrap_err();
         assert_eq!(error.to_string(), "no summarizer is called \"first-word\"; did you mean first-words?");
         let error = registry.scorer("first-words").unwrap_err();
-        assert_eq!(error.to_string(), "no scorer is called \"first-words\"");
+        assert_eq!(error.to_string(), "no scorer is called \"first-words\"; there are rules");
     }
 
     #[test]

@@ -184,6 +184,8 @@ fn mistakes_in_the_words_of_a_command_exit_with_2() {
     store.fail(&["no-such-command"], 2);
     store.fail(&["--store", "postgres://host/db", "stats"], 2);
     assert!(store.fail(&["--summarizer", "first-word", "context", "-c", "a", "q"], 2).contains("first-words"));
+    let removed = store.fail(&["--summarizer", "extractive", "context", "-c", "a", "q"], 2);
+    assert!(removed.contains("no summarizer is called \"extractive\"; there are first-words, spans"), "{removed}");
 }
 
 #[test]

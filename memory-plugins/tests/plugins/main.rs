@@ -78,7 +78,7 @@ fn a_plugin_of_another_kind_is_not_found_as_this_one() {
     let error = registry.scorer("official-first-words").unwrap_err();
     let ChooseError::Unknown(unknown) = error else { panic!("{error}") };
     assert_eq!(unknown.kind, StrategyKind::Scorer);
-    assert!(unknown.nearest.is_empty(), "{unknown}");
+    assert!(unknown.nearest.is_empty() && unknown.known == ["rules"], "{unknown}");
 }
 
 #[test]
