@@ -51,7 +51,6 @@ mod options;
 mod registry;
 mod scorer;
 mod sha256;
-mod spin_wait;
 mod summarizer;
 mod workers;
 
