@@ -6,12 +6,12 @@ mod file_limit;
 #[cfg(unix)]
 mod out_of_memory;
 
-fn main() -> ! {
+fn main() -> std::process::ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     #[cfg(unix)]
     {
         out_of_memory::become_an_error(args.iter().any(|arg| arg == "--json"));
         file_limit::become_an_error();
     }
-    memory_plugins::exit(memory_cli::run(args))
+    memory_cli::run(args).into()
 }

@@ -13,7 +13,6 @@
 //!    [`memory_core`], or return a [`ChooseError`]. [`Registry::list`] and [`Registry::get`] describe all strategies.
 //! 4. [`Registry::status`] reports how a plugin has fared as a [`PluginStatus`]. A [`PluginObserver`] receives each
 //!    [`PluginEvent`].
-//! 5. [`exit()`] ends a process that has loaded plugins.
 //!
 //! [`conformance`] checks a plugin's file against the contract of its kind.
 //!
@@ -42,7 +41,6 @@ pub mod conformance;
 mod convert;
 mod error;
 mod events;
-mod exit;
 mod health;
 mod held;
 mod image;
@@ -56,7 +54,6 @@ mod workers;
 
 pub use error::{CallError, ChooseError, LoadError, UnknownStrategy};
 pub use events::{PluginEvent, PluginObserver, PluginStatus};
-pub use exit::{end_by_exit_alone, exit};
 pub use options::PluginOptions;
 pub use registry::{Origin, PluginCapabilities, PluginInfo, Registry, StrategyKind};
 pub use sha256::{InvalidSha256, Sha256};

@@ -15,7 +15,7 @@ use memory_plugin_abi::{
 use crate::{
     convert::{lossy, one_line},
     error::{LoadError, Report},
-    exit, image,
+    image,
     options::PluginOptions,
     registry::{Origin, PluginCapabilities, PluginInfo, StrategyKind},
     sha256::Manifest,
@@ -43,8 +43,7 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
         return Err(LoadError::NotAllowed { path: real.clone(), sha256 });
     }
     // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
-    exit::opened();
-    let header = exit::in_plugin(|| lib_header_from_path(real)).map_err(|error| refused(real, &error, None))?;
+    let header = lib_header_from_path(real).map_err(|error| refused(real, &error, None))?;
     let Some(layout) = header.layout() else {
         let source = report(&"the plugin was built without layout information");
         return Err(LoadError::OtherInterface { path: real.clone(), version: None, source });

@@ -15,7 +15,6 @@ use memory_core::TokenCounter;
 use crate::{
     call::{Answer, Call, Expire},
     error::CallError,
-    exit,
     options::PluginOptions,
 };
 
@@ -142,11 +141,10 @@ impl Workers {
                 if !call.begin() {
                     return false;
                 }
-                let outcome =
-                    catch_unwind(AssertUnwindSafe(|| exit::in_plugin(|| work(&call)))).unwrap_or_else(|payload| {
-                        mem::forget(payload);
-                        Err(CallError::Panicked("beyond its guard".to_owned()))
-                    });
+                let outcome = catch_unwind(AssertUnwindSafe(|| work(&call))).unwrap_or_else(|payload| {
+                    mem::forget(payload);
+                    Err(CallError::Panicked("beyond its guard".to_owned()))
+                });
                 call.finish(outcome)
             })
         };

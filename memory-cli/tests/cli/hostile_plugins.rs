@@ -205,13 +205,4 @@ fn destructors_that_never_return_keep_no_command_from_ending() {
     let store = Store::new();
     let output = ended(import(&store, "hang when dropped", &support::messages(60)));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // Those of the library itself run when the process ends, after an error too.
-    let plugins = store.path("plugins");
-    for (args, code) in [(&["plugins", "list"][..], 0), (&["--summarizer", "nobody", "stats"][..], 2)] {
-        let mut command = store.command(&[&["--plugins", &plugins], args].concat());
-        command.env("MISBEHAVES_AT_EXIT", "hang");
-        let output = ended(command);
-        assert_eq!(output.status.code(), Some(code), "{args:?}");
-        assert!(code != 0 || String::from_utf8_lossy(&output.stdout).contains("misbehaves-00"));
-    }
 }

@@ -117,25 +117,6 @@ fn a_configuration_that_nothing_reads_is_refused() {
     store.succeed(&[&twice[..4], &["import", "--format", "jsonl", &file]].concat());
 }
 
-#[test]
-#[cfg(unix)]
-fn a_plugin_that_ends_the_process_is_a_failure() {
-    let store = Store::new();
-    let plugins = directory(&store);
-    let file = store.file("trip.jsonl", &support::messages(60));
-    for conduct in ["exit", "exit elsewhere"] {
-        let configuration = format!(r#"misbehaves-00={{"conduct": "{conduct}"}}"#);
-        let args = ["--plugins", &plugins, "--summarizer", "misbehaves-00", "--configure", &configuration];
-        let import = [&args[..], &["import", "--format", "jsonl", &file]].concat();
-        let error = store.fail(&import, 1);
-        assert!(error.contains("error: a plugin ended the process in the middle of the command"), "{error}");
-        let error = store.fail(&[&["--json"], &import[..]].concat(), 1);
-        let last = error.lines().last().unwrap();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(last).unwrap()["exit_code"], 1);
-    }
-    assert_eq!(store.json(&["verify"])["verified"], 60, "what was appended before is there");
-}
-
 /// Runs the commands of `docs/plugins.md` as they stand there.
 #[cfg(target_os = "linux")]
 #[test]
