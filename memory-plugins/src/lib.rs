@@ -18,7 +18,7 @@
 //!
 //! # How plugins are run
 //!
-//! A plugin's file is checked before it is opened. Calls run on threads of the host, under a deadline. Answers are
+//! A plugin's file must be whole before it is opened. Calls run on threads of the host, under a deadline. Answers are
 //! checked against the contract. A call that never returns cannot be ended: it is given up, and its thread is replaced
 //! up to a bound.
 //!
@@ -27,8 +27,8 @@
 //!
 //! # Trust
 //!
-//! A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated or damaged
-//! copy, another interface, a panic), not against malice: load only what you would run. A plugin that runs out of
+//! A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated copy, another
+//! interface, a panic), not against malice: load only what you would run. A plugin that runs out of
 //! memory, overflows its stack or exits ends the host. Libraries are never unloaded.
 //!
 //! # Features and non-goals
@@ -43,7 +43,6 @@ mod error;
 mod events;
 mod health;
 mod held;
-mod image;
 mod library;
 mod options;
 mod registry;
