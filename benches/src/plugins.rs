@@ -172,7 +172,7 @@ fn middle(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
 
 /// The time in which a process loads its first plugin and creates its strategy.
 fn loading() -> Result<Figure> {
-    let library = library("memory_plugin_extractive")?;
+    let library = library("memory_plugin_first_words")?;
     let [[load]] = interleave([Entrant::new("memory-plugins", ["ms"], || {
         let mut all = 0.0;
         for _ in 0..PROCESSES {

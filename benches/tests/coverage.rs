@@ -8,7 +8,7 @@ use memory_core::{ConversationId, Message, NodeId, Role, Store, Timestamp};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Memory, PromptOptions};
 use memory_store::LogStore;
-use memory_strategies::{Extractive, Rules};
+use memory_strategies::{Rules, Spans};
 use serde::Deserialize;
 
 /// The evaluation data, which is never in the tree.
@@ -39,7 +39,7 @@ fn a_view_at_a_tenth_of_the_tokens_represents_every_message_of_beam500k() {
     let memory = Memory::builder()
         .store(store)
         .token_counter(Arc::new(TiktokenCounter::cl100k()))
-        .summarizer(Arc::new(Extractive))
+        .summarizer(Arc::new(Spans))
         .scorer(Arc::new(Rules))
         .build()
         .unwrap();

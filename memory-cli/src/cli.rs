@@ -152,7 +152,7 @@ impl Command {
 /// Runs the `memory` binary.
 ///
 /// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error; a
-/// call of an agent's hook always gives 0. The caller ends the process by [`memory_plugins::exit`], because a plugin may keep it from ending.
+/// call of an agent's hook always gives 0.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
     let may_fail = !hook::never_fails(&args);
@@ -173,7 +173,6 @@ fn run_command(args: &[OsString]) -> u8 {
         Err(error) => return refuse(error, args),
     };
     let output = Output { json: parsed.get_flag("json") };
-    memory_plugins::end_by_exit_alone(if output.json { ended_with_json } else { ended });
     // What fails in a call by an agent is told in one line.
     start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,memory_embed::proxy=info" });
     let names = names(&parsed);
@@ -269,22 +268,6 @@ fn names(mut matches: &clap::ArgMatches) -> Vec<String> {
         matches = of_command;
     }
     names
-}
-
-/// Reports that a plugin ended the process.
-fn ended() -> u8 {
-    ended_as(Output { json: false })
-}
-
-/// The same with `--json`.
-fn ended_with_json() -> u8 {
-    ended_as(Output { json: true })
-}
-
-fn ended_as(output: Output) -> u8 {
-    let code = report(output, &failure::EndedByPlugin.into(), None, &[]);
-    flush_errors();
-    code
 }
 
 async fn dispatch(command: Command, globals: &Globals) -> anyhow::Result<()> {

@@ -91,7 +91,7 @@ impl Setting {
         self.table == table && self.name == name
     }
 
-    /// As in `[mcp] port` or `[configure.extractive]`.
+    /// As in `[mcp] port` or `[configure.last-words]`.
     pub(crate) fn shown(&self) -> String {
         match &self.strategy {
             Some(strategy) => format!("[{}.{strategy}]", self.name),

@@ -40,14 +40,6 @@ pub(crate) struct NotFound(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Damage(pub(crate) String);
 
-/// Somebody else ended the process.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "a plugin ended the process in the middle of the command: what was not reported was not done; `memory plugins check \
-     FILE` tries a plugin in a process of its own"
-)]
-pub(crate) struct EndedByPlugin;
-
 /// Whether an error is that of a transcript, which other transcripts need not have.
 pub(crate) fn is_of_transcript(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<TranscriptError>())

@@ -4,9 +4,9 @@
 #[cfg(unix)]
 mod file_limit;
 
-fn main() -> ! {
+fn main() -> std::process::ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     #[cfg(unix)]
     file_limit::become_an_error();
-    memory_plugins::exit(memory_cli::run(args))
+    memory_cli::run(args).into()
 }

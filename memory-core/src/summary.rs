@@ -207,7 +207,7 @@ impl SummaryMetadata {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct WrittenBy {
-    /// The strategy's name, as in `extractive`; `person` for a person.
+    /// The strategy's name, as in `spans`; `person` for a person.
     pub strategy: String,
     /// Its version, or the person's name, which may be empty. Another version may write other words from the same input.
     pub version: String,

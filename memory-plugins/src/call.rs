@@ -3,17 +3,14 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use memory_core::TokenCounter;
 
-use crate::{error::CallError, spin_wait::spin_until};
+use crate::error::CallError;
 
 /// A call that is waiting, running or over.
 ///
@@ -24,10 +21,6 @@ use crate::{error::CallError, spin_wait::spin_until};
 pub(crate) struct Call<T> {
     state: Mutex<State<T>>,
     answered: Condvar,
-    /// A question or the outcome is ready for the caller. Changed under the lock; read without it by the spin-wait.
-    has_news: AtomicBool,
-    /// An answer is ready for the worker, or the call is over. Changed and read as `has_news`.
-    has_answer: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -59,12 +52,7 @@ impl<T> Call<T> {
             answer: None,
             asking: false,
         };
-        Self {
-            state: Mutex::new(state),
-            answered: Condvar::new(),
-            has_news: AtomicBool::new(false),
-            has_answer: AtomicBool::new(false),
-        }
+        Self { state: Mutex::new(state), answered: Condvar::new() }
     }
 
     /// A worker begins; false when the call is over.
@@ -101,12 +89,9 @@ impl<T> Call<T> {
         }
         state.asking = true;
         state.question = Some(text.to_owned());
-        self.has_answer.store(false, Ordering::Relaxed);
-        self.has_news.store(true, Ordering::Release);
         let caller = state.caller.take();
         drop(state);
         wake(caller);
-        spin_until(|| self.has_answer.load(Ordering::Acquire));
         state = self.lock();
         let tokens = loop {
             if let Some(tokens) = state.answer.take() {
@@ -124,10 +109,7 @@ impl<T> Call<T> {
 
     /// Answers the pending question.
     fn answer(&self, tokens: u32) {
-        let mut state = self.lock();
-        state.answer = Some(tokens);
-        self.has_answer.store(true, Ordering::Release);
-        drop(state);
+        self.lock().answer = Some(tokens);
         self.answered.notify_all();
     }
 
@@ -135,8 +117,6 @@ impl<T> Call<T> {
     fn settle(&self, mut state: MutexGuard<'_, State<T>>, outcome: Option<Result<T, CallError>>) {
         state.over = true;
         state.outcome = outcome;
-        self.has_news.store(true, Ordering::Release);
-        self.has_answer.store(true, Ordering::Release);
         let caller = state.caller.take();
         drop(state);
         wake(caller);
@@ -193,15 +173,12 @@ impl<T: Send> Expire for Call<T> {
 pub(crate) struct Answer<'a, T> {
     pub(crate) call: Arc<Call<T>>,
     pub(crate) counter: Option<&'a dyn TokenCounter>,
-    /// The next question or the outcome may come soon, so the next poll spin-waits. Only once: a caller that polls many
-    /// futures polls this one often.
-    pub(crate) is_soon: bool,
 }
 
 impl<T> Future for Answer<'_, T> {
     type Output = Result<T, CallError>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             let call = &*self.call;
             let mut state = call.lock();
@@ -209,15 +186,9 @@ impl<T> Future for Answer<'_, T> {
                 return Poll::Ready(outcome);
             }
             if let Some(question) = state.question.take() {
-                call.has_news.store(false, Ordering::Relaxed);
                 drop(state);
                 let tokens = self.counter.map_or(u32::MAX, |counter| counter.count(&question));
                 call.answer(tokens);
-                self.is_soon = true;
-            } else if self.is_soon {
-                drop(state);
-                spin_until(|| call.has_news.load(Ordering::Acquire));
-                self.is_soon = false;
             } else {
                 state.caller = Some(context.waker().clone());
                 return Poll::Pending;

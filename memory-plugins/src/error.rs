@@ -19,31 +19,13 @@ pub enum LoadError {
         #[source]
         source: io::Error,
     },
-    /// The file is not a shared library of this platform.
-    #[error("{path} is not a library for this machine: {why}", path = path.display())]
+    /// The file is not a library for this machine, or not all of one.
+    #[error("{path} is not a whole library for this machine: {why}", path = path.display())]
     NotALibrary {
         /// Where.
         path: PathBuf,
         /// The contradicting fact.
-        why: &'static str,
-    },
-    /// The file is shorter than its header states; opening it would end the process.
-    #[error("{path} is truncated: it has {size} bytes and its header names byte {needed}; copy it again", path = path.display())]
-    Truncated {
-        /// Where.
-        path: PathBuf,
-        /// Bytes of the file.
-        size: u64,
-        /// The first byte after what the header needs.
-        needed: u64,
-    },
-    /// The file's headers contradict each other; running what they describe would end the process.
-    #[error("{path} is damaged: {why}; copy it again", path = path.display())]
-    Damaged {
-        /// Where.
-        path: PathBuf,
-        /// The contradiction.
-        why: &'static str,
+        why: String,
     },
     /// The file differs from the list of its directory.
     #[error("{path} is not the file that SHA256SUMS lists: its SHA-256 is {found}", path = path.display())]
@@ -88,13 +70,12 @@ pub enum LoadError {
         most: u64,
     },
     /// The system's loader refuses the library.
-    #[error("the system cannot open {path}", path = path.display())]
+    #[error("the system cannot open {path}: {why}", path = path.display())]
     NotOpened {
         /// Where.
         path: PathBuf,
         /// The loader's report.
-        #[source]
-        source: BoxError,
+        why: String,
     },
     /// The library exports no plugin.
     #[error("{path} is a library but not a plugin: does it call export_summarizer! or export_scorer!?", path = path.display())]
@@ -247,7 +228,7 @@ impl CallError {
 
 /// No strategy has that name and kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no {kind} is called {name:?}{hint}", hint = hint(nearest))]
+#[error("no {kind} is called {name:?}{hint}", hint = hint(nearest, known))]
 #[non_exhaustive]
 pub struct UnknownStrategy {
     /// The name that was asked for.
@@ -256,10 +237,15 @@ pub struct UnknownStrategy {
     pub kind: StrategyKind,
     /// Strategies of that kind with a similar name.
     pub nearest: Vec<String>,
+    /// All strategies of that kind.
+    pub known: Vec<String>,
 }
 
-fn hint(nearest: &[String]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(", ")) }
+fn hint(nearest: &[String], known: &[String]) -> String {
+    match nearest {
+        [] => format!("; there are {}", known.join(", ")),
+        near => format!("; did you mean {}?", near.join(", ")),
+    }
 }
 
 fn of_version(version: Option<&str>) -> String {

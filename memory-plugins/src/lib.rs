@@ -13,13 +13,12 @@
 //!    [`memory_core`], or return a [`ChooseError`]. [`Registry::list`] and [`Registry::get`] describe all strategies.
 //! 4. [`Registry::status`] reports how a plugin has fared as a [`PluginStatus`]. A [`PluginObserver`] receives each
 //!    [`PluginEvent`].
-//! 5. [`exit()`] ends a process that has loaded plugins.
 //!
 //! [`conformance`] checks a plugin's file against the contract of its kind.
 //!
 //! # How plugins are run
 //!
-//! A plugin's file is checked before it is opened. Calls run on threads of the host, under a deadline. Answers are
+//! A plugin's file must be whole before it is opened. Calls run on threads of the host, under a deadline. Answers are
 //! checked against the contract. A call that never returns cannot be ended: it is given up, and its thread is replaced
 //! up to a bound.
 //!
@@ -28,8 +27,8 @@
 //!
 //! # Trust
 //!
-//! A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated or damaged
-//! copy, another interface, a panic), not against malice: load only what you would run. A plugin that runs out of
+//! A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated copy, another
+//! interface, a panic), not against malice: load only what you would run. A plugin that runs out of
 //! memory, overflows its stack or exits ends the host. Libraries are never unloaded.
 //!
 //! # Features and non-goals
@@ -40,25 +39,20 @@
 mod call;
 pub mod conformance;
 mod convert;
-mod embedded;
 mod error;
 mod events;
-mod exit;
 mod health;
 mod held;
-mod image;
 mod library;
 mod options;
 mod registry;
 mod scorer;
 mod sha256;
-mod spin_wait;
 mod summarizer;
 mod workers;
 
 pub use error::{CallError, ChooseError, LoadError, UnknownStrategy};
 pub use events::{PluginEvent, PluginObserver, PluginStatus};
-pub use exit::{end_by_exit_alone, exit};
 pub use options::PluginOptions;
 pub use registry::{Origin, PluginCapabilities, PluginInfo, Registry, StrategyKind};
 pub use sha256::{InvalidSha256, Sha256};

@@ -1,24 +1,25 @@
 //! Opens a plugin's library and takes its module.
 
-use std::{collections::VecDeque, fs, path::Path};
+use std::{collections::VecDeque, error::Error, fs, mem, path::Path};
 
 use abi_stable::{
-    library::{LibraryError, lib_header_from_path},
+    library::{AbiHeaderRef, LibHeader, LibraryError, ROOT_MODULE_LOADER_NAME},
     type_layout::TypeLayout,
 };
 use memory_core::BoxError;
+use memory_files::Links;
 use memory_plugin_abi::{
     is_name,
     v1::{Capabilities, Identity, Kind, PluginModule_Ref},
 };
+use object::{Architecture, Object, ObjectSegment};
 
 use crate::{
     convert::{lossy, one_line},
     error::{LoadError, Report},
-    exit, image,
     options::PluginOptions,
     registry::{Origin, PluginCapabilities, PluginInfo, StrategyKind},
-    sha256::Manifest,
+    sha256::{Manifest, Sha256},
 };
 
 /// An opened plugin. The library stays open until the process ends.
@@ -35,7 +36,7 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
     let listed = path.parent().map(Manifest::of).transpose()?.flatten();
     // For a bare file name the system's loader would search its own directories.
     let real = &fs::canonicalize(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
-    let sha256 = image::check(real, options.largest_file)?;
+    let sha256 = whole(real, options.largest_file)?;
     if let Some(listed) = listed {
         listed.check(path, sha256)?;
     }
@@ -43,8 +44,7 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
         return Err(LoadError::NotAllowed { path: real.clone(), sha256 });
     }
     // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
-    exit::opened();
-    let header = exit::in_plugin(|| lib_header_from_path(real)).map_err(|error| refused(real, &error, None))?;
+    let header = header(real)?;
     let Some(layout) = header.layout() else {
         let source = report(&"the plugin was built without layout information");
         return Err(LoadError::OtherInterface { path: real.clone(), version: None, source });
@@ -73,6 +73,57 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
         sha256: Some(sha256),
     };
     Ok(Library { module, info })
+}
+
+/// SHA-256 of the file at `path`, which is a library for this processor and whole.
+///
+/// The system's loader maps what the headers name without looking at the file's size, so a truncated copy would end the
+/// process with SIGBUS.
+fn whole(path: &Path, largest: u64) -> Result<Sha256, LoadError> {
+    let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
+    let not_a_library = |why: String| LoadError::NotALibrary { path: path.to_owned(), why };
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(not_a_library("it is not a regular file".to_owned()));
+    }
+    if metadata.len() > largest {
+        return Err(LoadError::TooLarge { path: path.to_owned(), size: metadata.len(), most: largest });
+    }
+    let image = memory_files::read(path, Links::Follow, largest).map_err(unreadable)?;
+    let file = object::File::parse(image.as_slice()).map_err(|error| not_a_library(one_line(&error.to_string())))?;
+    if PROCESSOR.is_some_and(|processor| processor != file.architecture()) {
+        return Err(not_a_library("it is for another processor".to_owned()));
+    }
+    let end = |(start, size): (u64, u64)| start.saturating_add(size);
+    let needed = file.segments().map(|segment| end(segment.file_range())).max().unwrap_or(0);
+    if needed > image.len() as u64 {
+        return Err(not_a_library(format!("it has {} bytes and names byte {needed}", image.len())));
+    }
+    Ok(Sha256::of(&image))
+}
+
+/// Processor of this build, where the loader's own report of another one is not clear.
+const PROCESSOR: Option<Architecture> = if cfg!(target_arch = "x86_64") {
+    Some(Architecture::X86_64)
+} else if cfg!(target_arch = "aarch64") {
+    Some(Architecture::Aarch64)
+} else {
+    None
+};
+
+/// Opens the library, which stays open, and returns the header that the export macros put into it.
+#[expect(unsafe_code, reason = "a library's initializers run when it is opened, and its symbols have no types")]
+fn header(path: &Path) -> Result<&'static LibHeader, LoadError> {
+    let said = |error: &libloading::Error| one_line(&error.source().unwrap_or(error).to_string());
+    // SAFETY: none can be given for the code of a library; whoever loads a plugin trusts it with this process.
+    let library = unsafe { libloading::Library::new(path) };
+    let library = library.map_err(|error| LoadError::NotOpened { path: path.to_owned(), why: said(&error) })?;
+    // SAFETY: only abi_stable exports this name, for a header that it checks before it is used.
+    let header = unsafe { library.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME) }.map(|header| *header);
+    let header =
+        header.map_err(|error| LoadError::NotAPlugin { path: path.to_owned(), source: report(&said(&error)) })?;
+    mem::forget(library);
+    header.upgrade().map_err(|error| refused(path, &error, None))
 }
 
 fn kind(kind: Kind) -> Option<StrategyKind> {
@@ -114,14 +165,8 @@ fn refused(path: &Path, error: &LibraryError, version: Option<String>) -> LoadEr
     tracing::debug!(path = %path.display(), %error, "plugin not loaded");
     let (path, source) = (path.to_owned(), report(error));
     match error {
-        LibraryError::OpenError { .. } => LoadError::NotOpened { path, source },
-        LibraryError::GetSymbolError { .. } => LoadError::NotAPlugin { path, source },
-        LibraryError::ParseVersionError(_)
-        | LibraryError::IncompatibleVersionNumber { .. }
-        | LibraryError::AbiInstability(_)
-        | LibraryError::InvalidAbiHeader(_)
-        | LibraryError::InvalidCAbi { .. } => LoadError::OtherInterface { path, version, source },
         LibraryError::RootModule { .. } | LibraryError::Many(_) => LoadError::NotStarted { path, source },
+        _ => LoadError::OtherInterface { path, version, source },
     }
 }
 
@@ -132,6 +177,20 @@ fn report(error: &impl ToString) -> BoxError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_are_no_library_say_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.so");
+        assert!(matches!(whole(&path, 9), Err(LoadError::Unreadable { .. })));
+        assert!(matches!(
+            whole(directory.path(), 9),
+            Err(LoadError::NotALibrary { why, .. }) if why == "it is not a regular file"
+        ));
+        fs::write(&path, [b'x'; 100]).unwrap();
+        assert!(matches!(whole(&path, 99), Err(LoadError::TooLarge { size: 100, most: 99, .. })));
+        assert!(matches!(whole(&path, 100), Err(LoadError::NotALibrary { .. })));
+    }
 
     #[test]
     fn kinds_to_come_are_unknown() {

@@ -1,6 +1,5 @@
 //! Registry of all strategies by name.
 
-mod builtins;
 pub(crate) mod configuration;
 mod info;
 
@@ -13,10 +12,10 @@ use std::{
 };
 
 use abi_stable::std_types::{RResult, RStr};
-use memory_core::{ImportanceScorer, ScoreError, ScoreJob, Summarizer, WrittenBy, nearest};
+use memory_core::{FirstWords, ImportanceScorer, Summarizer, WrittenBy, nearest};
 use memory_plugin_abi::v1::{self, PluginModule_Ref};
+use memory_strategies::{Rules, Spans};
 
-use self::builtins::BuiltIn;
 use crate::{
     convert::failure,
     error::{CallError, ChooseError, LoadError, UnknownStrategy},
@@ -49,14 +48,16 @@ struct Entry {
 
 /// Source of a strategy.
 enum Source {
-    BuiltIn(BuiltIn),
+    Summarizer(Arc<dyn Summarizer>),
+    Scorer(Arc<dyn ImportanceScorer>),
     Plugin { module: PluginModule_Ref, health: Arc<Health>, path: PathBuf },
 }
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn(built_in) => built_in.fmt(f),
+            Self::Summarizer(summarizer) => summarizer.fmt(f),
+            Self::Scorer(scorer) => scorer.fmt(f),
             Self::Plugin { health, path, .. } => f.debug_tuple("Plugin").field(path).field(health).finish(),
         }
     }
@@ -78,10 +79,7 @@ impl Registry {
     /// Creates a registry of the built-in strategies that runs plugins by `options`.
     #[must_use]
     pub fn with_options(options: PluginOptions) -> Self {
-        let builtin = |(info, built_in): (PluginInfo, BuiltIn)| {
-            (info.name.clone(), Entry { info, source: Source::BuiltIn(built_in) })
-        };
-        let entries = builtins::all().into_iter().map(builtin).collect();
+        let entries = builtins().map(|entry| (entry.info.name.clone(), entry)).into();
         Self { entries, workers: Arc::new(Workers::new(&options)), options }
     }
 
@@ -130,8 +128,8 @@ impl Registry {
     pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Summarizer)?;
         match &entry.source {
-            Source::BuiltIn(BuiltIn::Summarizer(summarizer)) => Ok(Arc::clone(summarizer)),
-            Source::BuiltIn(BuiltIn::Scorer(_)) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
+            Source::Summarizer(summarizer) => Ok(Arc::clone(summarizer)),
+            Source::Scorer(_) => Err(self.unknown(name, StrategyKind::Summarizer).into()),
             Source::Plugin { module, health, path } => {
                 let identity = configuration::identity(&entry.info, &configuration);
                 let object = self.make(name, path, module.new_summarizer(), configuration)?;
@@ -148,13 +146,8 @@ impl Registry {
     pub fn scorer(&self, name: &str) -> Result<Arc<dyn ImportanceScorer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Scorer)?;
         match &entry.source {
-            Source::BuiltIn(BuiltIn::Scorer(make)) => {
-                let wrong =
-                    |why| ChooseError::Configuration { name: name.to_owned(), why: format!("cannot be used: {why}") };
-                let scorer = make(&configuration, &self.options).map_err(wrong)?;
-                Ok(Configured::scorer(scorer, configuration::identity(&entry.info, &configuration)))
-            }
-            Source::BuiltIn(BuiltIn::Summarizer(_)) => Err(self.unknown(name, StrategyKind::Scorer).into()),
+            Source::Scorer(scorer) => Ok(Arc::clone(scorer)),
+            Source::Summarizer(_) => Err(self.unknown(name, StrategyKind::Scorer).into()),
             Source::Plugin { module, health, path } => {
                 let identity = configuration::identity(&entry.info, &configuration);
                 let object = self.make(name, path, module.new_scorer(), configuration)?;
@@ -194,7 +187,7 @@ impl Registry {
 
     fn unknown(&self, name: &str, kind: StrategyKind) -> UnknownStrategy {
         let known: Vec<String> = self.list().filter(|info| info.kind == kind).map(|info| info.name.clone()).collect();
-        UnknownStrategy { name: name.to_owned(), kind, nearest: nearest(name, &known, String::as_str) }
+        UnknownStrategy { name: name.to_owned(), kind, nearest: nearest(name, &known, String::as_str), known }
     }
 
     /// All strategies, by name.
@@ -212,7 +205,7 @@ impl Registry {
     #[must_use]
     pub fn status(&self, name: &str) -> Option<PluginStatus> {
         match &self.entries.get(name)?.source {
-            Source::BuiltIn(_) => None,
+            Source::Summarizer(_) | Source::Scorer(_) => None,
             Source::Plugin { health, .. } => Some(health.status()),
         }
     }
@@ -224,40 +217,41 @@ impl Registry {
     }
 }
 
-/// A built-in scorer that names its configuration.
-#[derive(Debug)]
-struct Configured {
-    scorer: Arc<dyn ImportanceScorer>,
-    identity: WrittenBy,
-}
-
-impl Configured {
-    fn scorer(scorer: Arc<dyn ImportanceScorer>, identity: WrittenBy) -> Arc<dyn ImportanceScorer> {
-        if scorer.identity() == identity { scorer } else { Arc::new(Self { scorer, identity }) }
-    }
-}
-
-impl ImportanceScorer for Configured {
-    fn identity(&self) -> WrittenBy {
-        self.identity.clone()
-    }
-
-    fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError> {
-        self.scorer.score(jobs)
-    }
+/// Built-in strategies, which take no configuration.
+fn builtins() -> [Entry; 3] {
+    let entry = |identity: WrittenBy, kind, description: &str, source| {
+        let info = PluginInfo {
+            name: identity.strategy,
+            version: identity.version,
+            kind,
+            description: description.to_owned(),
+            configuration_schema: None,
+            capabilities: PluginCapabilities::default(),
+            origin: Origin::BuiltIn,
+            sha256: None,
+        };
+        Entry { info, source }
+    };
+    let summarizer = |summarizer: Arc<dyn Summarizer>, description| {
+        entry(summarizer.identity(), StrategyKind::Summarizer, description, Source::Summarizer(summarizer))
+    };
+    let rules = "Words that announce decisions, promises, preferences, errors; figures; code.";
+    [
+        summarizer(Arc::new(FirstWords), "The first eight words of each message."),
+        summarizer(Arc::new(Spans), "Clauses and phrases cut out whole, with the speaker and a sign for each gap."),
+        entry(Rules.identity(), StrategyKind::Scorer, rules, Source::Scorer(Arc::new(Rules))),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
-    use memory_core::Role;
-
     use super::*;
 
     #[test]
     fn builtins_are_listed_and_found_by_name() {
         let registry = Registry::with_builtins();
         let names: Vec<_> = registry.list().map(|info| info.name.as_str()).collect();
-        assert!(names.is_sorted() && ["extractive", "first-words", "rules"].iter().all(|name| names.contains(name)));
+        assert_eq!(names, ["first-words", "rules", "spans"]);
         assert_eq!(registry.summarizer(Registry::DEFAULT_SUMMARIZER).unwrap().identity().strategy, "spans");
         assert_eq!(registry.scorer(Registry::DEFAULT_SCORER).unwrap().identity().strategy, "rules");
         assert_eq!(registry.status("rules"), None);
@@ -268,47 +262,8 @@ mod tests {
         let registry = Registry::with_builtins();
         let error = registry.summarizer("first-word").unwrap_err();
         assert_eq!(error.to_string(), "no summarizer is called \"first-word\"; did you mean first-words?");
-        let error = registry.scorer("extractive").unwrap_err();
-        assert_eq!(error.to_string(), "no scorer is called \"extractive\"");
-    }
-
-    #[test]
-    fn three_summarizers_and_three_scorers_ship_at_least() {
-        let registry = Registry::with_builtins();
-        let of =
-            |kind| registry.list().filter(|info| info.kind == kind).map(|info| info.name.as_str()).collect::<Vec<_>>();
-        assert_eq!(of(StrategyKind::Summarizer), ["extractive", "first-words", "keyword-digest", "spans", "themes"]);
-        assert_eq!(of(StrategyKind::Scorer), ["blend", "novelty", "recency-and-use", "rules"]);
-    }
-
-    #[test]
-    fn a_builtin_is_made_from_its_configuration() {
-        let choose = |name: &str, configuration: &str| {
-            let mut options = PluginOptions::default();
-            options.configurations.insert(name.into(), configuration.into());
-            let scorer = Registry::with_options(options).scorer(name).map_err(|error| error.to_string())?;
-            let used = ScoreJob::new(Role::User, "We decided to rent the hall.").uses(1);
-            Ok::<_, String>(scorer.score(&[used]).unwrap()[0])
-        };
-        assert_eq!(choose("recency-and-use", r#"{"use_share": 1}"#), Ok(0.5));
-        assert_eq!(choose("recency-and-use", r#"{"use_share": 0}"#), Ok(1.0));
-        assert_eq!(choose("blend", r#"{"rules": 2}"#), choose("rules", ""));
-        assert!(choose("recency-and-use", r#"{"use_share": 2}"#).unwrap_err().contains("/use_share"));
-        let error = choose("blend", r#"{"rules": 0}"#).unwrap_err();
-        assert_eq!(error, "the configuration of blend cannot be used: one weight at least must be above 0");
-    }
-
-    #[test]
-    fn scores_name_the_configuration_that_gave_them() {
-        let version = |configuration: &str| {
-            let mut options = PluginOptions::default();
-            options.configurations.insert("blend".into(), configuration.into());
-            Registry::with_options(options).scorer("blend").unwrap().identity().version
-        };
-        let plain = Registry::with_builtins().scorer("blend").unwrap().identity().version;
-        assert_eq!(version("{}"), plain);
-        assert!(version(r#"{"rules": 2}"#).starts_with(&format!("{plain}+")));
-        assert_ne!(version(r#"{"rules": 2}"#), version(r#"{"rules": 3}"#));
+        let error = registry.scorer("first-words").unwrap_err();
+        assert_eq!(error.to_string(), "no scorer is called \"first-words\"; there are rules");
     }
 
     #[test]

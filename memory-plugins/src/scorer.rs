@@ -17,7 +17,6 @@ use memory_plugin_abi::v1;
 use crate::{
     call::Call,
     convert::{failure, log, lossy, role},
-    embedded::direction,
     error::CallError,
     health::Health,
     held::Held,
@@ -168,6 +167,19 @@ impl v1::ScoreHost for Host<'_> {
     fn log(&self, level: v1::LogLevel, message: RStr<'_>) {
         log(self.plugin, level, message);
     }
+}
+
+/// The mean direction of a text's chunks, at unit length.
+fn direction(chunks: &[Vec<f32>]) -> Vec<f32> {
+    let mut sum = chunks.first().cloned().unwrap_or_default();
+    for chunk in chunks.iter().skip(1) {
+        sum.iter_mut().zip(chunk).for_each(|(sum, component)| *sum += component);
+    }
+    let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
+    if length > 0.0 {
+        sum.iter_mut().for_each(|component| *component /= length);
+    }
+    sum
 }
 
 #[cfg(test)]

@@ -5,10 +5,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
     time::{Duration, Instant},
 };
@@ -18,9 +15,7 @@ use memory_core::TokenCounter;
 use crate::{
     call::{Answer, Call, Expire},
     error::CallError,
-    exit,
     options::PluginOptions,
-    spin_wait::{LONGEST_SPIN, spin_until},
 };
 
 /// A bounded set of threads that run calls under a deadline.
@@ -39,10 +34,6 @@ struct Shared {
     work: Condvar,
     tick: Condvar,
     limits: Limits,
-    /// Calls in the queue. Changed under the lock; read without it by threads that spin-wait for one.
-    queued: AtomicUsize,
-    /// The last call was shorter than [`LONGEST_SPIN`], so the next one may be.
-    is_brief: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,10 +55,8 @@ struct State {
     queue: VecDeque<Job>,
     deadlines: BinaryHeap<Reverse<Deadline>>,
     threads: usize,
-    /// Threads without a call, awake or asleep.
+    /// Threads without a call.
     idle: usize,
-    /// Idle threads that need not be woken.
-    awake: usize,
     /// Threads whose call was given up. Briefly below 0 when a call returns just as it is given up.
     stuck: isize,
     /// The clock thread runs.
@@ -130,14 +119,7 @@ impl Workers {
             queue: options.queue,
             replacements: options.replacements,
         };
-        let shared = Shared {
-            state: Mutex::default(),
-            work: Condvar::new(),
-            tick: Condvar::new(),
-            limits,
-            queued: AtomicUsize::new(0),
-            is_brief: AtomicBool::new(false),
-        };
+        let shared = Shared { state: Mutex::default(), work: Condvar::new(), tick: Condvar::new(), limits };
         Self { shared: Arc::new(shared) }
     }
 
@@ -159,23 +141,18 @@ impl Workers {
                 if !call.begin() {
                     return false;
                 }
-                let outcome =
-                    catch_unwind(AssertUnwindSafe(|| exit::in_plugin(|| work(&call)))).unwrap_or_else(|payload| {
-                        mem::forget(payload);
-                        Err(CallError::Panicked("beyond its guard".to_owned()))
-                    });
+                let outcome = catch_unwind(AssertUnwindSafe(|| work(&call))).unwrap_or_else(|payload| {
+                    mem::forget(payload);
+                    Err(CallError::Panicked("beyond its guard".to_owned()))
+                });
                 call.finish(outcome)
             })
         };
         let expiring: Arc<dyn Expire> = Arc::<Call<T>>::clone(&call);
-        let is_soon = match Shared::submit(&self.shared, job, Arc::downgrade(&expiring)) {
-            Ok(is_soon) => is_soon,
-            Err(error) => {
-                call.finish(Err(error));
-                false
-            }
-        };
-        Answer { call, counter, is_soon }
+        if let Err(error) = Shared::submit(&self.shared, job, Arc::downgrade(&expiring)) {
+            call.finish(Err(error));
+        }
+        Answer { call, counter }
     }
 }
 
@@ -188,8 +165,8 @@ impl Drop for Workers {
 }
 
 impl Shared {
-    /// Queues a job; true when the outcome may come within a spin-wait.
-    fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<bool, CallError> {
+    /// Queues a job.
+    fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<(), CallError> {
         let mut state = this.lock();
         if state.queue.len() >= this.limits.queue.max(1) {
             return Err(CallError::Busy);
@@ -201,23 +178,18 @@ impl Shared {
             }
         }
         state.queue.push_back(job);
-        this.queued.store(state.queue.len(), Ordering::Release);
         state.sweep();
         let now = Instant::now();
         let at = now.checked_add(this.limits.deadline).unwrap_or(now + FAR);
         state.deadlines.push(Reverse(Deadline { at, call }));
         this.staff(&mut state);
         let clock_sleeps_past = state.next_look.is_none_or(|look| look > at);
-        let is_one_to_wake = state.queue.len() > state.awake;
-        let is_next = state.queue.len() <= state.idle;
         drop(state);
-        if is_one_to_wake {
-            this.work.notify_one();
-        }
+        this.work.notify_one();
         if clock_sleeps_past {
             this.tick.notify_one();
         }
-        Ok(is_next && this.is_brief.load(Ordering::Relaxed))
+        Ok(())
     }
 
     /// Starts a thread when there is more work than idle threads and the bound allows it.
@@ -245,31 +217,18 @@ impl Shared {
 
     fn run_worker(self: &Arc<Self>) {
         let mut state = self.lock();
-        let mut was_brief = false;
         loop {
             let Some(job) = state.queue.pop_front() else {
                 if state.closed {
                     break;
                 }
                 state.idle += 1;
-                if mem::take(&mut was_brief) {
-                    state.awake += 1;
-                    drop(state);
-                    spin_until(|| self.queued.load(Ordering::Acquire) > 0);
-                    state = self.lock();
-                    state.awake -= 1;
-                } else {
-                    state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.idle -= 1;
                 continue;
             };
-            self.queued.store(state.queue.len(), Ordering::Release);
             drop(state);
-            let begin = Instant::now();
             let was_given_up = job();
-            was_brief = begin.elapsed() < LONGEST_SPIN;
-            self.is_brief.store(was_brief, Ordering::Relaxed);
             state = self.lock();
             if was_given_up {
                 state.stuck -= 1;

@@ -35,7 +35,7 @@ fn setting(shown: &Value, table: Option<&str>, key: &str) -> Value {
 #[test]
 fn a_flag_comes_before_the_environment_that_before_the_file_and_that_before_the_default() {
     let store = Store::new();
-    let text = "summarizer = \"extractive\"\nlock-timeout = 3\nreranker = \"none\"\n\n[search]\nlimit = 4\n";
+    let text = "summarizer = \"first-words\"\nlock-timeout = 3\nreranker = \"none\"\n\n[search]\nlimit = 4\n";
     let show = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = with(&store, text, &[&["config", "show"], args].concat());
         shown(command.envs(variables.iter().copied()))
@@ -230,10 +230,10 @@ fn settings_of_a_manager_and_of_strategies_are_tables() {
     // They are not those of a manager that is chosen elsewhere.
     success(&mut run(text, &["--manager", "none", "Where?"]));
     // Those of a strategy wait until it is chosen.
-    let text = "[configure.extractive]\nno-such-member = 1\n";
+    let text = "[configure.first-words]\nno-such-member = 1\n";
     success(&mut run(text, &["Where?"]));
-    failure(&mut run(text, &["--summarizer", "extractive", "Where?"]), 2);
-    success(&mut run(text, &["--summarizer", "extractive", "--configure", "extractive={}", "Where?"]));
+    failure(&mut run(text, &["--summarizer", "first-words", "Where?"]), 2);
+    success(&mut run(text, &["--summarizer", "first-words", "--configure", "first-words={}", "Where?"]));
 }
 
 #[test]

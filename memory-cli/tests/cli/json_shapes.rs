@@ -207,7 +207,7 @@ fn every_member_of_what_json_prints_is_described_and_nothing_else() {
     let rewrite = ["summaries", "rewrite", &meta, "Talk of trains.", "-c", "trip"];
     check.json(&store, "summaries rewrite", &rewrite);
     check.json(&store, "summaries dissolve", &["summaries", "dissolve", &meta, "-c", "trip"]);
-    check.json(&store, "resummarize", &["--summarizer", "extractive", "resummarize", "trip"]);
+    check.json(&store, "resummarize", &["--summarizer", "first-words", "resummarize", "trip"]);
     let fork = check.json(&store, "fork", &["fork", "trip", "--at", "40", "--as", "fork"]);
     assert!(fork.is_object(), "{fork}");
     store.succeed(&["--owner", "ana", "append", "-c", "hers", "Hi."]);

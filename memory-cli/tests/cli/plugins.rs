@@ -108,32 +108,13 @@ fn a_configuration_that_nothing_reads_is_refused() {
         assert!(error.contains(expected), "{error}");
         assert!(!std::fs::exists(store.path("store/log/0001.seg")).unwrap(), "before anything is done");
     };
-    let expected = "the configuration of blend has no use: the summarizer is spans, the scorer rules";
-    refused(&["--configure", r#"blend={"rules": 2}"#], expected);
-    refused(&["--configure", "blend=3"], "--configure blend: expected a JSON object");
+    let expected = "the configuration of first-words has no use: the summarizer is spans, the scorer rules";
+    refused(&["--configure", r#"first-words={"words": 2}"#], expected);
+    refused(&["--configure", "first-words=3"], "--configure first-words: expected a JSON object");
     refused(&["--configure", "rules=[]"], "--configure rules: expected a JSON object");
-    let twice = ["--scorer", "blend", "--configure", r#"blend={"rules": 2}"#, "--configure", r#"blend={"rules": 3}"#];
-    refused(&twice, "--configure blend: it is configured twice");
+    let twice = ["--scorer", "rules", "--configure", "rules={}", "--configure", r#"rules={"words": 3}"#];
+    refused(&twice, "--configure rules: it is configured twice");
     store.succeed(&[&twice[..4], &["import", "--format", "jsonl", &file]].concat());
-}
-
-#[test]
-#[cfg(unix)]
-fn a_plugin_that_ends_the_process_is_a_failure() {
-    let store = Store::new();
-    let plugins = directory(&store);
-    let file = store.file("trip.jsonl", &support::messages(60));
-    for conduct in ["exit", "exit elsewhere"] {
-        let configuration = format!(r#"misbehaves-00={{"conduct": "{conduct}"}}"#);
-        let args = ["--plugins", &plugins, "--summarizer", "misbehaves-00", "--configure", &configuration];
-        let import = [&args[..], &["import", "--format", "jsonl", &file]].concat();
-        let error = store.fail(&import, 1);
-        assert!(error.contains("error: a plugin ended the process in the middle of the command"), "{error}");
-        let error = store.fail(&[&["--json"], &import[..]].concat(), 1);
-        let last = error.lines().last().unwrap();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(last).unwrap()["exit_code"], 1);
-    }
-    assert_eq!(store.json(&["verify"])["verified"], 60, "what was appended before is there");
 }
 
 /// Runs the commands of `docs/plugins.md` as they stand there.

@@ -42,22 +42,22 @@ fn summaries_are_written_anew_and_every_view_is_what_it_was() {
         none == 0 && before.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("spans ")),
         "{before:?}"
     );
-    let extractive = ["--summarizer", "extractive"];
+    let first_words = ["--summarizer", "first-words"];
 
     let part =
-        store.json(&[&["resummarize", "tri", "--nodes", "30-31", "--level", "summary"], &extractive[..]].concat());
+        store.json(&[&["resummarize", "tri", "--nodes", "30-31", "--level", "summary"], &first_words[..]].concat());
     assert_eq!((part["conversation"].as_str(), part["rewritten"].as_u64()), (Some("trip"), Some(2)), "{part}");
     assert_eq!(stats(&store), [written + 2, 2]);
-    let lines = store.succeed(&[&["resummarize"], &extractive[..]].concat());
+    let lines = store.succeed(&[&["resummarize"], &first_words[..]].concat());
     let rest = written - 2;
     assert!(lines.starts_with(&format!("trip: {rest} summaries written anew, 2 as they were\n")), "{lines}");
-    let again = store.json(&[&["resummarize", "trip"], &extractive[..]].concat());
+    let again = store.json(&[&["resummarize", "trip"], &first_words[..]].concat());
     assert_eq!((&again["rewritten"], &again["unchanged"]), (&0.into(), &written.into()));
     assert_eq!((&again["tokens_before"], &again["by_fallback"]), (&again["tokens_after"], &0.into()));
     assert_eq!(stats(&store), [2 * written, written]);
 
     let after = summaries(&store, "trip");
-    assert!(after.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("extractive")), "{after:?}");
+    assert!(after.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("first-words")), "{after:?}");
     let places = |entries: &[Value]| -> Vec<_> {
         entries.iter().map(|entry| [&entry["level"], &entry["nodes"]].map(Value::clone)).collect()
     };
@@ -119,7 +119,7 @@ fn a_process_that_is_killed_in_the_middle_leaves_a_whole_store() {
     let (mut halves, mut millis) = (0, 30);
     for round in 0..60 {
         let [all, _] = stats(&store);
-        let by = if round % 2 == 0 { "extractive" } else { "spans" };
+        let by = if round % 2 == 0 { "first-words" } else { "spans" };
         let mut child = of(by).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(Duration::from_millis(millis));
         child.kill().unwrap();
@@ -138,7 +138,7 @@ fn a_process_that_is_killed_in_the_middle_leaves_a_whole_store() {
         }
     }
     assert!(halves > 0, "none was killed in the middle");
-    support::success(&mut of("extractive"));
+    support::success(&mut of("first-words"));
     support::success(&mut of("spans"));
     assert_eq!(summaries(&store, "trip"), before, "the first words again");
     store.succeed(&["doctor"]);

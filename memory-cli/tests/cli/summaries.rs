@@ -78,7 +78,7 @@ fn a_person_rewrites_a_summary_and_nothing_is_lost() {
     let top = store.json(&["browse"])["entries"].clone();
     assert_eq!(top[0]["text"], "Talk of a trip, by Ana.", "{top}");
     assert_eq!(store.succeed(&["context", "--as-of", "v1"]), shown);
-    let report = store.json(&["resummarize", "--summarizer", "extractive"]);
+    let report = store.json(&["resummarize", "--summarizer", "first-words"]);
     assert_eq!(report["by_person"], 1, "{report}");
     assert_eq!(listed(&store, &["--level", "archive"])[0]["text"], "Talk of a trip, by Ana.");
     let file = store.path("trip.export.jsonl");

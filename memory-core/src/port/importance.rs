@@ -13,8 +13,6 @@ pub struct ScoreJob<'a> {
     pub role: Role,
     /// The message's text.
     pub text: &'a str,
-    /// Its unit-length embedding, where there is one.
-    pub embedding: Option<&'a [f32]>,
     /// Its position in the conversation, if it has one already.
     pub node: Option<NodeId>,
     /// When it was said, where that is known.
@@ -28,11 +26,10 @@ impl<'a> ScoreJob<'a> {
     /// A message with nothing else known.
     #[must_use]
     pub const fn new(role: Role, text: &'a str) -> Self {
-        Self { role, text, embedding: None, node: None, said_at: None, uses: 0 }
+        Self { role, text, node: None, said_at: None, uses: 0 }
     }
 
     crate::setters! {
-        into embedding: Option<&'a [f32]>,
         into node: Option<NodeId>,
         into said_at: Option<Timestamp>,
         const uses: u32,

@@ -1,10 +1,6 @@
 //! Tests of the workers. Blocked calls wait on channels, so no test depends on how long a thread sleeps.
 
-use std::{
-    pin::Pin,
-    sync::mpsc::channel,
-    task::{Context, Poll, Waker},
-};
+use std::sync::mpsc::channel;
 
 use memory_core::testing::WordCounter;
 use pollster::block_on;
@@ -104,29 +100,7 @@ fn a_full_queue_refuses_at_once() {
 }
 
 #[test]
-fn a_caller_stays_awake_once_and_for_a_call_that_is_next() {
-    let workers = workers(1, 9, FAR);
-    let (release, blocked) = channel::<()>();
-    let (began, begin) = channel();
-    let mut first = workers.call(None, move |_| {
-        began.send(()).unwrap();
-        let _ = blocked.recv();
-        Ok(1)
-    });
-    begin.recv().unwrap();
-    workers.shared.is_brief.store(true, Ordering::Relaxed);
-    let second = workers.call(None, |_| Ok(2));
-    assert!(!second.is_soon, "it waits for the only thread");
-    first.is_soon = true;
-    let polled = Pin::new(&mut first).poll(&mut Context::from_waker(Waker::noop()));
-    assert_eq!(polled, Poll::Pending);
-    assert!(!first.is_soon, "whoever polls many futures would watch again each time");
-    drop(release);
-    assert_eq!((block_on(first), block_on(second)), (Ok(1), Ok(2)));
-}
-
-#[test]
-fn calls_in_quick_succession_find_a_thread_awake_or_wake_one() {
+fn calls_in_quick_succession_each_wake_a_thread() {
     let workers = workers(2, 9, FAR);
     for n in 0..20_000u32 {
         let answer = workers.call(Some(&WordCounter), move |call: &Call<u32>| Ok(n + call.count("two words")));

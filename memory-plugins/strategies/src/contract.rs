@@ -3,28 +3,18 @@
 use std::collections::HashSet;
 
 use memory_core::{
-    FirstWords, ImportanceScorer, Level, NodeId, Role, ScoreJob, Summarizer, SummaryJob, Timestamp, TokenCounter,
-    testing::WordCounter,
+    ImportanceScorer, Level, Role, ScoreJob, Summarizer, SummaryJob, TokenCounter, testing::WordCounter,
 };
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::{
-    Blend, Extractive, KeywordDigest, Novelty, RecencyAndUse, Rules, Spans, ThemeMerger,
+    Rules, Spans,
     sections::Section,
     testing::{ByteCounter, message, summary, texts, write},
 };
 
 const LEVELS: [Level; 3] = [Level::Summary, Level::Meta, Level::Archive];
-
-fn summarizers() -> [&'static dyn Summarizer; 4] {
-    [&Extractive, &KeywordDigest, &Spans, &ThemeMerger]
-}
-
-fn scorers() -> Vec<Box<dyn ImportanceScorer>> {
-    let blend = Blend::from_configuration("").unwrap();
-    vec![Box::new(Rules), Box::new(Novelty), Box::new(RecencyAndUse::default()), Box::new(blend)]
-}
 
 /// Words that a summary may have in addition to its sources'.
 fn own_words() -> HashSet<String> {
@@ -48,26 +38,25 @@ proptest! {
     ) {
         let source = |text: &String| if summaries { summary(text, &["a, b;\nc", ""], 0.5) } else { message(text) };
         let sources: Vec<_> = texts.iter().map(source).collect();
-        for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
-            let name = summarizer.identity();
-            let written = write(*summarizer, level, &sources, max);
-            prop_assert!(WordCounter.count(&written.text) <= max, "{name}: {}", written.text);
+        for level in LEVELS {
+            let written = write(&Spans, level, &sources, max);
+            prop_assert!(WordCounter.count(&written.text) <= max, "{}", written.text);
             let silent = texts.iter().all(|text| text.trim().is_empty());
-            prop_assert_eq!(written.text.trim().is_empty(), silent, "{} at {}", name, level);
-            prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{name}: {:?}", written.text);
+            prop_assert_eq!(written.text.trim().is_empty(), silent, "at {}", level);
+            prop_assert!(!written.text.contains(['\n', '\r', '\u{2028}']), "{:?}", written.text);
             prop_assert!((0.0..=1.0).contains(&written.metadata.importance));
             prop_assert!(written.metadata.topics.len() <= 5);
-            prop_assert_eq!(write(*summarizer, level, &sources, max), written, "{}", name);
+            prop_assert_eq!(write(&Spans, level, &sources, max), written);
         }
     }
 
     #[test]
     fn a_bound_in_bytes_is_kept_too(texts in prop::collection::vec(texts(), 1..4), max in 1u32..90) {
         let sources: Vec<_> = texts.iter().map(|text| summary(text, &["töpic"], 0.5)).collect();
-        for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
+        for level in LEVELS {
             let job = SummaryJob::new(level, &sources, max, &ByteCounter);
-            let written = block_on(summarizer.summarize(job)).unwrap().text;
-            prop_assert!(ByteCounter.count(&written) <= max, "{}: {written}", summarizer.identity());
+            let written = block_on(Spans.summarize(job)).unwrap().text;
+            prop_assert!(ByteCounter.count(&written) <= max, "{written}");
         }
     }
 
@@ -77,41 +66,16 @@ proptest! {
         let sources: Vec<_> = texts.iter().map(|text| summary(text, &[], 0.5)).collect();
         let mut known = letters(&texts.join(" "));
         known.extend(own_words());
-        for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
-            drop(write(*summarizer, level, &[message("The secret xyzzy42 was decided by Quux.")], 50));
-            let written = write(*summarizer, level, &sources, max);
+        for level in LEVELS {
+            drop(write(&Spans, level, &[message("The secret xyzzy42 was decided by Quux.")], 50));
+            let written = write(&Spans, level, &sources, max);
             let said = format!("{} {}", written.text, written.metadata.topics.join(" "));
             let whole = said.trim_end_matches('…');
             // A truncated word is the beginning of a word of a source.
             for word in letters(whole) {
                 let heard = known.contains(&word) || known.iter().any(|known| known.starts_with(&word));
-                prop_assert!(heard, "{}: {word:?} in {said:?}", summarizer.identity());
+                prop_assert!(heard, "{word:?} in {said:?}");
             }
-        }
-    }
-
-    #[test]
-    fn every_score_is_in_range_and_every_job_has_one(
-        said in prop::collection::vec((texts(), any::<Option<i64>>(), any::<u32>()), 0..8),
-        vectors in any::<bool>(),
-    ) {
-        let vector = [0.6_f32, 0.8];
-        let jobs: Vec<_> = said
-            .iter()
-            .enumerate()
-            .map(|(index, (text, at, uses))| {
-                ScoreJob::new(if index % 2 == 0 { Role::User } else { Role::Tool }, text)
-                    .embedding(vectors.then_some(&vector[..]))
-                    .node(NodeId::from_index(index))
-                    .said_at(at.map(Timestamp::from_millis))
-                    .uses(*uses)
-            })
-            .collect();
-        for scorer in scorers() {
-            let scores = scorer.score(&jobs).unwrap();
-            prop_assert_eq!(scores.len(), jobs.len());
-            prop_assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{}: {scores:?}", scorer.identity());
-            prop_assert_eq!(scorer.score(&jobs).unwrap(), scores, "{}", scorer.identity());
         }
     }
 }
@@ -121,30 +85,17 @@ proptest! {
 fn huge_sources_are_linear_work() {
     let huge: String = (0..60_000).map(|n| format!("Item {n} went to place P{}. ", n * 7)).collect();
     let sources = [message(&huge), summary(&huge, &["items"], 0.5)];
-    for (summarizer, level) in summarizers().iter().flat_map(|summarizer| LEVELS.map(|level| (summarizer, level))) {
-        let written = write(*summarizer, level, &sources, 100);
-        assert!((1..=100).contains(&WordCounter.count(&written.text)), "{}: {}", summarizer.identity(), written.text);
+    for level in LEVELS {
+        let written = write(&Spans, level, &sources, 100);
+        assert!((1..=100).contains(&WordCounter.count(&written.text)), "{}", written.text);
     }
     let jobs = vec![ScoreJob::new(Role::User, &huge[..2_000]); 2_000];
-    for scorer in scorers() {
-        assert_eq!(scorer.score(&jobs).unwrap().len(), jobs.len());
-    }
+    assert_eq!(Rules.score(&jobs).unwrap().len(), jobs.len());
 }
 
 #[test]
 fn what_stands_at_the_very_end_of_a_long_text_is_read() {
     let text = format!("{}Finally we decided on port 8443.", "Nothing much was said here again. ".repeat(20_000));
-    for summarizer in summarizers() {
-        let written = write(summarizer, Level::Summary, &[message(&text)], 20).text;
-        assert!(written.contains("8443"), "{}: {written}", summarizer.identity());
-    }
-}
-
-#[test]
-fn the_names_are_those_of_the_registry() {
-    let names = summarizers().map(|summarizer| summarizer.identity().strategy);
-    assert_eq!(names, ["extractive", "keyword-digest", "spans", "themes"]);
-    assert_eq!(FirstWords.identity().strategy, "first-words");
-    let names: Vec<_> = scorers().iter().map(|scorer| scorer.identity().strategy).collect();
-    assert_eq!(names, ["rules", "novelty", "recency-and-use", "blend"]);
+    let written = write(&Spans, Level::Summary, &[message(&text)], 20).text;
+    assert!(written.contains("8443"), "{written}");
 }

@@ -201,14 +201,6 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     found
 }
 
-/// Whether `word` is a negation.
-pub(crate) fn is_negation(word: &str) -> bool {
-    word.len() <= LONGEST_NEGATION && LEXICON.negations.contains(&key(word))
-}
-
-/// The longest negation, in bytes.
-const LONGEST_NEGATION: usize = 14;
-
 /// Whether a negation is shortly before the word at `at`.
 pub(crate) fn negated(keys: &[u64], at: usize) -> bool {
     has_negation(keys.get(at.saturating_sub(REACH)..at).unwrap_or_default())

@@ -1,15 +1,14 @@
 //! The parsed sources of a summary job: segments, terms, and the weight of each segment.
 
-use memory_core::{Level, Role, SummaryJob, SummaryMetadata, SummarySource, floor_char_boundary};
+use memory_core::{SummaryJob, SummaryMetadata, floor_char_boundary};
 
 use crate::{
     cues::Cues,
     fit::fit,
     markup::push_folded,
     rules::Signs,
-    sections::{self, Section},
+    sections::Section,
     segments::{Kind, Segment, cut},
-    select::Candidate,
     terms::{Terms, to_f32},
     words::is_unspaced,
 };
@@ -25,31 +24,22 @@ pub(crate) struct Reading<'a> {
     pub segments: Vec<Segment>,
     /// The terms of the segments.
     pub terms: Terms,
-    /// The sections in order, each with its first segment.
-    sections: Vec<(usize, Section)>,
+    /// The first segment of each part, in order.
+    parts: Vec<usize>,
     /// Tokens per byte.
     tokens_per_byte: f32,
 }
 
 impl<'a> Reading<'a> {
-    /// Reads the sources of `job`, split into the sections of merged summaries.
-    pub(crate) fn of(job: &'a SummaryJob<'a>) -> Self {
-        let sources = job.sources.iter().enumerate();
-        Self::of_parts(
-            job,
-            sources.flat_map(|(index, source)| sections::of(source).map(move |(section, text)| (index, section, text))),
-        )
-    }
-
     /// Reads parts of the sources of `job`: source index, section and text of each.
     pub(crate) fn of_parts<'p>(
         job: &'a SummaryJob<'a>,
         parts: impl Iterator<Item = (usize, Section, &'p str)>,
     ) -> Self {
-        let (mut segments, mut sections) = (Vec::new(), Vec::new());
+        let (mut segments, mut firsts) = (Vec::new(), Vec::new());
         for (index, section, text) in parts {
             let first = segments.len();
-            sections.push((first, section));
+            firsts.push(first);
             cut(index, text, &mut segments);
             if section == Section::Also {
                 segments.iter_mut().skip(first).for_each(|segment| segment.kind = Kind::Keywords);
@@ -57,48 +47,17 @@ impl<'a> Reading<'a> {
         }
         let terms = Terms::read(&segments, job.sources.len());
         let tokens_per_byte = tokens_per_byte(job, &segments);
-        Self { job, segments, terms, sections, tokens_per_byte }
-    }
-
-    /// The section of its summary that a segment comes from; [`Section::Body`] for a message.
-    pub(crate) fn section(&self, segment: usize) -> Section {
-        let after = self.sections.partition_point(|(first, _)| *first <= segment);
-        after.checked_sub(1).and_then(|run| self.sections.get(run)).map_or(Section::Body, |(_, section)| *section)
+        Self { job, segments, terms, parts: firsts, tokens_per_byte }
     }
 
     /// The first segment of each part; for an empty part, that of the next.
     pub(crate) fn parts(&self) -> impl Iterator<Item = usize> {
-        self.sections.iter().map(|(first, _)| *first)
+        self.parts.iter().copied()
     }
 
     /// The approximate cost in tokens of this many bytes, at least 1.
     pub(crate) fn cost(&self, bytes: usize) -> f32 {
         (to_f32(u32::try_from(bytes).unwrap_or(u32::MAX)) * self.tokens_per_byte).max(1.0)
-    }
-
-    /// The candidates for a summary: all segments except small talk and keywords, or all if there are no others.
-    pub(crate) fn candidates(&self) -> Vec<Candidate> {
-        let talk = |index: usize| self.terms.cues(index) == Cues::SMALL_TALK && self.terms.of_segment(index).is_empty();
-        let keywords = |index: usize| self.segments.get(index).is_some_and(|of| of.kind == Kind::Keywords);
-        let is_informative = |index: &usize| !talk(*index) && !keywords(*index);
-        let none_informative = !(0..self.segments.len()).any(|index| is_informative(&index));
-        (0..self.segments.len())
-            .filter(|index| none_informative || is_informative(index))
-            .filter_map(|index| {
-                let cost = self.cost(self.segments.get(index)?.text.len());
-                Some(Candidate { segment: index, factor: self.factor(index), cost })
-            })
-            .collect()
-    }
-
-    /// The factor of a segment's words by its kind, cues and position.
-    pub(crate) fn factor(&self, index: usize) -> f32 {
-        let Some(segment) = self.segments.get(index) else { return 0.0 };
-        let source_of = |index: usize| self.segments.get(index).map(|segment| segment.source);
-        let first = index == 0 || source_of(index - 1) != Some(segment.source);
-        let last = source_of(index + 1) != Some(segment.source);
-        let place = if first { 1.2 } else { 1.0 } * if last { 1.05 } else { 1.0 };
-        place * factor(segment, self.terms.cues(index), self.job.sources.get(segment.source), self.job.level)
     }
 
     /// The metadata of the summary. The importance is the highest of the sources' and the rules'; above SUMMARY it lies
@@ -135,34 +94,6 @@ impl<'a> Reading<'a> {
         found.importance = if of_messages { highest } else { f32::midpoint(highest, mean) };
         found
     }
-}
-
-/// The factor of a segment's words by its kind and cues.
-fn factor(segment: &Segment, cues: Cues, source: Option<&SummarySource>, level: Level) -> f32 {
-    let kind = match segment.kind {
-        Kind::Sentence | Kind::Keywords => 1.0,
-        Kind::Heading | Kind::Row => 0.6,
-        Kind::Data => 0.5,
-        Kind::Code => 0.45,
-    };
-    let announced = [
-        (Cues::DECISION, 0.6),
-        (Cues::COMMITMENT, 0.3),
-        (Cues::PREFERENCE, 0.35),
-        (Cues::PROBLEM, 0.3),
-        (Cues::FIX, 0.35),
-        (Cues::EMPHASIS, 0.4),
-        (Cues::PERSONAL, 0.2),
-    ];
-    let more: f32 = announced.iter().filter(|(cue, _)| cues.has(*cue)).map(|(_, weight)| weight).sum();
-    let role = source.and_then(|source| source.role);
-    let less = if cues.has(Cues::SMALL_TALK) { 0.4 } else { 1.0 }
-        * if cues.has(Cues::QUESTION) && role == Some(Role::Assistant) { 0.6 } else { 1.0 };
-    let importance = source.map_or(0.0, |source| source.metadata.importance);
-    let weight = if level >= Level::Meta && importance > 0.0 { 0.6 + 0.8 * importance.min(1.0) } else { 1.0 };
-    // "Next steps:" has no content by itself.
-    let label = if segment.text.ends_with([':', '：']) { 0.2 } else { 1.0 };
-    kind * (1.0 + more) * less * label * noise(&segment.text) * weight
 }
 
 /// Below 1 for text that is hardly language: mostly punctuation, or one very long word.
@@ -209,13 +140,6 @@ fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     }
     let bytes = to_f32(u32::try_from(sample.len()).unwrap_or(u32::MAX)).max(1.0);
     (to_f32(job.counter.count(&sample)) / bytes).max(0.01)
-}
-
-/// The fallback if neither a sentence nor a keyword fits, or all words are common: the first segment, shortened.
-pub(crate) fn shortened(job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
-    let first = reading.segments.first().map_or("", |segment| segment.text.as_str());
-    let cut = fit(first, job.max_tokens, job.counter);
-    if cut.trim().is_empty() { unsegmented(job) } else { cut }
 }
 
 /// The beginning of sources that have no letter or digit; blank only if they are.

@@ -1,8 +1,7 @@
-//! The sections of a merged summary: body, decisions, open questions, keywords.
+//! Sections of the summaries that strategies of earlier releases wrote: topics, body, decisions, open questions,
+//! keywords. Stores hold such summaries.
 
 use memory_core::SummarySource;
-
-use crate::topic_line;
 
 /// A section of a merged summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +40,17 @@ impl Section {
 /// The sections of a source without its topics; a message is one section.
 pub(crate) fn of(source: &SummarySource) -> impl Iterator<Item = (Section, &str)> {
     let is_message = source.role.is_some();
-    let text = topic_line::strip(source);
+    let text = without_topics(source);
     let whole = is_message.then_some((Section::Body, text));
     let parts = (!is_message).then(|| text.split(SEPARATOR).flat_map(sections)).into_iter().flatten();
     whole.into_iter().chain(parts)
+}
+
+/// Text of `source` without its topic line (`topics: a, b; `), because the topics are in its metadata.
+fn without_topics(source: &SummarySource) -> &str {
+    let begins = source.role.is_none() && !source.metadata.topics.is_empty();
+    let after = source.text.strip_prefix("topics: ").filter(|_| begins).and_then(|rest| rest.split_once("; "));
+    after.map_or(source.text.as_str(), |(_, after)| after)
 }
 
 /// The section at the beginning of a part, and the keywords after it.

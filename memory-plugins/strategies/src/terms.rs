@@ -79,16 +79,6 @@ impl Terms {
         self.segments.get(segment).map(|of| of.cues).unwrap_or_default()
     }
 
-    /// The weight of a term; above 0.
-    pub(crate) fn weight(&self, term: u32) -> f32 {
-        self.term(term).map_or(0.0, |term| term.weight)
-    }
-
-    /// The number of terms.
-    pub(crate) fn len(&self) -> usize {
-        self.terms.len()
-    }
-
     /// The numbers of distinct figures and of other distinct terms of a segment.
     pub(crate) fn figures_and_others(&self, segment: usize) -> (u32, u32) {
         let of_form = |figure: bool| {
@@ -96,11 +86,6 @@ impl Terms {
             u32::try_from(bag.filter(|term| (term.form == Form::Figure) == figure).count()).unwrap_or(u32::MAX)
         };
         (of_form(true), of_form(false))
-    }
-
-    /// The first occurrence of a term: segment, byte offset and length.
-    pub(crate) fn place(&self, term: usize) -> Option<(usize, usize, usize)> {
-        self.terms.get(term).map(|term| term.place)
     }
 
     /// Whether a later source takes up the question of a segment: half of its terms occur again after `source`. Only
@@ -261,15 +246,6 @@ pub(crate) fn to_f32(count: u32) -> f32 {
     count as f32
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "what is too much or too little is clamped"
-)]
-pub(crate) fn at_least_one(count: f32) -> u32 {
-    (count as u32).max(1)
-}
-
 struct Reader {
     index: KeyMap<u32>,
     terms: Vec<Term>,
@@ -428,7 +404,7 @@ mod tests {
         let mut segments = Vec::new();
         cut(0, "The invoice 4711 waits.", &mut segments);
         let terms = Terms::read(&segments, 1);
-        let weights: Vec<_> = terms.of_segment(0).iter().map(|&term| terms.weight(term)).collect();
+        let weights: Vec<_> = terms.of_segment(0).iter().map(|&term| terms.term(term).unwrap().weight).collect();
         assert_eq!(weights.len(), 3);
         assert!(weights[1] > weights[0] && weights[1] > weights[2]);
     }

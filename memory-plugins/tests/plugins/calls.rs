@@ -177,25 +177,3 @@ fn a_destructor_that_never_returns_keeps_nobody() {
     drop(summarizer);
     drop(registry);
 }
-
-/// A host's way to end: what a library wants to do at exit may never end.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_host_ends_although_a_library_would_not_let_it() {
-    use std::process::{Command, Stdio};
-
-    if as_child().is_some() {
-        let registry = misbehaving(PluginOptions::default());
-        print!("{}", registry.summarizer(MISBEHAVES).is_ok());
-        memory_plugins::exit(7);
-    }
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "calls::a_host_ends_although_a_library_would_not_let_it", "--nocapture"])
-        .env("PLUGIN_TEST_CHILD", ".")
-        .env("MISBEHAVES_AT_EXIT", "hang")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert_eq!(child.status.code(), Some(7));
-    assert!(String::from_utf8_lossy(&child.stdout).contains("true"), "what it had said is written");
-}

@@ -28,7 +28,7 @@ fn what_is_no_library_is_refused() {
         fs::write(&path, bytes).unwrap();
         path
     };
-    let mut other_machine = fs::read(library("memory_plugin_extractive")).unwrap();
+    let mut other_machine = fs::read(library("memory_plugin_first_words")).unwrap();
     other_machine[18] ^= 0x55;
     assert!(matches!(refused(&directory.path().join("missing.so")), LoadError::Unreadable { .. }));
     assert!(matches!(refused(&write("empty.so", b"")), LoadError::NotALibrary { .. }));
@@ -95,54 +95,15 @@ fn truncated_copies_are_refused_and_the_host_lives() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let plugin = fs::read(library("memory_plugin_extractive")).unwrap();
+    let plugin = fs::read(library("memory_plugin_first_words")).unwrap();
     let parts = 64;
     for part in 0..=parts {
         let length = plugin.len() * part / parts - usize::from(part == parts);
         fs::write(directory.path().join(format!("{part}.{DLL_EXTENSION}")), &plugin[..length]).unwrap();
     }
-    fs::copy(library("memory_plugin_extractive"), directory.path().join(format!("whole.{DLL_EXTENSION}"))).unwrap();
+    fs::copy(library("memory_plugin_first_words"), directory.path().join(format!("whole.{DLL_EXTENSION}"))).unwrap();
     let child = in_child("files::truncated_copies_are_refused_and_the_host_lives", directory.path());
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success(), "{}: {said}", child.status);
     assert!(said.contains("65 refused, 1 loaded"), "{said}");
-}
-
-/// Every byte of the file's header and of its program headers, with its lowest, its highest and all of its bits turned,
-/// in the golden plugin, whose layout does not change with the compiler. What is let through must also run.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[test]
-fn damaged_headers_are_refused_or_harmless_and_the_host_lives() {
-    use crate::{golden, support::ask};
-
-    let image = fs::read(golden::path()).unwrap();
-    let headers = 64 + 56 * usize::from(image[56]);
-    if let Some(directory) = as_child() {
-        let mut refused = 0;
-        for at in 0..headers {
-            for turned in [0x01, 0x80, 0xff] {
-                println!("byte {at}, {turned:#x}");
-                let mut damaged = image.clone();
-                damaged[at] ^= turned;
-                let path = directory.join(format!("{at}-{turned}.so"));
-                fs::write(&path, damaged).unwrap();
-                let mut registry = Registry::with_builtins();
-                match registry.load(&path) {
-                    Ok(info) => assert!(ask(&*registry.summarizer(&info.name).unwrap(), "One two three.").is_ok()),
-                    Err(_) => refused += 1,
-                }
-                fs::remove_file(path).unwrap();
-            }
-        }
-        println!("{refused} refused");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-
-    let child = in_child("files::damaged_headers_are_refused_or_harmless_and_the_host_lives", directory.path());
-    let said = String::from_utf8_lossy(&child.stdout);
-    let last = said.lines().rev().find(|line| line.starts_with("byte")).unwrap_or_default();
-    assert!(child.status.success(), "{} at {last}: {}", child.status, String::from_utf8_lossy(&child.stderr));
-    let refused = said.lines().find_map(|line| line.strip_suffix(" refused")?.parse::<usize>().ok()).unwrap();
-    assert!(refused > headers, "{refused} of {} refused", headers * 3);
 }

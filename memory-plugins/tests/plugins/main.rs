@@ -9,26 +9,20 @@ mod support;
 mod threads;
 mod versions;
 
-use memory_core::{
-    FirstWords, Level, TokenCounter,
-    testing::{HashEmbedder, WordCounter},
-};
+use memory_core::{FirstWords, Level, TokenCounter, testing::WordCounter};
 use memory_plugins::{ChooseError, Origin, PluginOptions, Registry, Sha256, StrategyKind};
-use memory_strategies::Extractive;
 use pollster::block_on;
 use support::{OFFICIAL, TEXT, ask, job, library, score, sources};
 
 #[test]
 fn several_plugins_at_once_each_give_their_own_answers() {
     let mut registry = Registry::with_builtins();
-    for name in ["memory_plugin_extractive", "memory_plugin_first_words", "memory_plugin_fixture_other_allocator"] {
+    for name in ["memory_plugin_first_words", "memory_plugin_rules", "memory_plugin_fixture_other_allocator"] {
         registry.load(&library(name)).unwrap();
     }
     let answer = |name: &str| ask(&*registry.summarizer(name).unwrap(), TEXT).unwrap();
     let sources = sources(TEXT);
-    assert_eq!(answer("official-extractive"), Extractive.write(&job(&sources)).text);
     assert_eq!(answer("official-first-words"), FirstWords::write(&job(&sources)).text);
-    assert_ne!(answer("official-extractive"), answer("official-first-words"));
     let other_allocator = registry.summarizer("other-allocator").unwrap();
     assert_eq!(ask(&*other_allocator, "few words").unwrap(), "few words");
     // A failure is memory of the plugin's too.
@@ -61,30 +55,16 @@ fn every_official_plugin_answers_as_the_built_in_strategy_of_its_name() {
 }
 
 #[test]
-fn an_official_scorer_compares_by_the_model_of_the_host() {
-    let texts = ["hall rent in Ghent rises", "Ghent: in hall rent rises", "soup for forty people"];
-    let mut options = PluginOptions::default();
-    options.embedder = Some(std::sync::Arc::new(HashEmbedder::new(64)));
-    let mut registry = Registry::with_options(options);
-    registry.load(&library("memory_plugin_blend")).unwrap();
-    let [ours, theirs] =
-        ["blend", "official-blend"].map(|name| score(&*registry.scorer(name).unwrap(), &texts).unwrap());
-    assert_eq!(ours, theirs);
-    let by_words = score(&*Registry::with_builtins().scorer("blend").unwrap(), &texts).unwrap();
-    assert_ne!(ours, by_words);
-}
-
-#[test]
 fn a_plugin_tells_who_it_is() {
     let mut registry = Registry::with_builtins();
-    let path = library("memory_plugin_extractive");
+    let path = library("memory_plugin_first_words");
     let info = registry.load(&path).unwrap();
-    assert_eq!((info.name.as_str(), info.kind), ("official-extractive", StrategyKind::Summarizer));
+    assert_eq!((info.name.as_str(), info.kind), ("official-first-words", StrategyKind::Summarizer));
     assert_eq!(info.version, env!("CARGO_PKG_VERSION"));
     assert!(matches!(&info.origin, Origin::File(path) if path.is_absolute()));
     assert_eq!(info.sha256, Some(Sha256::of(&std::fs::read(path).unwrap())));
     assert!(registry.list().any(|listed| *listed == info));
-    let identity = registry.summarizer("official-extractive").unwrap().identity();
+    let identity = registry.summarizer("official-first-words").unwrap().identity();
     assert_eq!((identity.strategy, identity.version), (info.name, info.version));
     let varies = registry.load(&library("memory_plugin_fixture_misbehaves")).unwrap().capabilities;
     assert!(varies.varies && !varies.cancellable && !varies.embeddings);
@@ -98,7 +78,7 @@ fn a_plugin_of_another_kind_is_not_found_as_this_one() {
     let error = registry.scorer("official-first-words").unwrap_err();
     let ChooseError::Unknown(unknown) = error else { panic!("{error}") };
     assert_eq!(unknown.kind, StrategyKind::Scorer);
-    assert!(unknown.nearest.is_empty(), "{unknown}");
+    assert!(unknown.nearest.is_empty() && unknown.known == ["rules"], "{unknown}");
 }
 
 #[test]
@@ -106,11 +86,11 @@ fn a_configuration_is_checked_against_the_schema_before_the_plugin_sees_it() {
     let choose = |configuration: &str| {
         let mut options = PluginOptions::default();
         options.configurations.insert("misbehaves-00".into(), configuration.into());
-        options.configurations.insert("official-extractive".into(), r#"{"sentences": 3}"#.into());
+        options.configurations.insert("official-first-words".into(), r#"{"sentences": 3}"#.into());
         let mut registry = Registry::with_options(options);
         registry.load(&library("memory_plugin_fixture_misbehaves")).unwrap();
-        registry.load(&library("memory_plugin_extractive")).unwrap();
-        assert!(registry.summarizer("official-extractive").unwrap_err().to_string().contains("it takes none"));
+        registry.load(&library("memory_plugin_first_words")).unwrap();
+        assert!(registry.summarizer("official-first-words").unwrap_err().to_string().contains("it takes none"));
         registry.summarizer("misbehaves-00").map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(choose(r#"{"conduct": "answer"}"#), Ok(()));
@@ -123,8 +103,8 @@ fn a_configuration_is_checked_against_the_schema_before_the_plugin_sees_it() {
 #[test]
 fn the_bound_is_kept_through_the_border() {
     let mut registry = Registry::with_builtins();
-    registry.load(&library("memory_plugin_extractive")).unwrap();
-    let summarizer = registry.summarizer("official-extractive").unwrap();
+    registry.load(&library("memory_plugin_first_words")).unwrap();
+    let summarizer = registry.summarizer("official-first-words").unwrap();
     for max_tokens in 1..30 {
         let sources = sources(TEXT);
         let mut job = job(&sources);

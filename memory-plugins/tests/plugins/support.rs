@@ -18,8 +18,8 @@ use pollster::block_on;
 pub(crate) const TEXT: &str =
     "Hello everyone, it is so good to see you all here. After the tests we decided to ship version 2.4.";
 
-/// The crates of the official plugins, summarizers first.
-pub(crate) const OFFICIAL: [&str; 3] = ["memory_plugin_extractive", "memory_plugin_first_words", "memory_plugin_blend"];
+/// Crates of the official plugins, one of each kind.
+pub(crate) const OFFICIAL: [&str; 2] = ["memory_plugin_first_words", "memory_plugin_rules"];
 
 /// The library of the package whose crate is `name`, beside the test binary or one directory above it.
 ///

@@ -9,8 +9,8 @@ use crate::support::{MISBEHAVES, ask, library};
 #[test]
 fn thirty_two_threads_share_a_plugin() {
     let mut registry = Registry::with_builtins();
-    registry.load(&library("memory_plugin_extractive")).unwrap();
-    let summarizer = registry.summarizer("official-extractive").unwrap();
+    registry.load(&library("memory_plugin_first_words")).unwrap();
+    let summarizer = registry.summarizer("official-first-words").unwrap();
     thread::scope(|scope| {
         for n in 0..32 {
             let summarizer = &summarizer;
@@ -22,7 +22,7 @@ fn thirty_two_threads_share_a_plugin() {
             });
         }
     });
-    assert_eq!(registry.status("official-extractive").unwrap().calls, 640);
+    assert_eq!(registry.status("official-first-words").unwrap().calls, 640);
 }
 
 /// Fifty libraries that differ in their names alone are fifty plugins: none is taken for another.

@@ -1,19 +1,31 @@
-//! `memory plugins check`: runs the conformance kit in a process of its own, because a plugin may end it.
+//! `memory plugins check`: runs the conformance kit in a child process, because a plugin may end or hang its process.
 
-#[cfg(unix)]
-mod child;
-#[cfg(unix)]
-mod here;
-#[cfg(unix)]
-mod signed;
+use std::{
+    env,
+    io::{BufRead as _, BufReader, Read},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    thread,
+    time::{Duration, Instant},
+};
 
-use std::path::PathBuf;
-
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args as ClapArgs;
+use memory_plugins::conformance::{Check, CheckOptions, Verdict, check};
 use serde_json::{Value, json};
 
-use crate::globals::Globals;
+use crate::{globals::Globals, terminal};
+
+/// Bound on the calls of a check that run one after the other; `REST` covers the remaining time.
+const CALLS: u32 = 40;
+const REST: Duration = Duration::from_secs(10);
+
+/// The longest line of a child that is read as one.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// Interval between looks at a child whose output has ended.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Run a plugin's file against the contract of its kind, in a process of its own.
 #[derive(Debug, ClapArgs)]
@@ -26,17 +38,26 @@ pub(crate) struct Args {
     /// Deadline of each call
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     deadline: u32,
-    /// Run the checks here, for the process of this number
-    #[arg(long, hide = true, value_name = "PARENT")]
-    here: Option<u32>,
+    /// Run the checks in this process, and print each verdict as a line of JSON
+    #[arg(long, hide = true)]
+    here: bool,
+}
+
+impl Args {
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(self.deadline.max(1).into())
+    }
 }
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    #[cfg(unix)]
-    if let Some(parent) = args.here {
-        return here::run(args, parent);
+    if args.here {
+        return check_here(args);
     }
-    let findings = findings(args)?;
+    let mut child = start(args)?;
+    let findings = findings(args, &mut child);
+    drop(child.kill());
+    drop(child.wait());
+    let findings = findings?;
     if globals.output.json {
         globals.output.value(&json!({"file": args.file.display().to_string(), "checks": findings}))?;
     } else {
@@ -52,13 +73,107 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a verdict for each check.
-#[cfg(unix)]
-fn findings(args: &Args) -> anyhow::Result<Vec<Value>> {
-    child::findings(args)
+/// Runs the checks and prints each verdict.
+fn check_here(args: &Args) -> anyhow::Result<()> {
+    let mut options = CheckOptions::default();
+    options.deadline = args.deadline();
+    options.configuration.clone_from(&args.configuration);
+    let mut end = |check: Check, verdict: &Verdict| {
+        let (verdict, why) = match verdict {
+            Verdict::Kept => ("kept", ""),
+            Verdict::Skipped(why) => ("skipped", *why),
+            Verdict::Broken(why) => ("broken", why.as_str()),
+        };
+        if tell(&json!({"check": check.name(), "verdict": verdict, "why": why})).is_err() {
+            // The parent no longer waits for the other checks.
+            std::process::exit(1);
+        }
+    };
+    if let Err(error) = check(&args.file, &options, &mut |_| {}, &mut end) {
+        tell(&json!({"error": error.to_string()}))?;
+    }
+    Ok(())
 }
 
-#[cfg(not(unix))]
-fn findings(_args: &Args) -> anyhow::Result<Vec<Value>> {
-    bail!("plugins are checked on Unix alone, where a process can be kept apart")
+/// Prints a line, after one that the plugin may have left open.
+fn tell(value: &Value) -> std::io::Result<()> {
+    terminal::exactly(format!("\n{value}\n").as_bytes())
+}
+
+/// Starts the process that checks the plugin. Its standard output is the channel of the verdicts.
+fn start(args: &Args) -> anyhow::Result<Child> {
+    let mut command = Command::new(env::current_exe().context("this program has no path")?);
+    command.args(["plugins", "check", "--here", "--deadline", &args.deadline.to_string()]);
+    if let Some(configuration) = &args.configuration {
+        command.args(["--configuration", configuration]);
+    }
+    command.arg("--").arg(&args.file);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().context("cannot start a process for the plugin")
+}
+
+/// A verdict for each check, in order. The check during which the child ends, or stops sending, is broken; the checks
+/// after it are skipped.
+fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Value>> {
+    let lines = lines(child.stdout.take().context("no pipe to the process of the plugin")?);
+    let all_until = Instant::now() + args.deadline() * CALLS * 3 + REST;
+    let mut findings: Vec<Value> = Vec::new();
+    let mut ended = false;
+    for check in Check::ALL {
+        if ended {
+            let why = "the process of the plugin had ended";
+            findings.push(json!({"check": check.name(), "verdict": "skipped", "why": why}));
+            continue;
+        }
+        // The first check opens the library and makes the strategy; the others run up to `CALLS` jobs.
+        let calls = if check == Check::Configuration { 3 } else { CALLS };
+        let until = all_until.min(Instant::now() + args.deadline() * calls + REST);
+        let why = match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(line) if line["check"] == check.name() => {
+                findings.push(line);
+                continue;
+            }
+            Ok(line) => match line["error"].as_str() {
+                Some(error) => bail!("{error}"),
+                None => format!("a verdict on something else was given: {line}"),
+            },
+            Err(RecvTimeoutError::Timeout) => LATE.to_owned(),
+            Err(RecvTimeoutError::Disconnected) => how_it_ended(child, until)?,
+        };
+        findings.push(json!({"check": check.name(), "verdict": "broken", "why": why}));
+        ended = true;
+    }
+    Ok(findings)
+}
+
+const LATE: &str = "it gave no answer in time and its process was ended";
+
+/// Verdicts and errors among the lines of `output`. Other lines are a plugin's, and may be endless.
+fn lines(output: impl Read + Send + 'static) -> Receiver<Value> {
+    let (send, lines) = sync_channel(1);
+    let mut output = BufReader::new(output);
+    thread::spawn(move || {
+        let mut line = Vec::new();
+        while matches!(output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
+            let value = serde_json::from_slice::<Value>(&line).unwrap_or_default();
+            if (value["check"].is_string() || value["error"].is_string()) && send.send(value).is_err() {
+                break;
+            }
+            line.clear();
+        }
+    });
+    lines
+}
+
+/// End of a child that has closed its output. A plugin may close it and run on.
+fn how_it_ended(child: &mut Child, until: Instant) -> anyhow::Result<String> {
+    loop {
+        if let Some(status) = child.try_wait().context("waiting for the process of the plugin")? {
+            return Ok(format!("it ended the process: {status}"));
+        }
+        if Instant::now() >= until {
+            return Ok(LATE.to_owned());
+        }
+        thread::sleep(TICK);
+    }
 }

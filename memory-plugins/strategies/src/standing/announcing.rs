@@ -259,7 +259,7 @@ fn sets_style(keys: &[u64]) -> bool {
     let [verbs, styles] = &lexicon.styles;
     let asks_once = keys.get(1).is_none_or(|key| lexicon.one_thing.contains(key));
     // "Keep the answers under 100 words."
-    let of_answers = keys.get(1..3).is_some_and(|keys| [key("answers"), key("replies")].contains(&keys[1]));
+    let of_answers = keys.get(2).is_some_and(|word| [key("answers"), key("replies")].contains(word));
     let asks_once = asks_once && !of_answers;
     keys.first().is_some_and(|key| verbs.contains(key)) && !asks_once && keys.iter().any(|key| styles.contains(key))
 }
