@@ -7,13 +7,13 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use fastrand::Rng;
+use memory_capture::Times;
 use memory_core::{
     ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store, TokenCounter,
 };
 use memory_embed::TiktokenCounter;
 
 use crate::{
-    commands::import::Times,
     failure::NotFound,
     import::eval::{self, Question as EvalQuestion},
 };
@@ -119,7 +119,7 @@ impl Sample {
                     bail!("a turn id stands twice in `{}`", conversation.id);
                 }
                 let tokens = counter.count(&message.text());
-                drafts.push(NodeDraft::new(message, times.of(at), tokens));
+                drafts.push(NodeDraft::new(message, times.next(at), tokens));
             }
             conversations.push((conversation.id, drafts));
         }
