@@ -3,6 +3,7 @@
 use std::{error::Error, io::ErrorKind};
 
 use memory::OpenError;
+use memory_capture::Error as CaptureError;
 use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
@@ -42,7 +43,7 @@ pub(crate) struct Damage(pub(crate) String);
 
 /// Whether an error is that of a transcript, which other transcripts need not have.
 pub(crate) fn is_of_transcript(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.is::<TranscriptError>())
+    error.chain().any(|cause| original(cause).is::<TranscriptError>())
 }
 
 /// Exit codes; clap exits with 2 by itself.
@@ -57,7 +58,18 @@ pub(crate) enum Code {
 
 /// The exit code for an error: that of the first cause that has one.
 pub(crate) fn code(error: &anyhow::Error) -> Code {
-    error.chain().find_map(code_of).unwrap_or(Code::Other)
+    error.chain().map(original).find_map(code_of).unwrap_or(Code::Other)
+}
+
+/// The error that a transparent error of `memory-capture` stands for, which is not in the chain.
+fn original<'a>(cause: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let boxed = || cause.downcast_ref::<Box<CaptureError>>().map(|error| &**error);
+    match cause.downcast_ref().or_else(boxed) {
+        Some(CaptureError::Store(error)) => error,
+        Some(CaptureError::Memory(error)) => error,
+        Some(CaptureError::Transcript(error)) => error,
+        _ => cause,
+    }
 }
 
 fn code_of(cause: &(dyn Error + 'static)) -> Option<Code> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use memory_capture::ImportNotice;
 use memory_core::{ConversationId, NodeId, Notice};
 
 use crate::output::Output;
@@ -11,40 +12,14 @@ use crate::output::Output;
 pub(crate) enum News {
     /// One of a library.
     Memory(Notice),
-    /// No summaries were written; a later context writes them.
-    NotCompacted {
-        /// Why.
-        why: String,
-    },
-    /// Messages that an import before has brought.
-    ThereBefore {
-        /// The conversation.
-        conversation: ConversationId,
-        /// How many.
-        messages: usize,
-        /// Of how many in the file.
-        read: usize,
-    },
-    /// Messages that differ in the file from what an import before has brought. What is there stays.
-    Differs {
-        /// The conversation.
-        conversation: ConversationId,
-        /// How many.
-        messages: usize,
-    },
+    /// A notice of an import.
+    Import(ImportNotice),
     /// Halves of characters in a file, for each of which U+FFFD stands.
     Mended {
         /// The conversation.
         conversation: ConversationId,
         /// How many.
         characters: u64,
-    },
-    /// A conversation went on in the file from an earlier message than in the store.
-    Diverged {
-        /// The conversation.
-        conversation: ConversationId,
-        /// The conversation that the rest went to.
-        branch: ConversationId,
     },
     /// An export without a message.
     NothingToImport {
@@ -57,15 +32,6 @@ pub(crate) enum News {
         summaries: u64,
         /// The export.
         file: String,
-    },
-    /// Summaries of another program that cannot stand for the messages here.
-    SummariesUnfit {
-        /// The conversation.
-        conversation: ConversationId,
-        /// How many.
-        summaries: u64,
-        /// Why.
-        why: String,
     },
     /// The store has more of the conversation than the export.
     LongerThanFile {
@@ -108,14 +74,10 @@ impl News {
     fn code(&self) -> &'static str {
         match self {
             Self::Memory(notice) => notice.code(),
-            Self::NotCompacted { .. } => "not-compacted",
-            Self::ThereBefore { .. } => "there-before",
-            Self::Differs { .. } => "differs",
+            Self::Import(notice) => notice.code(),
             Self::Mended { .. } => "mended",
-            Self::Diverged { .. } => "diverged",
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
-            Self::SummariesUnfit { .. } => "summaries-unfit",
             Self::LongerThanFile { .. } => "longer-than-file",
             Self::NotShown { .. } => "not-shown",
             Self::OutOfTime { .. } => "out-of-time",
@@ -128,36 +90,15 @@ impl fmt::Display for News {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(notice) => notice.fmt(f),
-            Self::NotCompacted { why } => write!(f, "not compacted: {why}"),
-            Self::ThereBefore { conversation, messages: 1, read: 1 } => {
-                write!(f, "`{conversation}` had its one message before: nothing was appended")
-            }
-            Self::ThereBefore { conversation, messages, read } if messages == read => {
-                write!(f, "`{conversation}` had all {read} messages before: nothing was appended")
-            }
-            Self::ThereBefore { conversation, messages, read } => {
-                write!(f, "`{conversation}` had {messages} of {read} messages before; appended: {}", read - messages)
-            }
-            Self::Differs { conversation, messages } => write!(
-                f,
-                "{messages} messages of `{conversation}` differ from what was imported before: what is there stays"
-            ),
+            Self::Import(notice) => notice.fmt(f),
             Self::Mended { conversation, characters } => {
                 write!(f, "U+FFFD stands for halves of characters in `{conversation}`: {characters}")
             }
-            Self::Diverged { conversation, branch } => write!(
-                f,
-                "`{conversation}` goes on in the file from an earlier message than here: what follows is in `{branch}`"
-            ),
             Self::NothingToImport { file } => write!(f, "{file} holds no message: there is nothing to import"),
             Self::SummariesLeftOut { summaries, file } => write!(
                 f,
                 "{summaries} summaries of {file} were left out: what they were made from was lost before the export"
             ),
-            Self::SummariesUnfit { conversation, summaries, why } => {
-                let (noun, verb) = if *summaries == 1 { ("summary", "was") } else { ("summaries", "were") };
-                write!(f, "{summaries} {noun} of `{conversation}` {verb} not taken over: {why}")
-            }
             Self::LongerThanFile { conversation, messages } => {
                 write!(f, "`{conversation}` goes on for {messages} messages after those of the file")
             }
@@ -186,6 +127,15 @@ impl fmt::Display for News {
 impl From<Notice> for News {
     fn from(notice: Notice) -> Self {
         Self::Memory(notice)
+    }
+}
+
+impl From<ImportNotice> for News {
+    fn from(notice: ImportNotice) -> Self {
+        match notice {
+            ImportNotice::Memory(notice) => Self::Memory(notice),
+            notice => Self::Import(notice),
+        }
     }
 }
 
@@ -219,19 +169,8 @@ mod tests {
     fn promised(news: &News) -> (&'static str, &'static str) {
         match news {
             News::Memory(_) => ("empty-question", "nothing is recalled for an empty question"),
-            News::NotCompacted { .. } => ("not-compacted", "not compacted: disk full"),
-            News::ThereBefore { messages: 3, .. } => {
-                ("there-before", "`trip` had all 3 messages before: nothing was appended")
-            }
-            News::ThereBefore { .. } => ("there-before", "`trip` had 2 of 3 messages before; appended: 1"),
-            News::Differs { .. } => {
-                ("differs", "3 messages of `trip` differ from what was imported before: what is there stays")
-            }
+            News::Import(_) => ("not-compacted", "not compacted: disk full"),
             News::Mended { .. } => ("mended", "U+FFFD stands for halves of characters in `trip`: 3"),
-            News::Diverged { .. } => (
-                "diverged",
-                "`trip` goes on in the file from an earlier message than here: what follows is in `trip-a`",
-            ),
             News::NothingToImport { .. } => {
                 ("nothing-to-import", "trip.jsonl holds no message: there is nothing to import")
             }
@@ -239,9 +178,6 @@ mod tests {
                 "summaries-left-out",
                 "3 summaries of trip.jsonl were left out: what they were made from was lost before the export",
             ),
-            News::SummariesUnfit { .. } => {
-                ("summaries-unfit", "3 summaries of `trip` were not taken over: of messages that are not there")
-            }
             News::LongerThanFile { .. } => {
                 ("longer-than-file", "`trip` goes on for 3 messages after those of the file")
             }
@@ -271,18 +207,10 @@ mod tests {
         let (conversation, node) = (ConversationId::new("trip").unwrap(), NodeId::new(7).unwrap());
         let all = [
             News::Memory(Notice::EmptyQuestion),
-            News::NotCompacted { why: "disk full".to_owned() },
-            News::ThereBefore { conversation: conversation.clone(), messages: 3, read: 3 },
-            News::Differs { conversation: conversation.clone(), messages: 3 },
+            News::Import(ImportNotice::NotCompacted { why: "disk full".to_owned() }),
             News::Mended { conversation: conversation.clone(), characters: 3 },
-            News::Diverged { conversation: conversation.clone(), branch: ConversationId::new("trip-a").unwrap() },
             News::NothingToImport { file: file() },
             News::SummariesLeftOut { summaries: 3, file: file() },
-            News::SummariesUnfit {
-                conversation: conversation.clone(),
-                summaries: 3,
-                why: "of messages that are not there".to_owned(),
-            },
             News::LongerThanFile { conversation: conversation.clone(), messages: 3 },
             News::EndLeftOut { conversation: conversation.clone(), node, from: 5, length: 9 },
             News::NotShown { conversation: conversation.clone(), node },
@@ -292,8 +220,6 @@ mod tests {
             assert_eq!((code, sentence.as_str()), promised(news));
         }
         assert_eq!(codes(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len());
-        let grown = News::ThereBefore { conversation: conversation.clone(), messages: 2, read: 3 };
-        assert_eq!((grown.code(), grown.to_string().as_str()), promised(&grown));
         let stopped = News::OutOfTime { conversation, node, is_last: false };
         assert_eq!((stopped.code(), stopped.to_string().as_str()), promised(&stopped));
     }

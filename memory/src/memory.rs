@@ -252,6 +252,12 @@ impl Memory {
         Arc::clone(&self.0.words_only)
     }
 
+    /// Reports that a conversation grew by other means than the calls of this memory, such as through its
+    /// [`parts`](Self::parts), so that the background summarizes and indexes it.
+    pub fn report_growth(&self, conversation: ConversationId) {
+        self.on_append()(conversation);
+    }
+
     /// Gives a function by which a call reports that it appended to a conversation.
     pub(crate) fn on_append(&self) -> impl FnOnce(ConversationId) + Send + 'static {
         let due = self.0.background.as_ref().map(Background::due);

@@ -8,12 +8,13 @@ use memory_core::{
     plan::{ManagerNameError, manager_named},
 };
 use memory_embed::{ModelError, TiktokenCounter};
-use memory_hooks::{BuildError, Memory, MemoryBuilder};
+use memory_hooks::{BuildError, MemoryBuilder};
 use memory_plugins::{ChooseError, PluginOptions, Registry};
 use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
 pub use crate::derived::derived;
+// For libraries that stand on the facade alone: the engine's own handles, and what they take and give.
 use crate::{
     Access, Config, Recall,
     background::BackupError,
@@ -21,6 +22,8 @@ use crate::{
     remote_model::RemoteModelError,
     reranking,
 };
+pub use memory_core::Hash;
+pub use memory_hooks::{Adopted, Conversation, ForeignSummary, Memory, Misfit};
 
 /// The wired parts, for programs that need more than [`Memory`](crate::Memory) gives: commands and benches. Their futures
 /// block on the disk where they are polled.

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
+use memory_capture::{Afterwards, Capture};
 use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, Verification};
 use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt, PromptOptions};
 use serde_json::{Value, json};
 
 use super::{
     context, detail,
-    import::{self, After, Imported},
+    import::{self, Imported},
     verify,
 };
 use crate::{
@@ -51,13 +52,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         Target::outside_of_stores(kept)?;
     }
     let output = globals.output;
-    let runtime = open(&globals.config_at(directory.clone(), Access::Write))?;
+    let config = globals.config_at(directory.clone(), Access::Write);
+    let runtime = open(&config)?;
     let id = ConversationId::new("tally")?;
     let messages = jsonl::parse(SAMPLE, Path::new("demo.jsonl"))?;
     let secret = secret(&messages)?;
 
     let imported = ImportedConversation { id: id.clone(), messages };
-    let imported = import::import(&runtime.memory, imported, After::ALL, output).await?;
+    let imported =
+        import::import(&Capture::with_parts(runtime.clone(), &config), imported, Afterwards::default(), output).await?;
     if !output.json {
         print_imported(output, &imported)?;
     }
@@ -93,9 +96,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 fn print_imported(output: Output, imported: &Imported) -> anyhow::Result<()> {
-    output.line(&format!("1. A conversation of {} messages goes in, word for word.", imported.read))?;
+    output.line(&format!("1. A conversation of {} messages goes in, word for word.", imported.report.read))?;
     imported.news.iter().for_each(|news| output.note(&format!("   note: {news}")));
-    let stats = &imported.stats;
+    let stats = &imported.report.stats;
     output.line(&format!(
         "   {} tokens in full; the smallest view that covers every message has {}: {:.1} times smaller",
         grouped(stats.shown_tokens),
@@ -139,12 +142,12 @@ impl Shown {
     fn to_json(&self, id: &ConversationId, found: &Piece, kept: Option<&Path>) -> Value {
         let Self { imported, asked, summaries, details, verification } = self;
         let node = &details.node;
-        let stats = &imported.stats;
+        let stats = &imported.report.stats;
         let [full, summary, meta, archive] = stats.nodes_per_level;
         json!({
             "store": kept,
             "import": {
-                "read": imported.read,
+                "read": imported.report.read,
                 "shown_tokens": stats.shown_tokens,
                 "view_tokens": stats.view_tokens,
                 "compression_ratio": decimal(stats.compression_ratio()),

@@ -1,28 +1,38 @@
 //! `memory hook`: takes sessions of coding agents into the store as they go, and reminds of where things stood.
 
-mod beside;
 mod diff;
-mod event;
 mod install;
 mod installed;
 mod program;
-mod remind;
 mod replace;
 mod settings;
 
-use std::path::Path;
+use std::{
+    io::{self, IsTerminal as _, Read as _},
+    path::Path,
+};
 
+use anyhow::Context as _;
 use clap::{Args as ClapArgs, Subcommand};
+use memory_capture::{
+    AgentEvent, Capture, Captured, Error as CaptureError, EventKind, Format, LookUp, Part, expanded,
+    is_named_as_transcript,
+};
 use memory_core::ConversationId;
-use memory_transcripts::Format;
 use serde_json::json;
 
-use super::capture::{Capture, Captured, Part, expanded, is_named_as_transcript};
-use crate::{failure, globals::Globals, terminal::To};
-use beside::beside;
-use event::{Event, Kind};
+use super::capture;
+use crate::{
+    Access,
+    failure::{self, Usage},
+    globals::{Globals, quoted},
+    terminal::To,
+};
 
 pub(super) use installed::{Installed, InstalledState, installed};
+
+/// Bytes of an event; that of a tool's use repeats what the tool gave.
+const LARGEST_EVENT: u64 = 64 << 20;
 
 /// Takes sessions of coding agents into the store as they go, without code and without a daemon.
 #[derive(Debug, ClapArgs)]
@@ -101,15 +111,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// Takes what is new, and reminds. What fails is told at the end, the first of it, and keeps nothing else from being done.
 async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<()> {
-    let event = Event::read()?;
-    let is_start = event.kind == Kind::SessionStart;
+    let event = read_event()?;
+    let is_start = event.kind == EventKind::SessionStart;
     let reminds = is_start && call.budget > 0;
     let mut failed = Vec::new();
-    let capture = match Capture::open(globals) {
+    let capture = match capture::open(globals, Access::Write) {
         Ok(capture) => capture,
         Err(error) if reminds => {
             // A store that takes nothing may still be read.
-            let Ok(capture) = Capture::open_to_read(globals) else { return Err(error) };
+            let Ok(capture) = capture::open(globals, Access::Read) else { return Err(error) };
             return remind(&capture, &event, None, call.budget, globals).await.and(Err(error));
         }
         Err(error) => return Err(error),
@@ -122,7 +132,8 @@ async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<
             Err(error) => failed.push(error),
         }
         if is_start {
-            failed.extend(catch_up(&capture, agent, &path).await);
+            let left = capture.catch_up(&expanded(&path), agent.format()).await;
+            failed.extend(left.into_iter().map(anyhow::Error::new));
         }
     }
     if reminds {
@@ -131,14 +142,40 @@ async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
+/// Reads the event from standard input.
+fn read_event() -> anyhow::Result<AgentEvent> {
+    let mut input = io::stdin().lock();
+    if input.is_terminal() {
+        let why = "an agent calls this with an event on standard input: `memory hook install` has it do so";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let mut bytes = Vec::new();
+    input.by_ref().take(LARGEST_EVENT + 1).read_to_end(&mut bytes).context("cannot read the event")?;
+    if bytes.len() as u64 > LARGEST_EVENT {
+        return Err(Usage(format!("the event is larger than {} MiB", LARGEST_EVENT >> 20)).into());
+    }
+    AgentEvent::from_json(bytes).map_err(|error| match error {
+        CaptureError::Event(error) => Usage(format!("standard input is not an event of a hook: {error}")).into(),
+        error => error.into(),
+    })
+}
+
 async fn remind(
     capture: &Capture,
-    event: &Event,
+    event: &AgentEvent,
     session: Option<ConversationId>,
     budget: u32,
     globals: &Globals,
 ) -> anyhow::Result<()> {
-    if let Some(text) = remind::text(capture, event, session, budget, globals).await? {
+    let look_up = |id: &ConversationId| {
+        let search = format!("`{} search -c {} \"QUESTION\"`", globals.command_line("memory"), quoted(id.as_str()));
+        let at_length = format!(
+            "To look up more of it: {search}. With `expand` in place of `search`, and a number in place of the question, \
+             it prints that message word for word."
+        );
+        LookUp::new(at_length, search)
+    };
+    if let Some(text) = capture.reminder(event, session, budget, &look_up).await? {
         let output = json!({"hookEventName": "SessionStart", "additionalContext": text});
         To::Output.json_line(&json!({"hookSpecificOutput": output}))?;
     }
@@ -149,22 +186,7 @@ async fn take(capture: &Capture, agent: Agent, path: &Path, part: Part) -> anyho
     let path = expanded(path);
     if !path.is_absolute() || !is_named_as_transcript(&path) {
         let why = "a transcript is an absolute path that ends in .jsonl";
-        return Err(failure::Usage(format!("{}: {why}", path.display())).into());
+        return Err(Usage(format!("{}: {why}", path.display())).into());
     }
-    capture.take(&path, agent.format(), part).await
-}
-
-/// Takes what sessions in the same directory said after their last event, as an agent that was killed leaves it. A
-/// transcript that cannot be read is told once, until it has changed.
-async fn catch_up(capture: &Capture, agent: Agent, path: &Path) -> Vec<anyhow::Error> {
-    let mut failed = Vec::new();
-    for other in beside(agent, &expanded(path)).into_iter().filter(|other| capture.is_left(other)) {
-        if let Err(error) = capture.take(&other, agent.format(), Part::All).await {
-            if failure::is_of_transcript(&error) {
-                capture.pass_over(&other);
-            }
-            failed.push(error);
-        }
-    }
-    failed
+    Ok(capture.take(&path, agent.format(), part).await?)
 }

@@ -2,21 +2,18 @@
 
 mod exported;
 mod format;
-pub(super) mod into;
 mod refused;
-mod taken_over;
 mod transcripts;
 
 use std::{
-    mem,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Message, Progress, Store, StoreError, Timestamp};
-use memory_hooks::{Conversation, ConversationStats, Memory};
+use memory_capture::{Afterwards, Capture, FilesRead, Stage, Stages, SummaryCounts, TranscriptFiles};
+use memory_core::{ConversationId, Progress, Store, StoreError};
 use memory_store::{ExchangeError, ExportFile, ReadLimits};
 use serde_json::json;
 
@@ -32,21 +29,14 @@ use crate::{
     },
     news::{self, News},
     open,
-    output::{Bar, Output, counted, decimal, grouped},
+    output::{Output, counted, decimal, grouped},
 };
 use exported::Restored;
 use format::Format;
 use refused::{refuse_namesakes, refuse_utf16};
-use transcripts::TranscriptFiles;
-
-/// Messages that are appended as one batch.
-const BATCH: usize = 512;
 
 /// Conversations that are listed for a person.
 const MOST_ROWS: usize = 40;
-
-/// Bytes of lines after which a batch is appended, however few its messages.
-const BATCH_BYTES: usize = 4 << 20;
 
 /// Reads conversations from files into the store. All files are checked before anything is appended.
 #[derive(Debug, ClapArgs)]
@@ -103,7 +93,7 @@ impl Checked {
         let bar = output.bar("reading");
         let read = |lines: usize| bar.report(lines as u64, 0);
         let checked = match Format::of(file, args.format)? {
-            Format::Transcript(format) => Self::Transcripts(TranscriptFiles::check(file, format, args, read)?),
+            Format::Transcript(format) => Self::Transcripts(transcripts::check(file, format, args, &bar)?),
             Format::Memory => {
                 let read = exported::read(file, args.limits());
                 // Its first bytes could not be looked at before.
@@ -136,16 +126,28 @@ impl Checked {
 
 /// Result of importing a conversation.
 pub(super) struct Imported {
-    pub(super) id: ConversationId,
-    pub(super) read: usize,
-    pub(super) new: usize,
-    /// Summaries of the source.
-    summaries: taken_over::Counts,
-    pub(super) stats: ConversationStats,
-    pub(super) append: Duration,
-    pub(super) compact: Duration,
-    pub(super) index: Duration,
+    pub(super) report: memory_capture::ImportedConversation,
     pub(super) news: Vec<News>,
+}
+
+impl From<memory_capture::ImportedConversation> for Imported {
+    fn from(report: memory_capture::ImportedConversation) -> Self {
+        let news = report.notices.iter().cloned().map(News::from).collect();
+        Self { report, news }
+    }
+}
+
+/// A bar for each stage.
+impl Stages for Output {
+    fn begin(&self, stage: Stage) -> Box<dyn Progress + '_> {
+        Box::new(self.bar(match stage {
+            Stage::Reading => "reading",
+            Stage::Appending => "appending",
+            Stage::Compacting => "compacting",
+            Stage::Embedding => "embedding",
+            _ => "working",
+        }))
+    }
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -166,8 +168,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for id in checked.iter().flat_map(|file| file.names(args)) {
         check_name(&*runtime.store, id).await?;
     }
-    let after = After { summarize: !args.no_summaries, embed: !args.no_embed };
-    let (memory, output) = (&runtime.memory, globals.output);
+    let after = Afterwards::default().summarize(!args.no_summaries).embed(!args.no_embed);
+    let (capture, output) = (Capture::with_parts(runtime.clone(), &config), globals.output);
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
     for file in &mut checked {
         match file {
@@ -177,25 +179,26 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             }
             Checked::Eval(file) => {
                 let take = async |conversation| {
-                    all.push(import(memory, conversation, after, output).await?);
+                    all.push(import(&capture, conversation, after, output).await?);
                     anyhow::Ok(())
                 };
                 file.each(take).await?;
             }
             Checked::Transcripts(files) => {
-                all.extend(files.import(memory, after, output).await?);
-                transcripts.extend(files.rows());
+                let imported = capture.import_files(files, after, &output).await?;
+                all.extend(imported.into_iter().map(Imported::from));
+                transcripts.extend(files.files().iter().cloned());
             }
             Checked::Jsonl(id, file) => {
-                let mut appender = Appender::new(memory, id, file.messages(), output);
+                let mut appender = capture.conversation(id.clone(), file.messages(), &output);
                 let take = async |ReadMessage { mut message, line_key, at, bytes }| {
                     if !args.again {
                         message.key = message.key.or(line_key);
                     }
-                    appender.take(message, at, bytes).await
+                    anyhow::Ok(appender.take(message, at, bytes).await?)
                 };
                 file.each(take).await?;
-                let mut imported = appender.finish(after, output).await?;
+                let mut imported = Imported::from(appender.finish(after).await?);
                 let news = News::Mended { conversation: id.clone(), characters: file.mended() };
                 imported.news.extend((file.mended() > 0).then_some(news));
                 all.push(imported);
@@ -232,159 +235,25 @@ fn name(file: &Path, args: &Args) -> Result<ConversationId, Usage> {
 
 /// Appends, compacts and indexes one conversation.
 pub(super) async fn import(
-    memory: &Memory,
+    capture: &Capture,
     imported: ImportedConversation,
-    after: After,
+    after: Afterwards,
     output: Output,
 ) -> anyhow::Result<Imported> {
     let ImportedConversation { id, messages } = imported;
-    let mut appender = Appender::new(memory, &id, messages.len(), output);
+    let mut appender = capture.conversation(id, messages.len(), &output);
     for (message, at) in messages {
         let bytes = message.text_bytes();
         appender.take(message, at, bytes).await?;
     }
-    appender.finish(after, output).await
-}
-
-/// Appends messages to one conversation in batches.
-struct Appender<'a> {
-    conversation: Conversation,
-    id: &'a ConversationId,
-    batch: Vec<(Message, Timestamp)>,
-    /// Of the batch.
-    bytes: usize,
-    times: Times,
-    read: usize,
-    done: usize,
-    new: usize,
-    started: Instant,
-    bar: Bar,
-}
-
-impl<'a> Appender<'a> {
-    fn new(memory: &Memory, id: &'a ConversationId, read: usize, output: Output) -> Self {
-        Self {
-            conversation: memory.conversation(id.clone()),
-            id,
-            batch: Vec::new(),
-            bytes: 0,
-            times: Times::default(),
-            read,
-            done: 0,
-            new: 0,
-            started: Instant::now(),
-            bar: output.bar("appending"),
-        }
-    }
-
-    async fn take(&mut self, message: Message, at: Option<Timestamp>, bytes: usize) -> anyhow::Result<()> {
-        let at = self.times.of(at);
-        self.batch.push((message, at));
-        self.bytes += bytes;
-        if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES {
-            return self.flush().await;
-        }
-        Ok(())
-    }
-
-    async fn flush(&mut self) -> anyhow::Result<()> {
-        let batch = mem::take(&mut self.batch);
-        self.bytes = 0;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let size = batch.len();
-        let appended = self.conversation.append_batch(batch).await;
-        // Batches before this one are on disk; importing again does not double messages with keys.
-        let (id, done, read) = (self.id, self.done, self.read);
-        let appended = appended.with_context(|| format!("`{id}` took {done} of {read} messages and no more"))?;
-        self.done += size;
-        self.new += appended.iter().filter(|appended| appended.is_new).count();
-        self.bar.report(self.done as u64, self.read as u64);
-        Ok(())
-    }
-
-    /// Appends the rest, compacts and indexes.
-    async fn finish(mut self, after: After, output: Output) -> anyhow::Result<Imported> {
-        self.flush().await?;
-        self.bar.finish();
-        let Self { conversation, id, read, new, started, .. } = self;
-        let news = (new < read).then(|| News::ThereBefore { conversation: id.clone(), messages: read - new, read });
-        let append = started.elapsed();
-        settle(&conversation, Appending { read, new, append }, news.into_iter().collect(), after, output).await
-    }
-}
-
-/// What was appended to a conversation.
-struct Appending {
-    read: usize,
-    new: usize,
-    append: Duration,
-}
-
-/// What is done once everything was appended, and what is left to later calls.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct After {
-    summarize: bool,
-    embed: bool,
-}
-
-impl After {
-    pub(super) const ALL: Self = Self { summarize: true, embed: true };
-}
-
-/// Compacts and indexes a conversation to which everything was appended.
-async fn settle(
-    conversation: &Conversation,
-    Appending { read, new, append }: Appending,
-    mut news: Vec<News>,
-    after: After,
-    output: Output,
-) -> anyhow::Result<Imported> {
-    let mut started = Instant::now();
-    let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
-    if after.summarize {
-        let bar = output.bar("compacting");
-        // The messages are stored; summaries can be written later, by the next context at the latest.
-        match conversation.compact(&bar).await {
-            Ok(report) if report.is_left_to_another => {
-                let why = "background work on the store is being done elsewhere".to_owned();
-                news.push(News::NotCompacted { why });
-            }
-            Ok(_) => {}
-            Err(error) => news.push(News::NotCompacted { why: error.to_string() }),
-        }
-        bar.finish();
-    }
-    let compact = lap();
-    if after.embed {
-        let bar = output.bar("embedding");
-        news.extend(news::of(conversation.index(&bar).await?.notices));
-        bar.finish();
-    }
-    let index = lap();
-    let stats = conversation.stats().await?;
-    let summaries = taken_over::Counts::default();
-    Ok(Imported { id: conversation.id().clone(), read, new, summaries, stats, append, compact, index, news })
-}
-
-/// The times of messages: one without a time gets that of the message before it. Before the first known time it gets
-/// the unknown time: no time is invented.
-#[derive(Default)]
-pub(super) struct Times(Timestamp);
-
-impl Times {
-    pub(super) fn of(&mut self, at: Option<Timestamp>) -> Timestamp {
-        self.0 = at.unwrap_or(self.0);
-        self.0
-    }
+    Ok(appender.finish(after).await?.into())
 }
 
 fn print(
     output: Output,
     all: &[Imported],
     restored: &[Restored],
-    transcripts: &[transcripts::Row],
+    transcripts: &[FilesRead],
     embed: bool,
 ) -> anyhow::Result<()> {
     let mut news: Vec<_> = all.iter().flat_map(|imported| imported.news.clone()).collect();
@@ -393,7 +262,7 @@ fn print(
     if output.json {
         let rows: Vec<_> = all
             .iter()
-            .map(|i| {
+            .map(|Imported { report: i, .. }| {
                 json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new,
                             "summaries": i.summaries.new + i.summaries.there, "new_summaries": i.summaries.new, "nodes": i.stats.nodes,
                             "tokens": i.stats.tokens, "view_tokens": i.stats.view_tokens,
@@ -406,7 +275,7 @@ fn print(
         let (notices, codes) = (news::sentences(&news), news::codes(&news));
         let mut value = json!({"conversations": rows, "notices": notices, "notice_codes": codes});
         if let (Some(members), false) = (value.as_object_mut(), transcripts.is_empty()) {
-            members.insert("transcripts".to_owned(), transcripts.iter().map(transcripts::Row::to_json).collect());
+            members.insert("transcripts".to_owned(), transcripts.iter().map(transcripts::to_json).collect());
         }
         return Ok(output.value(&value)?);
     }
@@ -417,7 +286,7 @@ fn print(
     }
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     let shown = all.len().min(MOST_ROWS);
-    let rows = all.iter().take(shown).map(|i| {
+    let rows = all.iter().take(shown).map(|Imported { report: i, .. }| {
         [
             i.id.to_string(),
             grouped(i.read as u64),
@@ -434,16 +303,16 @@ fn print(
     if shown < all.len() {
         output.note(&format!("and {} more conversations; --json lists all", grouped((all.len() - shown) as u64)));
     }
-    transcripts.iter().try_for_each(|row| row.print(output))?;
-    let summaries = |count: fn(&taken_over::Counts) -> u64| all.iter().map(|one| count(&one.summaries)).sum::<u64>();
+    transcripts.iter().try_for_each(|files| transcripts::print(files, output))?;
+    let summaries = |count: fn(&SummaryCounts) -> u64| all.iter().map(|one| count(&one.report.summaries)).sum::<u64>();
     let (new, there) = (summaries(|counts| counts.new), summaries(|counts| counts.there));
     if new + there > 0 {
         let summaries = counted(new + there, "summary", "summaries");
         output.line(&format!("  took over {summaries}, {} of them new", grouped(new)))?;
     }
-    let read: usize = all.iter().map(|i| i.read).sum();
-    let without: Duration = all.iter().map(|i| i.append + i.compact).sum();
-    let with: Duration = without + all.iter().map(|i| i.index).sum::<Duration>();
+    let read: usize = all.iter().map(|i| i.report.read).sum();
+    let without: Duration = all.iter().map(|i| i.report.append + i.report.compact).sum();
+    let with: Duration = without + all.iter().map(|i| i.report.index).sum::<Duration>();
     let rate = |time: Duration| {
         #[expect(
             clippy::cast_precision_loss,

@@ -1,17 +1,15 @@
 //! `memory watch`: follows transcripts of other programs while they are written.
 
-mod files;
 mod stop;
 
 use std::{fs, path::PathBuf, time::Duration};
 
 use clap::Args as ClapArgs;
-use memory_transcripts::TranscriptError;
+use memory_capture::{Capture, Captured, ChangedFile, Part, TranscriptError, WatchedFiles, followed_format};
 use serde_json::json;
 
-use super::capture::{Capture, Captured, Part};
-use crate::{failure, globals::Globals, output::grouped, terminal::To};
-use files::{Files, Seen};
+use super::capture;
+use crate::{Access, failure, globals::Globals, output::grouped, terminal::To};
 use stop::Stop;
 
 /// Follows transcripts of Claude Code and Codex while they are written, and takes what is new into the store.
@@ -31,28 +29,25 @@ pub(crate) struct Args {
     every: u64,
 }
 
-/// Looks without a change after which nothing more is expected to belong to an answer.
-const QUIET: u32 = 5;
-
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for path in &args.paths {
         // A directory that does not exist yet would be a name that is written wrongly, more often than not.
         let file = fs::metadata(path).map_err(|source| TranscriptError::Io { path: path.clone(), source })?;
         // One that is still empty may become one.
-        if file.is_file() && file.len() > 0 && files::followed(path).is_none() {
+        if file.is_file() && file.len() > 0 && followed_format(path).is_none() {
             let why = "is no transcript that can be followed, of claude-code or codex: `memory import` reads others";
             return Err(failure::Usage(format!("{} {why}", path.display())).into());
         }
     }
     let stop = Stop::listen()?;
-    let capture = Capture::open(globals)?;
-    let mut files = Files::new(&args.paths);
+    let capture = capture::open(globals, Access::Write)?;
+    let mut files = WatchedFiles::new(&args.paths);
     loop {
-        for seen in files.look() {
+        for changed in files.look() {
             if stop.is_asked() {
                 break;
             }
-            take(&capture, &mut files, &seen, args.once, globals).await?;
+            take(&capture, &mut files, &changed, args.once, globals).await?;
         }
         if args.once || stop.wait(Duration::from_secs(args.every)) {
             return Ok(());
@@ -61,20 +56,27 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 }
 
 /// Takes what a file has new. A file that fails stops no other; it is tried again when it has changed.
-async fn take(capture: &Capture, files: &mut Files, seen: &Seen, once: bool, globals: &Globals) -> anyhow::Result<()> {
-    let part = if once || seen.quiet >= QUIET { Part::All } else { Part::Settled };
-    match capture.take(&seen.path, seen.format, part).await {
+async fn take(
+    capture: &Capture,
+    files: &mut WatchedFiles,
+    changed: &ChangedFile,
+    once: bool,
+    globals: &Globals,
+) -> anyhow::Result<()> {
+    let part = if once { Part::All } else { changed.part() };
+    match capture.take(&changed.path, changed.format, part).await {
         Ok(captured) => {
-            files.taken(seen, part == Part::All);
-            print(seen, &captured, globals)
+            files.taken(changed, part);
+            print(changed, &captured, globals)
         }
         Err(error) => {
-            files.taken(seen, true);
+            files.taken(changed, Part::All);
+            let error = anyhow::Error::new(error);
             let text = failure::in_a_line(&error);
             if globals.output.json {
-                To::Errors.json_line(&json!({"path": seen.path.display().to_string(), "error": text}))?;
+                To::Errors.json_line(&json!({"path": changed.path.display().to_string(), "error": text}))?;
             } else {
-                globals.output.note(&format!("{}: {text}", seen.path.display()));
+                globals.output.note(&format!("{}: {text}", changed.path.display()));
             }
             // A file may be no transcript; a store that takes nothing is a failure, which a later look may not meet again.
             if once && !failure::is_of_transcript(&error) { Err(error) } else { Ok(()) }
@@ -82,10 +84,10 @@ async fn take(capture: &Capture, files: &mut Files, seen: &Seen, once: bool, glo
     }
 }
 
-fn print(seen: &Seen, captured: &Captured, globals: &Globals) -> anyhow::Result<()> {
+fn print(changed: &ChangedFile, captured: &Captured, globals: &Globals) -> anyhow::Result<()> {
     for (id, new) in &captured.grown {
         if globals.output.json {
-            let path = seen.path.display().to_string();
+            let path = changed.path.display().to_string();
             To::Output.json_line(&json!({"conversation": id.as_str(), "new": new, "path": path}))?;
         } else {
             let messages = if *new == 1 { "message" } else { "messages" };

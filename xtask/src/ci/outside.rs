@@ -1,4 +1,4 @@
-//! The program outside of the workspace that uses the facade: it must build by its own lock file, run, and recall.
+//! The programs outside of the workspace: each must build by its own lock file, run, and recall.
 
 use std::fs;
 
@@ -7,23 +7,26 @@ use anyhow::{Context as _, Result, ensure};
 use crate::invocation::Invocation;
 use crate::workspace::Workspace;
 
-const MANIFEST: &str = "memory/outside/Cargo.toml";
-/// Text that the program appends and then asks for.
+/// Programs over the facade alone, and over capture and tools.
+const MANIFESTS: [&str; 2] = ["memory/outside/Cargo.toml", "memory-capture/outside/Cargo.toml"];
+/// Text that each program puts into a memory and then asks for.
 const ANSWER: &str = "7:42 from platform 9";
 
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
-    // With the features and the profile of that program: nothing of the workspace's own build would fit.
+    // With the features and the profile of those programs: nothing of the workspace's own build would fit.
     let target = workspace.root().join("target").join("outside");
     let store = target.join("store");
     if store.exists() {
         fs::remove_dir_all(&store).with_context(|| format!("cannot remove {}", store.display()))?;
     }
-    let printed = Invocation::cargo(workspace, "outside")
-        .args(["run", "--locked", "--quiet", "--manifest-path", MANIFEST, "--target-dir"])
-        .args([&target])
-        .args(["--"])
-        .args([&store])
-        .capture()?;
-    ensure!(printed.contains(ANSWER), "{MANIFEST} does not recall what it appended: {printed}");
+    for manifest in MANIFESTS {
+        let printed = Invocation::cargo(workspace, "outside")
+            .args(["run", "--locked", "--quiet", "--manifest-path", manifest, "--target-dir"])
+            .args([&target])
+            .args(["--"])
+            .args([&store])
+            .capture()?;
+        ensure!(printed.contains(ANSWER), "{manifest} does not recall what it was given: {printed}");
+    }
     Ok(())
 }

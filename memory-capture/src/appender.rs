@@ -2,20 +2,21 @@
 
 use std::{collections::HashMap, mem, time::Instant};
 
-use anyhow::Context as _;
-use memory_core::{ConversationId, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp};
-use memory_hooks::{Conversation, Memory, MemoryError};
+use memory::{
+    ConversationId, MemoryError, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp,
+    parts::{Conversation, Parts},
+};
 use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 
-use super::{After, Appending, BATCH, BATCH_BYTES, Imported, Times, settle, taken_over::TakenOver};
 use crate::{
-    news::News,
-    output::{Bar, Output, grouped},
+    Afterwards, Error, ImportNotice, ImportedConversation, Stage, Stages,
+    settling::{Appending, BATCH, BATCH_BYTES, Times, settle},
+    summaries::SummaryTakeover,
 };
 
-/// Appends to conversations in batches.
-pub(in crate::commands) struct Into<'a> {
-    memory: &'a Memory,
+/// Appender of a source's items to their conversations, in batches.
+pub(crate) struct Appender<'a> {
+    parts: &'a Parts,
     /// The conversations of the source.
     targets: HashMap<ConversationId, Target>,
     /// In the order in which they began.
@@ -29,11 +30,12 @@ pub(in crate::commands) struct Into<'a> {
     total: u64,
     appended: u64,
     started: Instant,
-    bar: Bar,
-    output: Output,
+    stages: &'a dyn Stages,
+    /// `None` once everything was appended.
+    progress: Option<Box<dyn Progress + 'a>>,
 }
 
-/// Where the messages of a conversation go.
+/// Conversation that messages of the source go to.
 struct Target {
     conversation: Conversation,
     batch: Vec<(Message, Timestamp)>,
@@ -50,28 +52,30 @@ struct Target {
     read: usize,
     new: usize,
     differing: usize,
-    summaries: TakenOver,
-    news: Vec<News>,
+    summaries: SummaryTakeover,
+    notices: Vec<ImportNotice>,
 }
 
-/// What was appended.
+/// Counts of what was appended.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct Closed {
-    /// The conversations that have new messages, and how many, in the order in which they began.
-    pub(in crate::commands) grown: Vec<(ConversationId, usize)>,
-    /// Whether what a file says went to a branch, because the store has other messages.
-    pub(in crate::commands) diverged: bool,
+pub(crate) struct Closed {
+    /// Conversations that have new messages, and how many, in the order in which they began.
+    pub(crate) grown: Vec<(ConversationId, usize)>,
+    /// Branches that messages went to, because the store has others in their place, and messages that differ.
+    pub(crate) notices: Vec<ImportNotice>,
+    /// True if messages went to a branch.
+    pub(crate) diverged: bool,
     /// Messages that differ from what the store has under their keys, which stays.
-    pub(in crate::commands) differing: usize,
+    pub(crate) differing: usize,
 }
 
-/// Sets a title. One that is there stays, since a person may have set it, unless the source gave it and has another now.
+/// Sets a title. An existing one stays, since a person may have set it, unless the source gave it and has another now.
 async fn entitle(
     store: &dyn Store,
     conversation: &Conversation,
     title: Option<&str>,
     replaced: &[String],
-) -> anyhow::Result<()> {
+) -> Result<(), Error> {
     let Some(title) = title else { return Ok(()) };
     match store.conversation(conversation.id()).await {
         Ok(state) if state.title.as_ref().is_none_or(|there| there != title && replaced.contains(there)) => {
@@ -82,8 +86,8 @@ async fn entitle(
     }
 }
 
-/// What the store has of a message.
-enum There {
+/// Part of a message that the store has.
+enum Stored {
     Nothing,
     Same(NodeId),
     /// Its first blocks; this is the rest.
@@ -91,7 +95,7 @@ enum There {
     Another(NodeId),
 }
 
-impl There {
+impl Stored {
     fn node(&self) -> Option<NodeId> {
         match self {
             Self::Nothing => None,
@@ -100,10 +104,10 @@ impl There {
     }
 }
 
-impl<'a> Into<'a> {
-    pub(in crate::commands) fn new(memory: &'a Memory, total: u64, output: Output) -> Self {
+impl<'a> Appender<'a> {
+    pub(crate) fn new(parts: &'a Parts, total: u64, stages: &'a dyn Stages) -> Self {
         Self {
-            memory,
+            parts,
             targets: HashMap::new(),
             order: Vec::new(),
             filled: Vec::new(),
@@ -113,22 +117,21 @@ impl<'a> Into<'a> {
             total,
             appended: 0,
             started: Instant::now(),
-            bar: output.bar("appending"),
-            output,
+            stages,
+            progress: Some(stages.begin(Stage::Appending)),
         }
     }
 
     fn store(&self) -> &'a dyn Store {
-        &**self.memory.store()
+        &*self.parts.store
     }
 
     /// States what was appended before an error.
-    pub(super) fn stopped(&self, error: anyhow::Error) -> anyhow::Error {
-        let (appended, total) = (grouped(self.appended), grouped(self.total));
-        error.context(format!("{appended} of {total} messages were appended and no more; import again to go on"))
+    pub(crate) fn stopped(&self, error: Error) -> Error {
+        Error::Stopped { appended: self.appended, total: self.total, source: Box::new(error) }
     }
 
-    pub(in crate::commands) async fn take(&mut self, item: Item) -> anyhow::Result<()> {
+    pub(crate) async fn take(&mut self, item: Item) -> Result<(), Error> {
         match item {
             Item::Conversation(conversation) => {
                 self.begin(&conversation.id, conversation.fork.as_ref()).await?;
@@ -161,7 +164,7 @@ impl<'a> Into<'a> {
     }
 
     /// Begins a conversation, or goes on with it.
-    async fn begin(&mut self, id: &ConversationId, fork: Option<&ForkPoint>) -> anyhow::Result<()> {
+    async fn begin(&mut self, id: &ConversationId, fork: Option<&ForkPoint>) -> Result<(), Error> {
         if self.targets.contains_key(id) {
             // Another file goes on with it, and may repeat what the first one said.
             self.flush(id).await?;
@@ -176,7 +179,7 @@ impl<'a> Into<'a> {
         } else if let Some(fork) = fork {
             self.flush(&fork.conversation).await?;
             let of = self.targets.get(&fork.conversation).map(|parent| parent.conversation.clone());
-            let of = of.unwrap_or_else(|| self.memory.conversation(fork.conversation.clone()));
+            let of = of.unwrap_or_else(|| self.parts.memory.conversation(fork.conversation.clone()));
             if let Some(node) = self.find(of.id(), &fork.after).await? {
                 target.conversation = of.fork(node, id.clone()).await?;
             }
@@ -187,14 +190,14 @@ impl<'a> Into<'a> {
     }
 
     /// A conversation as the store has it.
-    async fn target(&self, id: ConversationId) -> anyhow::Result<Target> {
+    async fn target(&self, id: ConversationId) -> Result<Target, Error> {
         let nodes = match self.store().conversation(&id).await {
             Ok(state) => state.nodes,
             Err(StoreError::UnknownConversation { .. }) => 0,
             Err(error) => return Err(error.into()),
         };
         Ok(Target {
-            conversation: self.memory.conversation(id),
+            conversation: self.parts.memory.conversation(id),
             batch: Vec::new(),
             times: Times::default(),
             title: None,
@@ -205,28 +208,30 @@ impl<'a> Into<'a> {
             read: 0,
             new: 0,
             differing: 0,
-            summaries: TakenOver::default(),
-            news: Vec::new(),
+            summaries: SummaryTakeover::default(),
+            notices: Vec::new(),
         })
     }
 
-    async fn find(&self, id: &ConversationId, key: &MessageKey) -> anyhow::Result<Option<NodeId>> {
+    async fn find(&self, id: &ConversationId, key: &MessageKey) -> Result<Option<NodeId>, Error> {
         match self.store().find_key(id, key).await {
             Err(StoreError::UnknownConversation { .. }) => Ok(None),
             found => Ok(found?),
         }
     }
 
-    async fn say(&mut self, said: Said) -> anyhow::Result<()> {
+    async fn say(&mut self, said: Said) -> Result<(), Error> {
         let Said { conversation: id, mut message, at, after, .. } = said;
         if !self.targets.contains_key(&id) {
             self.begin(&id, None).await?;
         }
         self.read += 1;
-        self.bar.report(self.read, self.total);
+        if let Some(progress) = &self.progress {
+            progress.report(self.read, self.total);
+        }
         let Some(target) = self.targets.get_mut(&id) else { return Ok(()) };
         target.read += 1;
-        let at = target.times.of(at);
+        let at = target.times.next(at);
         if target.was_there {
             let of = target.conversation.id().clone();
             let there = self.there(&of, &message).await?;
@@ -234,13 +239,13 @@ impl<'a> Into<'a> {
                 target.met = target.met.max(node.get());
             }
             match there {
-                There::Same(_) => return Ok(()),
-                There::Another(_) => {
+                Stored::Same(_) => return Ok(()),
+                Stored::Another(_) => {
                     self.count_differing(&id);
                     return Ok(());
                 }
-                There::Begun(_, rest) => message = rest,
-                There::Nothing => {
+                Stored::Begun(_, rest) => message = rest,
+                Stored::Nothing => {
                     if self.diverge(&id, &message, after.as_ref()).await? {
                         return Ok(());
                     }
@@ -256,7 +261,7 @@ impl<'a> Into<'a> {
         }
     }
 
-    async fn push(&mut self, id: &ConversationId, message: Message, at: Timestamp) -> anyhow::Result<()> {
+    async fn push(&mut self, id: &ConversationId, message: Message, at: Timestamp) -> Result<(), Error> {
         let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
         self.bytes += message.text_bytes();
         self.waiting += 1;
@@ -271,7 +276,7 @@ impl<'a> Into<'a> {
     }
 
     /// Appends everything that waits.
-    async fn flush_all(&mut self) -> anyhow::Result<()> {
+    async fn flush_all(&mut self) -> Result<(), Error> {
         for id in mem::take(&mut self.filled) {
             self.flush(&id).await?;
         }
@@ -280,8 +285,8 @@ impl<'a> Into<'a> {
     }
 
     /// What a conversation has of a message under its key.
-    async fn there(&self, id: &ConversationId, message: &Message) -> anyhow::Result<There> {
-        let Some(key) = &message.key else { return Ok(There::Nothing) };
+    async fn there(&self, id: &ConversationId, message: &Message) -> Result<Stored, Error> {
+        let Some(key) = &message.key else { return Ok(Stored::Nothing) };
         let mut rest = message.clone();
         let mut blocks = 0;
         let mut last = None;
@@ -292,18 +297,18 @@ impl<'a> Into<'a> {
             };
             let node = match (found, last) {
                 (Some(node), _) => node,
-                (None, Some(last)) => return Ok(There::Begun(last, rest)),
-                (None, None) => return Ok(There::Nothing),
+                (None, Some(last)) => return Ok(Stored::Begun(last, rest)),
+                (None, None) => return Ok(Stored::Nothing),
             };
             let stored = self.store().node(id, node).await?.message;
             if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
-                return Ok(There::Another(node));
+                return Ok(Stored::Another(node));
             }
             if stored.content.len() == rest.content.len() {
-                return Ok(There::Same(node));
+                return Ok(Stored::Same(node));
             }
             if stored.content.is_empty() {
-                return Ok(There::Another(node));
+                return Ok(Stored::Another(node));
             }
             blocks += stored.content.len();
             rest.content.drain(..stored.content.len());
@@ -319,7 +324,7 @@ impl<'a> Into<'a> {
         id: &ConversationId,
         next: &Message,
         after: Option<&MessageKey>,
-    ) -> anyhow::Result<bool> {
+    ) -> Result<bool, Error> {
         let Some(target) = self.targets.get(id).filter(|target| target.met < target.stored) else { return Ok(false) };
         let Some(key) = &next.key else { return Ok(false) };
         let (of, stored) = (target.conversation.clone(), target.stored);
@@ -338,13 +343,13 @@ impl<'a> Into<'a> {
         let mut is_there = false;
         if branch.was_there {
             let there = self.there(&name, next).await?;
-            is_there = matches!(there, There::Same(_));
+            is_there = matches!(there, Stored::Same(_));
             branch.met = there.node().or(node).map_or(0, NodeId::get);
         } else if let Some(node) = node {
             branch.conversation = of.fork(node, name.clone()).await?;
         }
         if let Some(target) = self.targets.get_mut(id) {
-            target.news.push(News::Diverged { conversation: of.id().clone(), branch: name });
+            target.notices.push(ImportNotice::Diverged { conversation: of.id().clone(), branch: name });
             target.conversation = branch.conversation;
             (target.was_there, target.stored, target.met) = (branch.was_there, branch.stored, branch.met);
         }
@@ -352,7 +357,7 @@ impl<'a> Into<'a> {
     }
 
     /// Appends what waits for a conversation.
-    async fn flush(&mut self, id: &ConversationId) -> anyhow::Result<()> {
+    async fn flush(&mut self, id: &ConversationId) -> Result<(), Error> {
         let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
         let batch = mem::take(&mut target.batch);
         if batch.is_empty() {
@@ -366,19 +371,19 @@ impl<'a> Into<'a> {
             Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
                 for (message, at) in batch {
                     let message = match self.there(conversation.id(), &message).await? {
-                        There::Same(_) => continue,
-                        There::Another(_) => {
+                        Stored::Same(_) => continue,
+                        Stored::Another(_) => {
                             self.count_differing(id);
                             continue;
                         }
-                        There::Begun(_, rest) => rest,
-                        There::Nothing => message,
+                        Stored::Begun(_, rest) => rest,
+                        Stored::Nothing => message,
                     };
                     let appended = conversation.append_batch(vec![(message, at)]).await?;
                     new += appended.iter().filter(|appended| appended.is_new).count();
                 }
             }
-            Err(error) => return Err(error).with_context(|| format!("cannot append to `{}`", conversation.id())),
+            Err(source) => return Err(Error::Append { conversation: conversation.id().clone(), source }),
         }
         self.appended += new as u64;
         if let Some(target) = self.targets.get_mut(id) {
@@ -388,9 +393,9 @@ impl<'a> Into<'a> {
     }
 
     /// Appends the rest and sets titles, and neither compacts nor indexes.
-    pub(in crate::commands) async fn close(mut self) -> anyhow::Result<Closed> {
+    pub(crate) async fn close(mut self) -> Result<Closed, Error> {
         self.flush_all().await?;
-        self.bar.finish();
+        drop(self.progress.take());
         let mut closed = Closed::default();
         for id in &self.order {
             let Some(target) = self.targets.get(id) else { continue };
@@ -398,7 +403,12 @@ impl<'a> Into<'a> {
                 continue;
             }
             entitle(self.store(), &target.conversation, target.title.as_deref(), &target.replaced).await?;
-            closed.diverged |= target.news.iter().any(|news| matches!(news, News::Diverged { .. }));
+            closed.diverged |= !target.notices.is_empty();
+            closed.notices.extend(target.notices.iter().cloned());
+            if target.differing > 0 {
+                let conversation = target.conversation.id().clone();
+                closed.notices.push(ImportNotice::Differs { conversation, messages: target.differing });
+            }
             closed.differing += target.differing;
             if target.new > 0 {
                 closed.grown.push((target.conversation.id().clone(), target.new));
@@ -408,32 +418,32 @@ impl<'a> Into<'a> {
     }
 
     /// Appends the rest, sets titles, compacts and indexes.
-    pub(super) async fn finish(mut self, after: After) -> anyhow::Result<Vec<Imported>> {
+    pub(crate) async fn finish(mut self, afterwards: Afterwards) -> Result<Vec<ImportedConversation>, Error> {
         self.flush_all().await.map_err(|error| self.stopped(error))?;
-        self.bar.finish();
+        drop(self.progress.take());
         let append = self.started.elapsed();
         let share = u32::try_from(self.order.len().max(1)).unwrap_or(u32::MAX);
         let mut all = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let Some(target) = self.targets.remove(id) else { continue };
-            let Target { conversation, title, replaced, read, new, differing, summaries, mut news, .. } = target;
+            let Target { conversation, title, replaced, read, new, differing, summaries, mut notices, .. } = target;
             if read == 0 {
                 continue;
             }
             if new + differing < read {
                 let messages = read - new - differing;
-                news.push(News::ThereBefore { conversation: conversation.id().clone(), messages, read });
+                notices.push(ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages, read });
             }
             if differing > 0 {
-                news.push(News::Differs { conversation: conversation.id().clone(), messages: differing });
+                notices.push(ImportNotice::Differs { conversation: conversation.id().clone(), messages: differing });
             }
             entitle(self.store(), &conversation, title.as_deref(), &replaced).await?;
             // Compaction goes on above what was taken over.
             let summaries = summaries.finish(&conversation).await?;
-            news.extend(summaries.news(conversation.id()));
+            notices.extend(summaries.notices(conversation.id()));
             let appending = Appending { read, new, append: append / share };
-            let settled = settle(&conversation, appending, news, after, self.output).await?;
-            all.push(Imported { summaries, ..settled });
+            let settled = settle(&conversation, appending, notices, afterwards, self.stages).await?;
+            all.push(ImportedConversation { summaries, ..settled });
         }
         Ok(all)
     }

@@ -1,45 +1,50 @@
-//! Records the summaries that another program wrote of a conversation.
+//! Summaries that another program wrote of a conversation.
 
 use std::{
     collections::{BTreeMap, HashMap},
     mem,
 };
 
-use memory_core::{NodeRange, Store, StoreError, SummaryId};
-use memory_hooks::{Adopted, Conversation, ForeignSummary, MemoryError, Misfit};
+use memory::{
+    ConversationId, MemoryError, NodeRange, Store, StoreError, SummaryId,
+    parts::{Adopted, Conversation, ForeignSummary, Misfit},
+};
 use memory_transcripts::Summarized;
 
-use crate::news::News;
+use crate::{Error, ImportNotice};
 
 /// Summaries that are recorded as one batch.
 const BATCH: usize = 128;
 
-/// The summaries of a conversation.
+/// Takeover of the summaries of a conversation.
 #[derive(Debug, Default)]
-pub(super) struct TakenOver {
-    /// Those that are not recorded yet, none of which is made from another one.
+pub(crate) struct SummaryTakeover {
+    /// Summaries that are not recorded yet, none of which is made from another one.
     waiting: Vec<ForeignSummary>,
-    /// The numbers of those that are, by their ids in the source.
+    /// Numbers of recorded summaries, by their ids in the source.
     numbers: HashMap<String, SummaryId>,
-    counts: Counts,
+    counts: SummaryCounts,
 }
 
-/// How many were recorded, and how many were not and why.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) new: u64,
-    pub(super) there: u64,
+/// Counts of summaries that another program wrote. What was not recorded, and why, is in the notices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SummaryCounts {
+    /// Summaries that were recorded.
+    pub new: u64,
+    /// Summaries that were recorded before.
+    pub there: u64,
     unfit: BTreeMap<String, u64>,
 }
 
-impl TakenOver {
+impl SummaryTakeover {
     /// Takes the next summary, whose messages are all in the store.
-    pub(super) async fn take(
+    pub(crate) async fn take(
         &mut self,
         store: &dyn Store,
         conversation: &Conversation,
         summarized: Summarized,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Error> {
         let Summarized { id, level, first, last, messages, children, text, written_by, .. } = summarized;
         if self.waiting.len() >= BATCH || self.waiting.iter().any(|one| children.contains(&one.id)) {
             self.flush(conversation).await?;
@@ -59,8 +64,8 @@ impl TakenOver {
         Ok(())
     }
 
-    /// Records what waits.
-    async fn flush(&mut self, conversation: &Conversation) -> anyhow::Result<()> {
+    /// Records the waiting summaries.
+    async fn flush(&mut self, conversation: &Conversation) -> Result<(), Error> {
         let waiting = mem::take(&mut self.waiting);
         if waiting.is_empty() {
             return Ok(());
@@ -93,20 +98,20 @@ impl TakenOver {
     }
 
     /// Records the rest.
-    pub(super) async fn finish(mut self, conversation: &Conversation) -> anyhow::Result<Counts> {
+    pub(crate) async fn finish(mut self, conversation: &Conversation) -> Result<SummaryCounts, Error> {
         self.flush(conversation).await?;
         Ok(self.counts)
     }
 }
 
-impl Counts {
+impl SummaryCounts {
     fn count(&mut self, why: &str) {
         *self.unfit.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// What was not taken over, for people.
-    pub(super) fn news(&self, conversation: &memory_core::ConversationId) -> impl Iterator<Item = News> {
-        let unfit = |(why, count): (&String, &u64)| News::SummariesUnfit {
+    /// A notice for each reason not to take summaries over.
+    pub(crate) fn notices(&self, conversation: &ConversationId) -> impl Iterator<Item = ImportNotice> {
+        let unfit = |(why, count): (&String, &u64)| ImportNotice::SummariesUnfit {
             conversation: conversation.clone(),
             summaries: *count,
             why: why.clone(),

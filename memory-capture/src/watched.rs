@@ -1,4 +1,4 @@
-//! The files that are watched, and what changed in them.
+//! Transcripts below directories that are watched while they grow.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use std::{
 use memory_files::{Links, open};
 use memory_transcripts::Format;
 
-use super::super::capture::is_named_as_transcript;
+use crate::{Part, is_named_as_transcript};
 
 /// Levels of directories that are looked through.
 const DEPTH: u32 = 12;
@@ -20,16 +20,23 @@ const MOST: usize = 100_000;
 /// Bytes of a file by which its format is recognized.
 const BEGINNING: u64 = 256 << 10;
 
+/// Looks without a change after which nothing more is expected to belong to an answer.
+const QUIET: u32 = 5;
+
 /// Transcripts below directories, by how they looked when something was last taken of them.
-pub(super) struct Files {
+///
+/// Each call of [`look`](Self::look) is one look; a program decides how often, once a second for instance. Links in
+/// directories are not followed.
+#[derive(Debug)]
+pub struct WatchedFiles {
     roots: Vec<PathBuf>,
     known: HashMap<PathBuf, Known>,
 }
 
-/// What tells a change of a file.
+/// Size and time by which a change of a file is seen.
 type Look = (u64, Option<SystemTime>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Known {
     /// `None` until it is recognized: a file begins empty.
     format: Option<Format>,
@@ -42,22 +49,36 @@ struct Known {
     whole: Option<Look>,
 }
 
-/// A file that has something new.
+/// File that has something new, or that has been quiet for so long that its end is one.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
-    pub(super) path: PathBuf,
-    pub(super) format: Format,
-    pub(super) quiet: u32,
+#[non_exhaustive]
+pub struct ChangedFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its format, by its beginning.
+    pub format: Format,
+    quiet: u32,
     look: Look,
 }
 
-impl Files {
-    pub(super) fn new(roots: &[PathBuf]) -> Self {
+impl ChangedFile {
+    /// Part of it to take: all of it once it has been quiet for five looks.
+    #[must_use]
+    pub const fn part(&self) -> Part {
+        if self.quiet >= QUIET { Part::All } else { Part::Settled }
+    }
+}
+
+impl WatchedFiles {
+    /// Watches `roots`, directories and single files. They need not exist.
+    #[must_use]
+    pub fn new(roots: &[PathBuf]) -> Self {
         Self { roots: roots.to_vec(), known: HashMap::new() }
     }
 
-    /// The files that have something new, by name, and those that have been quiet for long enough that their end is one.
-    pub(super) fn look(&mut self) -> Vec<Seen> {
+    /// Looks at all files, and returns by name those that have something new. A file is returned again until it was
+    /// [taken](Self::taken).
+    pub fn look(&mut self) -> Vec<ChangedFile> {
         let mut found = Vec::new();
         for root in &self.roots {
             below(root, 0, &mut found);
@@ -69,34 +90,36 @@ impl Files {
         found.into_iter().filter_map(|path| self.changed(path)).collect()
     }
 
-    fn changed(&mut self, path: PathBuf) -> Option<Seen> {
+    fn changed(&mut self, path: PathBuf) -> Option<ChangedFile> {
         let file = fs::metadata(&path).ok()?;
         let look = (file.len(), file.modified().ok());
         let known = self.known.entry(path.clone()).or_default();
         known.quiet = if known.look == look { known.quiet.saturating_add(1) } else { 0 };
         if known.format.is_none() && (known.quiet == 0 || known.taken.is_none()) {
-            known.format = followed(&path);
+            known.format = followed_format(&path);
             known.taken = Some(look).filter(|_| known.format.is_none());
         }
         known.look = look;
         let format = known.format?;
-        let has_news = known.taken != Some(look) || known.quiet == super::QUIET && known.whole != Some(look);
-        has_news.then_some(Seen { path, format, quiet: known.quiet, look })
+        let has_news = known.taken != Some(look) || known.quiet == QUIET && known.whole != Some(look);
+        has_news.then_some(ChangedFile { path, format, quiet: known.quiet, look })
     }
 
-    /// Notes that a file was taken as it looked then.
-    pub(super) fn taken(&mut self, seen: &Seen, whole: bool) {
-        if let Some(known) = self.known.get_mut(&seen.path) {
-            known.taken = Some(seen.look);
-            if whole {
-                known.whole = Some(seen.look);
+    /// Notes that a file was taken as it looked then. One that failed is noted with [`Part::All`]: it is returned again
+    /// when it has changed.
+    pub fn taken(&mut self, changed: &ChangedFile, part: Part) {
+        if let Some(known) = self.known.get_mut(&changed.path) {
+            known.taken = Some(changed.look);
+            if part == Part::All {
+                known.whole = Some(changed.look);
             }
         }
     }
 }
 
-/// The format of a file that can be followed.
-pub(super) fn followed(path: &Path) -> Option<Format> {
+/// Format of a file by its beginning, if it can be followed while it grows.
+#[must_use]
+pub fn followed_format(path: &Path) -> Option<Format> {
     let mut begin = Vec::new();
     open(path, Links::Follow).ok()?.take(BEGINNING).read_to_end(&mut begin).ok()?;
     Format::of_beginning(&begin).filter(|format| format.can_be_followed())

@@ -1,4 +1,4 @@
-//! How far a transcript was taken: a file in the store's cache, which may be lost.
+//! Mark of how far a transcript was taken: a file in the store's cache, which may be lost.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -8,10 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, Hash, OwnerId};
+use memory::{ConversationId, OwnerId, parts::Hash};
 use memory_files::{Links, create_dir_all, open, open_with, options};
 use memory_transcripts::{Format, Position};
 use serde::{Deserialize, Serialize};
+
+use crate::Error;
 
 /// Bytes before the position by which the same file is recognized.
 const BEFORE: u64 = 4096;
@@ -20,40 +22,40 @@ const LARGEST: u64 = 16 << 20;
 /// Time between two looks whether another process is done.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// Where the mark of a transcript lies.
-pub(super) struct Place {
+/// File with the mark of a transcript.
+pub(crate) struct MarkFile {
     directory: PathBuf,
     name: String,
 }
 
-/// How far a transcript was taken.
+/// Mark of how far a transcript was taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Mark {
-    pub(super) format: String,
-    pub(super) position: Position,
+pub(crate) struct Mark {
+    pub(crate) format: String,
+    pub(crate) position: Position,
     /// Hash of the bytes before the position; a file that was replaced has others.
     before: String,
     /// The conversation that was last spoken in, and how many messages it had at least.
-    pub(super) conversation: Option<ConversationId>,
-    pub(super) nodes: u64,
+    pub(crate) conversation: Option<ConversationId>,
+    pub(crate) nodes: u64,
     /// Bytes of the file of which all was taken; `None` where an answer at its end may go on.
     whole: Option<u64>,
 }
 
 impl Mark {
-    pub(super) fn new(path: &Path, format: Format, position: Position) -> Option<Self> {
+    pub(crate) fn new(path: &Path, format: Format, position: Position) -> Option<Self> {
         let before = before(path, position.offset)?;
         let format = format.as_str().to_owned();
         Some(Self { format, position, before, conversation: None, nodes: 0, whole: None })
     }
 
     /// Whether all was taken of a file of that size.
-    pub(super) fn is_whole(&self, size: u64) -> bool {
+    pub(crate) fn is_whole(&self, size: u64) -> bool {
         self.whole == Some(size)
     }
 
     /// Whether the file has what stood before the position.
-    pub(super) fn fits(&self, path: &Path) -> bool {
+    pub(crate) fn fits(&self, path: &Path) -> bool {
         before(path, self.position.offset).is_some_and(|before| before == self.before)
     }
 }
@@ -69,21 +71,21 @@ fn before(path: &Path, offset: u64) -> Option<String> {
 
 impl Mark {
     /// What the store has of it.
-    pub(super) fn stored(mut self, conversation: Option<ConversationId>, nodes: u64) -> Self {
+    pub(crate) fn stored(mut self, conversation: Option<ConversationId>, nodes: u64) -> Self {
         (self.conversation, self.nodes) = (conversation, nodes);
         self
     }
 
     /// The bytes of the file of which all was taken.
-    pub(super) const fn whole(mut self, whole: Option<u64>) -> Self {
+    pub(crate) const fn whole(mut self, whole: Option<u64>) -> Self {
         self.whole = whole;
         self
     }
 }
 
-impl Place {
-    pub(super) fn of(store: &Path, owner: Option<&OwnerId>, path: &Path) -> Self {
-        // One file has one place, whatever it is called.
+impl MarkFile {
+    pub(crate) fn of(store: &Path, owner: Option<&OwnerId>, path: &Path) -> Self {
+        // One file has one mark, whatever it is called.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let owner = owner.map(OwnerId::as_str).unwrap_or_default();
         let name = Hash::of_parts([path.as_os_str().as_encoded_bytes(), owner.as_bytes()]).to_string();
@@ -95,13 +97,13 @@ impl Place {
     }
 
     /// The mark, where there is one that can be read.
-    pub(super) fn read(&self) -> Option<Mark> {
+    pub(crate) fn read(&self) -> Option<Mark> {
         let bytes = memory_files::read(&self.file(), Links::Refuse, LARGEST).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Keeps a mark; `None` where the next call is to read the file from its beginning.
-    pub(super) fn write(&self, mark: Option<Mark>) -> io::Result<()> {
+    pub(crate) fn write(&self, mark: Option<Mark>) -> io::Result<()> {
         let Some(mark) = mark else {
             return match fs::remove_file(self.file()) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -115,20 +117,19 @@ impl Place {
     }
 
     /// Waits until no other process takes the same transcript. A process that ends gives the lock back, however it ends.
-    pub(super) fn lock(&self, patience: Duration) -> io::Result<File> {
-        create_dir_all(&self.directory)?;
+    pub(crate) fn lock(&self, transcript: &Path, patience: Duration) -> Result<File, Error> {
         let path = self.directory.join(format!("{}.lock", self.name));
-        let file = open_with(options().write(true).create(true).truncate(false), &path, Links::Refuse)?;
+        let failed = |source| Error::Lock { path: path.clone(), source };
+        create_dir_all(&self.directory).map_err(failed)?;
+        let file =
+            open_with(options().write(true).create(true).truncate(false), &path, Links::Refuse).map_err(failed)?;
         let deadline = Instant::now() + patience;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(BETWEEN_LOOKS),
-                Err(TryLockError::WouldBlock) => {
-                    let why = "another process is taking the same transcript; what is new comes with the next call";
-                    return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) => return Err(Error::InUse { path: transcript.to_owned() }),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The transcripts beside the one of a session, in which a session that was killed may have left something.
+//! Transcripts beside the one of a session, in which a session that was killed may have left something.
 
 use std::{
     cmp::Reverse,
@@ -6,20 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{super::capture::is_named_as_transcript, Agent};
+use memory_transcripts::Format;
+
+use crate::is_named_as_transcript;
 
 /// Transcripts that are looked at, the ones written last.
 const MOST: usize = 1000;
 /// Days of Codex's sessions that are looked through.
 const DAYS: usize = 31;
 
-/// The transcripts beside one, those written last first.
-pub(super) fn beside(agent: Agent, path: &Path) -> Vec<PathBuf> {
+/// Transcripts beside one, the last written first.
+pub(crate) fn beside(path: &Path, format: Format) -> Vec<PathBuf> {
     let Some(parent) = path.parent() else { return Vec::new() };
-    let directories = match agent {
-        Agent::ClaudeCode => vec![parent.to_owned()],
-        Agent::Codex => days(parent).unwrap_or_else(|| vec![parent.to_owned()]),
-    };
+    let days = if format == Format::Codex { days(parent) } else { None };
+    let directories = days.unwrap_or_else(|| vec![parent.to_owned()]);
     let mut found = Vec::new();
     for entry in directories.into_iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten() {
         let other = entry.path();

@@ -1,0 +1,306 @@
+//! Capture of transcripts: whole files, and files that grow.
+//!
+//! Names of conversations and keys of messages are those of an import, so that the same file may be captured and imported
+//! in any order. What a call does not come to, the next one does.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use memory::{
+    Config, ConversationId, Memory, OpenError, OwnerId, StoreError,
+    parts::{self, Parts},
+};
+use memory_files::{Links, open as open_file};
+use memory_transcripts::{Format, Limits, Position, Reader, TranscriptError, follow};
+
+use crate::{
+    Afterwards, AgentEvent, ConversationAppender, Error, ImportNotice, ImportReport, ImportedConversation, LookUp,
+    Options, Stage, Stages, TranscriptFiles,
+    appender::Appender,
+    beside::beside,
+    mark::{Mark, MarkFile},
+    reminder,
+};
+
+/// Part of a growing transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All but an answer at the end that may go on.
+    Settled,
+    /// Everything, as if the file ended here.
+    All,
+}
+
+/// News of a growing transcript.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Captured {
+    /// Conversations that have new messages, and how many.
+    pub grown: Vec<(ConversationId, usize)>,
+    /// The conversation that was last spoken in, as far as is known.
+    pub last: Option<ConversationId>,
+    /// Branches that messages went to, and messages that differ from those that the store has under their keys.
+    pub notices: Vec<ImportNotice>,
+}
+
+/// What was read of a file.
+struct Taken {
+    grown: Vec<(ConversationId, usize)>,
+    notices: Vec<ImportNotice>,
+    /// Where the next call goes on; `None` at its beginning.
+    position: Option<Position>,
+}
+
+/// Capture of transcripts into a store. Cheap to clone; clones share everything.
+///
+/// The futures read files and wait for the disk on the thread that polls them: a program with an executor polls them on
+/// a thread for blocking work. They are `Send`.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    parts: Parts,
+    /// Kept open, and informed of conversations that grow.
+    memory: Option<Memory>,
+    /// The store's directory.
+    store: PathBuf,
+    owner: Option<OwnerId>,
+    lock_timeout: Duration,
+}
+
+impl Capture {
+    /// Captures into an open memory, which then summarizes and embeds in the background what [`take`](Self::take) brings.
+    #[must_use]
+    pub fn new(memory: &Memory) -> Self {
+        Self { memory: Some(memory.clone()), ..Self::with_parts(memory.parts().clone(), memory.config()) }
+    }
+
+    /// Captures into the store of parts that were opened with `config`.
+    #[must_use]
+    pub fn with_parts(parts: Parts, config: &Config) -> Self {
+        let (store, owner) = (config.store.clone(), config.owner.clone());
+        Self { parts, memory: None, store, owner, lock_timeout: config.lock_timeout }
+    }
+
+    /// Opens a store for [`take`](Self::take) alone: without a model, and with the built-in strategies, since nothing is
+    /// embedded or summarized.
+    ///
+    /// # Errors
+    /// [`OpenError`]; nothing stays open then.
+    pub fn open(config: Config) -> Result<Self, OpenError> {
+        let mut config = config.without_model();
+        let plain = Config::new(config.store.clone(), config.access);
+        (config.summarizer, config.scorer) = (plain.summarizer, plain.scorer);
+        (config.manager, config.manager_settings) = (plain.manager, plain.manager_settings);
+        (config.configurations, config.plugins) = (plain.configurations, plain.plugins);
+        Ok(Self::with_parts(parts::open(&config)?, &config))
+    }
+
+    /// The parts of the store.
+    #[must_use]
+    pub const fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Imports all transcripts of a file, an archive or a directory. Messages that the store has are not appended again.
+    /// All files are read before the first message is appended.
+    ///
+    /// # Errors
+    /// [`Error::Unread`], [`Error::Empty`] and [`Error::NamesItself`] when nothing was appended; [`Error::Stopped`] when
+    /// importing again goes on.
+    pub async fn import(&self, path: &Path, options: &Options, stages: &dyn Stages) -> Result<ImportReport, Error> {
+        let progress = stages.begin(Stage::Reading);
+        let files = TranscriptFiles::read(path, options, &*progress)?;
+        drop(progress);
+        let conversations = self.import_files(&files, options.afterwards, stages).await?;
+        Ok(ImportReport { conversations, files: files.files().to_vec() })
+    }
+
+    /// Imports transcripts that were read before.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; importing again goes on.
+    pub async fn import_files(
+        &self,
+        files: &TranscriptFiles,
+        afterwards: Afterwards,
+        stages: &dyn Stages,
+    ) -> Result<Vec<ImportedConversation>, Error> {
+        let imported = files.import(&self.parts, afterwards, stages).await?;
+        let grown = imported.iter().filter(|one| one.new > 0);
+        grown.for_each(|one| self.report_growth(&one.id));
+        Ok(imported)
+    }
+
+    /// An appender of `total` messages of the caller's own to the conversation `id`.
+    #[must_use]
+    pub fn conversation<'a>(
+        &self,
+        id: ConversationId,
+        total: usize,
+        stages: &'a dyn Stages,
+    ) -> ConversationAppender<'a> {
+        ConversationAppender::new(&self.parts, id, total, stages)
+    }
+
+    /// Leaves summaries and embeddings to the background of an open memory.
+    fn report_growth(&self, conversation: &ConversationId) {
+        if let Some(memory) = &self.memory {
+            memory.report_growth(conversation.clone());
+        }
+    }
+
+    /// Takes what sessions beside the one of `path` said after their last event, as an agent that was killed leaves it.
+    /// Returns the errors of those that failed; a transcript that cannot be read fails once, until it has changed.
+    pub async fn catch_up(&self, path: &Path, format: Format) -> Vec<Error> {
+        let mut failed = Vec::new();
+        for other in beside(path, format).into_iter().filter(|other| self.is_left(other)) {
+            if let Err(error) = self.take(&other, format, Part::All).await {
+                if error.transcript().is_some() {
+                    self.pass_over(&other);
+                }
+                failed.push(error);
+            }
+        }
+        failed
+    }
+
+    /// Reminder for the model of a session that starts, of at most `budget` tokens: where the last conversation of the
+    /// same directory stood, or, after compaction, the session itself. `session` is what [`take`](Self::take) of its
+    /// transcript returned as the last one. `None` where nothing is known, or the model sees it already.
+    ///
+    /// # Errors
+    /// When the store or the memory fails.
+    pub async fn reminder(
+        &self,
+        event: &AgentEvent,
+        session: Option<ConversationId>,
+        budget: u32,
+        look_up: &(dyn Fn(&ConversationId) -> LookUp + Sync),
+    ) -> Result<Option<String>, Error> {
+        reminder::text(self, event, session, budget, look_up).await
+    }
+
+    /// True if something was taken of a transcript before, but not all.
+    fn is_left(&self, path: &Path) -> bool {
+        let Some(mark) = self.mark_file(path).read() else { return false };
+        fs::metadata(path).is_ok_and(|file| !mark.is_whole(file.len()))
+    }
+
+    /// Leaves out a transcript that cannot be read, until it has changed.
+    fn pass_over(&self, path: &Path) {
+        let file = self.mark_file(path);
+        if let (Some(mark), Ok(metadata)) = (file.read(), fs::metadata(path)) {
+            // It is a cache: without it the error is returned again.
+            drop(file.write(Some(mark.whole(Some(metadata.len())))));
+        }
+    }
+
+    fn mark_file(&self, path: &Path) -> MarkFile {
+        MarkFile::of(&self.store, self.owner.as_ref(), path)
+    }
+
+    /// Takes what a transcript has new since the last call, of any process, and neither summarizes nor embeds it. A file
+    /// that does not exist brings nothing.
+    ///
+    /// # Errors
+    /// [`Error::Transcript`] when it cannot be read or is of a format that cannot be followed, [`Error::InUse`] when
+    /// another process takes it, [`Error::NotAll`] and others when the store fails. The next call goes on.
+    pub async fn take(&self, path: &Path, format: Format, part: Part) -> Result<Captured, Error> {
+        let size = match open_file(path, Links::Follow).and_then(|file| file.metadata()) {
+            Ok(file) => file.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Captured::default()),
+            Err(source) => return Err(TranscriptError::Io { path: path.to_owned(), source }.into()),
+        };
+        let mark_file = self.mark_file(path);
+        // Two at once would both look for what is there before either appends.
+        let _lock = mark_file.lock(path, self.lock_timeout)?;
+        let mark = match mark_file.read().filter(|mark| mark.format == format.as_str() && mark.fits(path)) {
+            Some(mark) if self.has(&mark).await? => Some(mark),
+            _ => None,
+        };
+        let position = mark.as_ref().map(|mark| &mark.position);
+        let read = match self.read(path, format, position, part).await {
+            // A record continues one that the position knows nothing of.
+            Err(error) if mark.is_some() && is_rewound(&error) => self.read(path, format, None, part).await?,
+            read => read?,
+        };
+        self.parts.log.check_place()?;
+        let last = read.grown.last().map(|(id, _)| id.clone()).or(mark.and_then(|mark| mark.conversation));
+        let nodes = match &last {
+            Some(id) => self.nodes(id).await?,
+            None => 0,
+        };
+        let mark = read.position.and_then(|position| Mark::new(path, format, position));
+        let whole = (part == Part::All).then_some(size);
+        // It is a cache: without it the file is read from its beginning.
+        if let Err(error) = mark_file.write(mark.map(|mark| mark.stored(last.clone(), nodes).whole(whole))) {
+            tracing::warn!(%error, "the place in a transcript is not kept");
+        }
+        read.grown.iter().for_each(|(id, _)| self.report_growth(id));
+        Ok(Captured { grown: read.grown, last, notices: read.notices })
+    }
+
+    /// True if the store has what was taken before: it may be an earlier one that was put back.
+    async fn has(&self, mark: &Mark) -> Result<bool, Error> {
+        Ok(match &mark.conversation {
+            Some(id) => self.nodes(id).await? >= mark.nodes,
+            None => true,
+        })
+    }
+
+    async fn nodes(&self, id: &ConversationId) -> Result<u64, Error> {
+        match self.parts.store.conversation(id).await {
+            Ok(state) => Ok(state.nodes),
+            Err(StoreError::UnknownConversation { .. }) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn read(&self, path: &Path, format: Format, position: Option<&Position>, part: Part) -> Result<Taken, Error> {
+        let mut reader = follow(path, format, position, Limits::default())?;
+        let mut appender = Appender::new(&self.parts, 0, &());
+        append_all(&mut reader, &mut appender).await?;
+        let position = reader.position();
+        if part == Part::All {
+            reader.finish();
+            append_all(&mut reader, &mut appender).await?;
+        }
+        let not_all = |error| Error::NotAll { path: path.to_owned(), source: Box::new(error) };
+        let closed = appender.close().await.map_err(not_all)?;
+        if closed.differing > 0 {
+            let (messages, path) = (closed.differing, path.display());
+            tracing::warn!(messages, %path, "messages differ from what was taken before under their ids: what is there stays");
+        }
+        // Which branch goes on is known from the beginning of the file alone.
+        let position = position.filter(|_| !closed.diverged);
+        Ok(Taken { grown: closed.grown, notices: closed.notices, position })
+    }
+}
+
+async fn append_all(reader: &mut Reader, appender: &mut Appender<'_>) -> Result<(), Error> {
+    while let Some(item) = reader.read()? {
+        appender.take(item).await?;
+    }
+    Ok(())
+}
+
+fn is_rewound(error: &Error) -> bool {
+    matches!(error.transcript(), Some(TranscriptError::Rewound { .. }))
+}
+
+/// True if a path is named as transcripts are that may be followed.
+#[must_use]
+pub fn is_named_as_transcript(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+/// Path as agents state it in their events; `~` is the home directory.
+#[must_use]
+pub fn expanded(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}

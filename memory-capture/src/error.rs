@@ -1,0 +1,113 @@
+//! Errors of capturing transcripts.
+
+use std::{io, path::PathBuf};
+
+use memory::{ConversationId, MemoryError, StoreError, grouped};
+use memory_transcripts::TranscriptError;
+
+use crate::FilesRead;
+
+/// Why a transcript was not captured, or not all of it. What was appended before an error stays; keys of messages make
+/// it safe to call again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The memory failed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A transcript cannot be read.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    /// A transcript cannot be read, which was seen before anything was appended.
+    #[error("nothing was imported")]
+    Unread(#[source] TranscriptError),
+    /// The files hold no message.
+    #[error("{} holds no message: nothing was imported", path.display())]
+    Empty {
+        /// The file or directory.
+        path: PathBuf,
+        /// Files by format, with what was skipped.
+        read: Vec<FilesRead>,
+    },
+    /// A name was given for files that name their conversations, or for several files.
+    #[error("{} names its conversations: leave the conversation's name out", path.display())]
+    NamesItself {
+        /// The file or directory.
+        path: PathBuf,
+    },
+    /// Neither the stream nor its format names the conversation.
+    #[error("a stream has no name: name the conversation")]
+    Unnamed,
+    /// Messages cannot be appended.
+    #[error("cannot append to `{conversation}`")]
+    Append {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Why.
+        source: MemoryError,
+    },
+    /// A conversation took a part of its messages.
+    #[error("`{conversation}` took {done} of {total} messages and no more")]
+    CutShort {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Messages that are in the store.
+        done: usize,
+        /// Messages in all.
+        total: usize,
+        /// Why.
+        source: MemoryError,
+    },
+    /// An import stopped before its end.
+    #[error(
+        "{} of {} messages were appended and no more; import again to go on", grouped(*appended), grouped(*total)
+    )]
+    Stopped {
+        /// Messages that are in the store.
+        appended: u64,
+        /// Messages in all.
+        total: u64,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// The last messages that were read of a growing file could not be appended.
+    #[error("not all of {} was taken", path.display())]
+    NotAll {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// A text is no event of a hook.
+    #[error("not an event of a hook")]
+    Event(#[source] serde_json::Error),
+    /// Another process takes the same file.
+    #[error("another process is taking the same transcript; what is new comes with the next call")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store's directory takes no lock.
+    #[error("cannot lock {}", path.display())]
+    Lock {
+        /// The lock's file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Error of the transcript in this one; other transcripts need not have it.
+    #[must_use]
+    pub fn transcript(&self) -> Option<&TranscriptError> {
+        match self {
+            Self::Transcript(error) | Self::Unread(error) => Some(error),
+            Self::Stopped { source, .. } | Self::NotAll { source, .. } => source.transcript(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Events that coding agents give their hooks.
+
+use std::path::PathBuf;
+
+use memory::mend_surrogates;
+use serde::Deserialize;
+
+use crate::{Error, Part};
+
+/// Kind of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A session starts or goes on.
+    SessionStart,
+    /// The user said something.
+    UserPromptSubmit,
+    /// A tool answered.
+    PostToolUse,
+    /// The agent is about to compact its session.
+    PreCompact,
+    /// A subagent ended.
+    SubagentStop,
+    /// The model's answer ended.
+    Stop,
+    /// The session ended.
+    SessionEnd,
+    /// Another event, at which the transcript is read as well.
+    #[serde(other)]
+    Other,
+}
+
+/// Event that Claude Code or Codex writes to the standard input of a hook.
+///
+/// It has the members that are used; what an event repeats of the transcript is read there.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct AgentEvent {
+    /// Its kind.
+    #[serde(rename = "hook_event_name")]
+    pub kind: EventKind,
+    transcript_path: Option<PathBuf>,
+    /// Transcript of a subagent that ended.
+    agent_transcript_path: Option<PathBuf>,
+    /// The directory in which the session is.
+    pub cwd: Option<String>,
+    /// How a session started: `startup`, `resume`, `clear` or `compact`.
+    pub source: Option<String>,
+}
+
+impl AgentEvent {
+    /// The event that `json` states. Halves of characters in it become U+FFFD.
+    ///
+    /// # Errors
+    /// [`Error::Event`] if it is no event.
+    pub fn from_json(mut json: Vec<u8>) -> Result<Self, Error> {
+        mend_surrogates(&mut json);
+        serde_json::from_slice(&json).map_err(Error::Event)
+    }
+
+    /// Transcripts that may have something new, each with the part to take; that of the session is the first.
+    #[must_use]
+    pub fn transcripts(&self) -> Vec<(PathBuf, Part)> {
+        let named = [&self.transcript_path, &self.agent_transcript_path].into_iter().flatten();
+        let mut paths: Vec<_> = named.filter(|path| !path.as_os_str().is_empty()).collect();
+        paths.dedup();
+        let part = |path: &PathBuf| match self.kind {
+            EventKind::PreCompact | EventKind::Stop | EventKind::SessionEnd => Part::All,
+            // The session goes on where its subagent ends.
+            EventKind::SubagentStop if self.agent_transcript_path.as_ref() == Some(path) => Part::All,
+            // What may go on is taken where nothing comes for a while.
+            _ => Part::Settled,
+        };
+        paths.into_iter().map(|path| (path.clone(), part(path))).collect()
+    }
+}

@@ -1,0 +1,223 @@
+//! Transcripts of a file, an archive or a directory, which are imported whole.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    path::{Path, PathBuf},
+};
+
+use memory::{ConversationId, Progress, parts::Parts};
+use memory_transcripts::{Format, Found, Item, Limits, Report, Transcript, find, find_in};
+
+use crate::{Afterwards, Error, ImportedConversation, Stages, appender::Appender};
+
+/// The name of a stream in errors.
+const STREAM: &str = "standard input";
+
+/// Options of importing a path.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Format of the files; by default each is recognized.
+    pub format: Option<Format>,
+    /// Name of the conversation, for a file whose format has none; by default that of the file.
+    pub conversation: Option<ConversationId>,
+    /// Limits of reading.
+    pub limits: Limits,
+    /// What follows once everything was appended.
+    pub afterwards: Afterwards,
+}
+
+impl Options {
+    /// Sets [`Self::format`].
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Sets [`Self::conversation`].
+    #[must_use]
+    pub fn conversation(mut self, conversation: ConversationId) -> Self {
+        self.conversation = Some(conversation);
+        self
+    }
+
+    /// Sets [`Self::limits`].
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets [`Self::afterwards`].
+    #[must_use]
+    pub fn afterwards(mut self, afterwards: Afterwards) -> Self {
+        self.afterwards = afterwards;
+        self
+    }
+}
+
+/// Report of importing a path.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ImportReport {
+    /// Conversations with at least one message, in the order in which they began.
+    pub conversations: Vec<ImportedConversation>,
+    /// Files by format, with what was skipped.
+    pub files: Vec<FilesRead>,
+}
+
+/// Counts of the files of a path that were read in one format.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FilesRead {
+    /// The path.
+    pub path: String,
+    /// Their format; `None` for files that are no transcripts.
+    pub format: Option<Format>,
+    /// How many there are.
+    pub files: usize,
+    /// Their records, and what was skipped and why.
+    pub report: Report,
+}
+
+/// Transcripts of a path, all of which were read once, so that a fault in the last leaves nothing half-imported.
+#[derive(Debug)]
+pub struct TranscriptFiles {
+    /// Transcripts, each with the number of its messages.
+    transcripts: Vec<(Transcript, u64)>,
+    conversations: BTreeSet<ConversationId>,
+    /// Conversations that are named by their file alone.
+    by_file: Vec<(ConversationId, PathBuf)>,
+    read: Vec<FilesRead>,
+}
+
+impl TranscriptFiles {
+    /// Finds and reads the transcripts of a file, an archive or a directory, whose links are not followed. `progress`
+    /// counts messages without a total.
+    ///
+    /// # Errors
+    /// [`Error::Unread`], [`Error::Empty`], [`Error::NamesItself`].
+    pub fn read(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Self, Error> {
+        let found = find(path, options.format, options.limits).map_err(Error::Unread)?;
+        Self::check(found, path, options, progress, false)
+    }
+
+    /// Reads the transcripts of an open file, such as what came through a pipe. `path` is for errors and names a
+    /// conversation without a name; without it, [`Options::conversation`] must name that.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and [`Error::Unnamed`].
+    pub fn read_stream(
+        file: File,
+        path: Option<&Path>,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let name = path.map_or_else(|| STREAM.to_owned(), |path| path.display().to_string());
+        let found = find_in(file, &name, options.format, options.limits).map_err(Error::Unread)?;
+        Self::check(found, Path::new(&name), options, progress, path.is_none())
+    }
+
+    fn check(
+        found: Found,
+        path: &Path,
+        options: &Options,
+        progress: &dyn Progress,
+        is_nameless: bool,
+    ) -> Result<Self, Error> {
+        let Found { transcripts, others, .. } = found;
+        let mut files =
+            Self { transcripts: Vec::new(), conversations: BTreeSet::new(), by_file: Vec::new(), read: Vec::new() };
+        let mut reports: BTreeMap<&str, (Format, usize, Report)> = BTreeMap::new();
+        let count = transcripts.len();
+        let mut messages = 0;
+        for transcript in transcripts {
+            let names_conversations = transcript.format().names_conversations();
+            let transcript = match &options.conversation {
+                None if is_nameless && !names_conversations => return Err(Error::Unnamed),
+                None => transcript,
+                Some(_) if names_conversations || count != 1 => {
+                    return Err(Error::NamesItself { path: path.to_owned() });
+                }
+                Some(name) => transcript.named(name.as_str()),
+            };
+            let mut reader = transcript.open().map_err(Error::Unread)?;
+            while let Some(item) = reader.read().map_err(Error::Unread)? {
+                match item {
+                    Item::Conversation(conversation) => {
+                        if transcript.is_named_by_file(&conversation.id) {
+                            files.by_file.push((conversation.id.clone(), transcript.path().to_owned()));
+                        }
+                        files.conversations.insert(conversation.id);
+                    }
+                    Item::Said(_) => {
+                        messages += 1;
+                        progress.report(messages, 0);
+                    }
+                    _ => {}
+                }
+            }
+            let format = transcript.format();
+            let (_, count, report) = reports.entry(format.as_str()).or_insert_with(|| (format, 0, Report::default()));
+            *count += 1;
+            report.add(reader.report());
+            files.transcripts.push((transcript, reader.report().messages));
+        }
+        let shown = path.display().to_string();
+        let read = |(format, files, report)| FilesRead { path: shown.clone(), format: Some(format), files, report };
+        files.read.extend(reports.into_values().map(read));
+        if others.skipped().next().is_some() {
+            files.read.push(FilesRead { path: shown.clone(), format: None, files: 0, report: others });
+        }
+        if messages == 0 {
+            return Err(Error::Empty { path: path.to_owned(), read: files.read });
+        }
+        Ok(files)
+    }
+
+    /// The conversations in them, by name.
+    pub fn conversations(&self) -> impl Iterator<Item = &ConversationId> {
+        self.conversations.iter()
+    }
+
+    /// The conversations that are named by their file alone, and the file: of two files one name may be by chance.
+    pub fn named_by_files(&self) -> impl Iterator<Item = (&ConversationId, &Path)> {
+        self.by_file.iter().map(|(id, path)| (id, path.as_path()))
+    }
+
+    /// The files by format, with what was skipped.
+    #[must_use]
+    pub fn files(&self) -> &[FilesRead] {
+        &self.read
+    }
+
+    /// Appends all messages that the store does not have.
+    pub(crate) async fn import(
+        &self,
+        parts: &Parts,
+        afterwards: Afterwards,
+        stages: &dyn Stages,
+    ) -> Result<Vec<ImportedConversation>, Error> {
+        let total = self.transcripts.iter().map(|(_, messages)| messages).sum();
+        let mut appender = Appender::new(parts, total, stages);
+        for (transcript, messages) in &self.transcripts {
+            let mut reader = transcript.open().map_err(|error| appender.stopped(error.into()))?;
+            // It may have got longer since it was checked; that comes with the next import.
+            let mut left = *messages;
+            while let Some(item) = reader.read().map_err(|error| appender.stopped(error.into()))? {
+                if matches!(item, Item::Said(_)) {
+                    if left == 0 {
+                        break;
+                    }
+                    left -= 1;
+                }
+                if let Err(error) = appender.take(item).await {
+                    return Err(appender.stopped(error));
+                }
+            }
+        }
+        appender.finish(afterwards).await
+    }
+}

@@ -1,0 +1,52 @@
+//! Capture of other programs' transcripts into a memory: whole, as they grow, or when an agent calls its hook.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # Guide
+//!
+//! 1. [`Capture::new`] captures into an open [`Memory`](memory::Memory), [`Capture::open`] into a store alone.
+//! 2. [`Capture::import`] takes all transcripts of a path, recognizes their [`Format`], and settles what came: summaries,
+//!    embeddings, figures. [`TranscriptFiles`] reads them first, where several paths are imported or none.
+//! 3. [`Capture::take`] takes what a growing transcript of Claude Code or Codex has new. [`WatchedFiles`] finds such files
+//!    below directories, and those that changed.
+//! 4. [`AgentEvent`] is what an agent gives its hook, and names the transcripts to take; [`Capture::catch_up`] takes what
+//!    killed sessions left, and [`Capture::reminder`] says where things stood.
+//! 5. [`Capture::conversation`] appends messages of a source of the program's own, in batches.
+//!
+//! # Invariants
+//!
+//! A message is appended once, however often and in whatever way its file is read: names of conversations and keys of
+//! messages follow from the file alone. Where a file and the store went on differently, the file's messages go to a
+//! branch, and an [`ImportNotice`] names it. How far a growing file was taken is in the store's cache, which may be lost.
+//!
+//! # Features
+//!
+//! - `sqlite`: the databases of OpenClaw and lossless-claw.
+//!
+//! # Non-goals
+//!
+//! No command line and no installation into an agent's settings: `memory hook install` does that.
+
+mod appender;
+mod beside;
+mod capture;
+mod error;
+mod event;
+mod files;
+mod mark;
+mod notice;
+mod reminder;
+mod settling;
+mod summaries;
+mod watched;
+
+pub use capture::{Capture, Captured, Part, expanded, is_named_as_transcript};
+pub use error::Error;
+pub use event::{AgentEvent, EventKind};
+pub use files::{FilesRead, ImportReport, Options, TranscriptFiles};
+pub use memory_transcripts::{Format, Limits, Report, Skipped, TranscriptError};
+pub use notice::ImportNotice;
+pub use reminder::LookUp;
+pub use settling::{Afterwards, ConversationAppender, ImportedConversation, Stage, Stages, Times};
+pub use summaries::SummaryCounts;
+pub use watched::{ChangedFile, WatchedFiles, followed_format};

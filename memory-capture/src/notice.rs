@@ -1,0 +1,136 @@
+//! Notices of an import.
+
+use std::fmt;
+
+use memory::{ConversationId, Notice};
+
+/// Notice of an import: a code for programs, and a sentence for people by `Display`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportNotice {
+    /// A notice of the memory.
+    Memory(Notice),
+    /// No summaries were written; a later prompt writes them.
+    NotCompacted {
+        /// Why.
+        why: String,
+    },
+    /// Messages that an earlier import brought.
+    ThereBefore {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        messages: usize,
+        /// Of how many in the file.
+        read: usize,
+    },
+    /// Messages whose text in the file differs from the store's. The store's stays.
+    Differs {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        messages: usize,
+    },
+    /// A conversation that went on in the file from an earlier message than in the store.
+    Diverged {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The conversation that the rest went to.
+        branch: ConversationId,
+    },
+    /// Summaries of another program that cannot stand for the messages here.
+    SummariesUnfit {
+        /// The conversation.
+        conversation: ConversationId,
+        /// How many.
+        summaries: u64,
+        /// Why.
+        why: String,
+    },
+}
+
+impl ImportNotice {
+    /// The kind in kebab-case; it never changes.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Memory(notice) => notice.code(),
+            Self::NotCompacted { .. } => "not-compacted",
+            Self::ThereBefore { .. } => "there-before",
+            Self::Differs { .. } => "differs",
+            Self::Diverged { .. } => "diverged",
+            Self::SummariesUnfit { .. } => "summaries-unfit",
+        }
+    }
+}
+
+impl fmt::Display for ImportNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(notice) => notice.fmt(f),
+            Self::NotCompacted { why } => write!(f, "not compacted: {why}"),
+            Self::ThereBefore { conversation, messages: 1, read: 1 } => {
+                write!(f, "`{conversation}` had its one message before: nothing was appended")
+            }
+            Self::ThereBefore { conversation, messages, read } if messages == read => {
+                write!(f, "`{conversation}` had all {read} messages before: nothing was appended")
+            }
+            Self::ThereBefore { conversation, messages, read } => {
+                write!(f, "`{conversation}` had {messages} of {read} messages before; appended: {}", read - messages)
+            }
+            Self::Differs { conversation, messages } => write!(
+                f,
+                "{messages} messages of `{conversation}` differ from what was imported before: what is there stays"
+            ),
+            Self::Diverged { conversation, branch } => write!(
+                f,
+                "`{conversation}` goes on in the file from an earlier message than here: what follows is in `{branch}`"
+            ),
+            Self::SummariesUnfit { conversation, summaries, why } => {
+                let (noun, verb) = if *summaries == 1 { ("summary", "was") } else { ("summaries", "were") };
+                write!(f, "{summaries} {noun} of `{conversation}` {verb} not taken over: {why}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_notice_has_a_code_and_a_sentence() {
+        let conversation = ConversationId::new("trip").unwrap();
+        let there = |messages, read| ImportNotice::ThereBefore { conversation: conversation.clone(), messages, read };
+        let branch = ConversationId::new("trip-a").unwrap();
+        let why = "of messages that are not there".to_owned();
+        for (notice, code, sentence) in [
+            (
+                ImportNotice::Memory(Notice::EmptyQuestion),
+                "empty-question",
+                "nothing is recalled for an empty question",
+            ),
+            (ImportNotice::NotCompacted { why: "disk full".to_owned() }, "not-compacted", "not compacted: disk full"),
+            (there(1, 1), "there-before", "`trip` had its one message before: nothing was appended"),
+            (there(3, 3), "there-before", "`trip` had all 3 messages before: nothing was appended"),
+            (there(2, 3), "there-before", "`trip` had 2 of 3 messages before; appended: 1"),
+            (
+                ImportNotice::Differs { conversation: conversation.clone(), messages: 3 },
+                "differs",
+                "3 messages of `trip` differ from what was imported before: what is there stays",
+            ),
+            (
+                ImportNotice::Diverged { conversation: conversation.clone(), branch },
+                "diverged",
+                "`trip` goes on in the file from an earlier message than here: what follows is in `trip-a`",
+            ),
+            (
+                ImportNotice::SummariesUnfit { conversation: conversation.clone(), summaries: 3, why },
+                "summaries-unfit",
+                "3 summaries of `trip` were not taken over: of messages that are not there",
+            ),
+        ] {
+            assert_eq!((notice.code(), notice.to_string().as_str()), (code, sentence));
+        }
+    }
+}

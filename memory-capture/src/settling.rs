@@ -1,0 +1,258 @@
+//! Appending to one conversation, and what follows: summaries, embeddings, figures.
+
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
+
+use memory::{
+    ConversationId, ConversationStats, Message, Progress, Timestamp,
+    parts::{Conversation, Parts},
+};
+
+use crate::{Error, ImportNotice, SummaryCounts};
+
+/// Messages that are appended as one batch.
+pub(crate) const BATCH: usize = 512;
+/// Bytes of messages after which a batch is appended, however few they are.
+pub(crate) const BATCH_BYTES: usize = 4 << 20;
+
+/// Stage of an import, whose progress is counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Messages are read and checked; their total is unknown.
+    Reading,
+    /// Messages are appended.
+    Appending,
+    /// Summaries are written.
+    Compacting,
+    /// Messages are embedded.
+    Embedding,
+}
+
+/// Progress of an import by its stages. Any [`Progress`] is one, which is then reported to in each stage.
+pub trait Stages: Sync {
+    /// Begins a stage; what it returns is dropped at the stage's end.
+    fn begin(&self, stage: Stage) -> Box<dyn Progress + '_>;
+}
+
+impl<P: Progress> Stages for P {
+    fn begin(&self, _stage: Stage) -> Box<dyn Progress + '_> {
+        Box::new(Same(self))
+    }
+}
+
+/// Progress of a stage that is reported to the progress of all.
+struct Same<'a, P>(&'a P);
+
+impl<P: Progress> Progress for Same<'_, P> {
+    fn report(&self, done: u64, total: u64) {
+        self.0.report(done, total);
+    }
+}
+
+/// What follows once everything was appended; what is left out, later calls do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Afterwards {
+    /// Whether summaries are written.
+    pub summarize: bool,
+    /// Whether messages are embedded.
+    pub embed: bool,
+}
+
+impl Default for Afterwards {
+    fn default() -> Self {
+        Self { summarize: true, embed: true }
+    }
+}
+
+impl Afterwards {
+    /// Sets [`Self::summarize`].
+    #[must_use]
+    pub const fn summarize(mut self, summarize: bool) -> Self {
+        self.summarize = summarize;
+        self
+    }
+
+    /// Sets [`Self::embed`].
+    #[must_use]
+    pub const fn embed(mut self, embed: bool) -> Self {
+        self.embed = embed;
+        self
+    }
+}
+
+/// Report of importing one conversation.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ImportedConversation {
+    /// Its name in the store.
+    pub id: ConversationId,
+    /// Messages that were read.
+    pub read: usize,
+    /// Messages that were not there before.
+    pub new: usize,
+    /// Summaries of the other program.
+    pub summaries: SummaryCounts,
+    /// Figures of the whole conversation.
+    pub stats: ConversationStats,
+    /// Time of appending.
+    pub append: Duration,
+    /// Time of writing summaries.
+    pub compact: Duration,
+    /// Time of embedding.
+    pub index: Duration,
+    /// What differs from what was asked for.
+    pub notices: Vec<ImportNotice>,
+}
+
+/// Messages that were appended to a conversation.
+pub(crate) struct Appending {
+    pub(crate) read: usize,
+    pub(crate) new: usize,
+    pub(crate) append: Duration,
+}
+
+/// Compacts and indexes a conversation to which everything was appended.
+pub(crate) async fn settle(
+    conversation: &Conversation,
+    Appending { read, new, append }: Appending,
+    mut notices: Vec<ImportNotice>,
+    afterwards: Afterwards,
+    stages: &dyn Stages,
+) -> Result<ImportedConversation, Error> {
+    let mut started = Instant::now();
+    let mut lap = || mem::replace(&mut started, Instant::now()).elapsed();
+    if afterwards.summarize {
+        let progress = stages.begin(Stage::Compacting);
+        // The messages are stored; summaries can be written later, by the next prompt at the latest.
+        match conversation.compact(&*progress).await {
+            Ok(report) if report.is_left_to_another => {
+                let why = "background work on the store is being done elsewhere".to_owned();
+                notices.push(ImportNotice::NotCompacted { why });
+            }
+            Ok(_) => {}
+            Err(error) => notices.push(ImportNotice::NotCompacted { why: error.to_string() }),
+        }
+    }
+    let compact = lap();
+    if afterwards.embed {
+        let progress = stages.begin(Stage::Embedding);
+        let indexed = conversation.index(&*progress).await?;
+        notices.extend(indexed.notices.into_iter().map(ImportNotice::Memory));
+    }
+    let index = lap();
+    let stats = conversation.stats().await?;
+    let summaries = SummaryCounts::default();
+    Ok(ImportedConversation {
+        id: conversation.id().clone(),
+        read,
+        new,
+        summaries,
+        stats,
+        append,
+        compact,
+        index,
+        notices,
+    })
+}
+
+/// Times of messages: one without a time gets that of the message before it, and before the first known time the unknown
+/// one, since no time is invented.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times(Timestamp);
+
+impl Times {
+    /// Time of the next message, which states `at`.
+    pub fn next(&mut self, at: Option<Timestamp>) -> Timestamp {
+        self.0 = at.unwrap_or(self.0);
+        self.0
+    }
+}
+
+/// Appender of messages of the caller's own to one conversation, in batches. What was not flushed by
+/// [`finish`](Self::finish) is not appended.
+#[allow(missing_debug_implementations, reason = "progress has no text")]
+pub struct ConversationAppender<'a> {
+    conversation: Conversation,
+    batch: Vec<(Message, Timestamp)>,
+    /// Bytes of the batch.
+    bytes: usize,
+    times: Times,
+    total: usize,
+    done: usize,
+    new: usize,
+    started: Instant,
+    stages: &'a dyn Stages,
+    /// `None` once everything was appended.
+    progress: Option<Box<dyn Progress + 'a>>,
+}
+
+impl<'a> ConversationAppender<'a> {
+    pub(crate) fn new(parts: &Parts, id: ConversationId, total: usize, stages: &'a dyn Stages) -> Self {
+        Self {
+            conversation: parts.memory.conversation(id),
+            batch: Vec::new(),
+            bytes: 0,
+            times: Times::default(),
+            total,
+            done: 0,
+            new: 0,
+            started: Instant::now(),
+            stages,
+            progress: Some(stages.begin(Stage::Appending)),
+        }
+    }
+
+    /// Takes the next message, which was said `at`; `bytes` bound what waits in memory.
+    ///
+    /// # Errors
+    /// [`Error::CutShort`] when a batch cannot be appended.
+    pub async fn take(&mut self, message: Message, at: Option<Timestamp>, bytes: usize) -> Result<(), Error> {
+        let at = self.times.next(at);
+        self.batch.push((message, at));
+        self.bytes += bytes;
+        if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES {
+            return self.flush().await;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Error> {
+        let batch = mem::take(&mut self.batch);
+        self.bytes = 0;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let size = batch.len();
+        // Batches before this one are on disk.
+        let appended = self.conversation.append_batch(batch).await.map_err(|source| Error::CutShort {
+            conversation: self.conversation.id().clone(),
+            done: self.done,
+            total: self.total,
+            source,
+        })?;
+        self.done += size;
+        self.new += appended.iter().filter(|appended| appended.is_new).count();
+        if let Some(progress) = &self.progress {
+            progress.report(self.done as u64, self.total as u64);
+        }
+        Ok(())
+    }
+
+    /// Appends the rest; then compacts and indexes as `afterwards` says.
+    ///
+    /// # Errors
+    /// [`Error::CutShort`], and when the store or the embedding model fails. A failed summary is a notice.
+    pub async fn finish(mut self, afterwards: Afterwards) -> Result<ImportedConversation, Error> {
+        self.flush().await?;
+        drop(self.progress.take());
+        let Self { conversation, total: read, new, started, stages, .. } = self;
+        let there = ImportNotice::ThereBefore { conversation: conversation.id().clone(), messages: read - new, read };
+        let notices = if new < read { vec![there] } else { Vec::new() };
+        let append = started.elapsed();
+        settle(&conversation, Appending { read, new, append }, notices, afterwards, stages).await
+    }
+}
