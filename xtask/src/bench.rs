@@ -11,9 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use self::figures::{Bars, Judged, Report};
-use crate::document;
-use crate::invocation::Invocation;
-use crate::workspace::Workspace;
+use crate::{document, invocation::Invocation, workspace::Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

@@ -5,13 +5,7 @@ mod outside;
 
 use anyhow::Result;
 
-use crate::invocation::Invocation;
-use crate::nightly;
-use crate::steps::Steps;
-use crate::tally::Tally;
-use crate::test;
-use crate::tidy;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, nightly, steps::Steps, tally::Tally, test, tidy, workspace::Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

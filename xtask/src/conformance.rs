@@ -11,8 +11,7 @@ use serde::Deserialize;
 
 use self::environment::Environment;
 use crate::invocation::{Invocation, Running, Stream};
-use crate::steps::Steps;
-use crate::workspace::Workspace;
+use crate::{steps::Steps, workspace::Workspace};
 
 /// The revisions of the protocol that are served.
 const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];

@@ -4,9 +4,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
-use crate::document;
-use crate::invocation::Invocation;
-use crate::workspace::Workspace;
+use crate::{document, invocation::Invocation, workspace::Workspace};
 
 /// Writes what is printed into a document; taken out of what the binary gets.
 const DOCUMENT: &str = "--document";

@@ -2,11 +2,7 @@
 
 use anyhow::Result;
 
-use crate::ci;
-use crate::invocation::Invocation;
-use crate::steps::Steps;
-use crate::strands;
-use crate::workspace::Workspace;
+use crate::{ci, invocation::Invocation, steps::Steps, strands, workspace::Workspace};
 
 /// Pinned because deny.toml is written in this version's format.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";

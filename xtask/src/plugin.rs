@@ -10,8 +10,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
 use clap::Subcommand;
 
-use crate::invocation::Invocation;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, workspace::Workspace};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -2,10 +2,7 @@
 
 use anyhow::Result;
 
-use crate::invocation::Invocation;
-use crate::steps::Steps;
-use crate::venv::Venv;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, steps::Steps, venv::Venv, workspace::Workspace};
 
 /// The reader of Claude Code's files, and the directory that its sources unpack to. Those have sample files.
 const CLAUDE_CODE_LOG: &str = "claude-code-log==1.7.0";

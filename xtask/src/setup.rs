@@ -7,9 +7,7 @@ use std::time::Instant;
 use anstyle_svg::Term;
 use anyhow::{Context, Result};
 
-use crate::invocation::Invocation;
-use crate::steps;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, steps, workspace::Workspace};
 
 const PICTURE: &str = "docs/demo.svg";
 

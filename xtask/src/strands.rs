@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::invocation::{Invocation, Stream};
-use crate::steps::Steps;
-use crate::venv::Venv;
-use crate::workspace::Workspace;
+use crate::{steps::Steps, venv::Venv, workspace::Workspace};
 
 /// The tests of the package, by file; those of the managers, of what they decide by, and of sessions.
 const TESTS: [&str; 5] = [

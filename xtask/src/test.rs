@@ -3,10 +3,7 @@
 use anyhow::{Result, ensure};
 
 use crate::invocation::{Invocation, Stream};
-use crate::steps::Steps;
-use crate::tally::Tally;
-use crate::tidy;
-use crate::workspace::Workspace;
+use crate::{steps::Steps, tally::Tally, tidy, workspace::Workspace};
 
 const ALL_BUT_XTASK: [&str; 3] = ["--workspace", "--exclude", "xtask"];
 

@@ -10,8 +10,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::invocation::Invocation;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, workspace::Workspace};
 
 /// One broken rule: the place, and what is wrong there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,8 +7,7 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::semver::Version;
 
-use crate::invocation::Invocation;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, workspace::Workspace};
 
 struct FeatureSet {
     package: &'static str,

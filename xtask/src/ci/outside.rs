@@ -4,8 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::invocation::Invocation;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, workspace::Workspace};
 
 /// Programs over the facade alone, and over capture and tools.
 const MANIFESTS: [&str; 2] = ["memory/outside/Cargo.toml", "memory-capture/outside/Cargo.toml"];

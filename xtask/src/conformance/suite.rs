@@ -3,8 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::environment::Environment;
-use crate::invocation::Stream;
-use crate::workspace::Workspace;
+use crate::{invocation::Stream, workspace::Workspace};
 
 /// Scenarios that ask for no fixture, so that any server must pass them; those that a revision has.
 const WITHOUT_FIXTURES: [&str; 12] = [

@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use anyhow::ensure;
 use fastrand::Rng;
-use memory_core::{
-    ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store,
-};
+use memory_core::{ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store};
 
 use crate::failure::NotFound;
 
