@@ -129,11 +129,11 @@ fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Value>> {
         let calls = if check == Check::Configuration { 3 } else { CALLS };
         let until = all_until.min(Instant::now() + args.deadline() * calls + REST);
         let why = match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(line) if line["check"] == check.name() => {
+            Ok(line) if text(&line, "check") == Some(check.name()) => {
                 findings.push(line);
                 continue;
             }
-            Ok(line) => match line["error"].as_str() {
+            Ok(line) => match text(&line, "error") {
                 Some(error) => bail!("{error}"),
                 None => format!("a verdict on something else was given: {line}"),
             },
@@ -146,6 +146,11 @@ fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Value>> {
     Ok(findings)
 }
 
+/// Text of a member of a line.
+fn text<'a>(line: &'a Value, key: &str) -> Option<&'a str> {
+    line.get(key)?.as_str()
+}
+
 const LATE: &str = "it gave no answer in time and its process was ended";
 
 /// Verdicts and errors among the lines of `output`. Other lines are a plugin's, and may be endless.
@@ -156,7 +161,7 @@ fn lines(output: impl Read + Send + 'static) -> Receiver<Value> {
         let mut line = Vec::new();
         while matches!(output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
             let value = serde_json::from_slice::<Value>(&line).unwrap_or_default();
-            if (value["check"].is_string() || value["error"].is_string()) && send.send(value).is_err() {
+            if text(&value, "check").or(text(&value, "error")).is_some() && send.send(value).is_err() {
                 break;
             }
             line.clear();
