@@ -1,5 +1,5 @@
 //! The public API over a store in a temporary directory.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
+#![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use std::{fs, path::PathBuf};
 

@@ -12,9 +12,12 @@ use serde_json::{Map, Value};
 /// Members that say nothing to a model or a validator of JSON.
 const DROPPED: [&str; 3] = ["$schema", "title", "format"];
 
+/// Schemas by the type that they describe.
+type Schemas = HashMap<TypeId, Arc<Map<String, Value>>>;
+
 /// The schema of what a tool takes. Each call of a tool asks for it, so it is made once.
 pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
-    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<Map<String, Value>>>>> = LazyLock::new(Mutex::default);
+    static MADE: LazyLock<Mutex<Schemas>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || object::<T>(SchemaSettings::draft2020_12().for_deserialize());
     Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(make))

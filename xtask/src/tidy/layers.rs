@@ -277,7 +277,7 @@ mod tests {
     fn a_door_that_names_the_store_is_a_fault() {
         assert_eq!(
             faults("memory-mcp", "memory-store", false),
-            ["memory-mcp -> memory-store: forbidden dependency: the layer door uses facade alone"]
+            ["memory-mcp -> memory-store: forbidden dependency: the layer door uses facade, capture, tools alone"]
         );
     }
 

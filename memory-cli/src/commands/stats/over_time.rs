@@ -28,7 +28,7 @@ pub(super) async fn run(
     let news = news::of(all.iter().flat_map(|(_, over_time)| over_time.notices.clone()));
     if output.json {
         let conversation = |(id, over_time): &(ConversationId, OverTime)| {
-            let rows: Vec<_> = over_time.rows.iter().map(|row| row_to_json(row)).collect();
+            let rows: Vec<_> = over_time.rows.iter().map(row_to_json).collect();
             json!({"conversation": id.as_str(), "period": over_time.period.as_str(), "periods": rows})
         };
         let conversations: Vec<_> = all.iter().map(conversation).collect();
