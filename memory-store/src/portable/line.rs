@@ -261,7 +261,7 @@ impl Header {
         self.owner.as_ref().map(|OwnerName(owner)| owner)
     }
 
-    /// Whether it has the members of its version.
+    /// True if the header has the members of its version.
     pub(super) fn fits_version(&self) -> bool {
         self.owner.is_some() == (self.memory_export == WITH_OWNER)
     }

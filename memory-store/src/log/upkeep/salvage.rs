@@ -156,7 +156,7 @@ impl Visitor for Salvager<'_> {
 /// The usable records of a frame, with lost messages in the places of the others.
 fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, StoreError> {
     let mut payload = Payload::default();
-    // The opening of a fork was written anew, and so was one whose name is taken.
+    // The opening of a fork was rewritten, and so was one whose name is taken.
     let keeps_name = frame.past.is_none() && (frame.opened.is_some() || frame.reading.opened.is_none());
     if frame.reading.is_whole() && keeps_name {
         payload.push(frame.reading.payload());

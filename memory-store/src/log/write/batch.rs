@@ -31,7 +31,7 @@ pub(crate) struct PlannedFrame {
     pub(crate) id: ConversationId,
     /// Whose conversation it opens, if it opens one.
     pub(crate) owner: Option<OwnerId>,
-    /// What it shares with its parent, when the frame opens a fork.
+    /// Past shared with the parent, when the frame opens a fork.
     pub(crate) past: Option<Past>,
     pub(crate) nodes_before: u64,
     /// The changes that it makes. Locations are offsets in the frame until it has its place.
@@ -90,7 +90,7 @@ struct Overlay {
     last_view: Option<ViewId>,
 }
 
-/// What one request adds; none of it counts before the whole request is found valid.
+/// Additions of one request; none counts before the whole request is found valid.
 #[derive(Debug, Default)]
 struct Trial {
     more_nodes: u64,

@@ -73,7 +73,7 @@ impl Backends {
         built.as_ref().map_or(0, |built| built.of(rows))
     }
 
-    /// The nearest rows that `keep` accepts. `None` after a failure: the index is built anew then.
+    /// The nearest rows that `keep` accepts. `None` after a failure: the index is then rebuilt.
     pub(super) fn search(
         &self,
         conversation: &ConversationId,

@@ -59,7 +59,7 @@ impl AutoOptions {
         const graph: GraphOptions,
     }
 
-    /// How many vectors are scanned beside a graph before they are linked to it: few enough for a fast answer, and
+    /// How many vectors are scanned next to a graph before they are linked to it: few enough for a fast answer, and
     /// enough at once to be worth a thread.
     pub(super) fn scan_beside(&self, linked: usize) -> usize {
         if self.method == Method::Fastest { (linked / 64).max(512) } else { 0 }

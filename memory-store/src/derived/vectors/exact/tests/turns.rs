@@ -8,7 +8,7 @@ use std::{
 
 use super::*;
 
-/// What an index does.
+/// Act of an index.
 #[derive(Clone, Debug)]
 enum Act {
     Insert(usize),
