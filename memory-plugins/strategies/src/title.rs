@@ -50,7 +50,7 @@ pub fn title(text: &str) -> Option<String> {
     of_matter.or_else(|| text.lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
 }
 
-/// Whether a text asks for something or tells something: no greeting alone. Code and data alone do.
+/// True if a text asks or says something: no greeting alone. Code and data alone do.
 #[must_use]
 pub fn has_matter(text: &str) -> bool {
     let mut said = spoken(text).take(TRIED).peekable();
@@ -60,7 +60,7 @@ pub fn has_matter(text: &str) -> bool {
     said.any(|sentence| matter(sentence).is_some())
 }
 
-/// Words of greetings, thanks, farewells and assent; a text of these alone asks and tells nothing.
+/// Words of greetings, thanks, farewells and assent; a text of these alone asks and says nothing.
 const SMALL: &str = "good night evening morning afternoon day hi hello hey yes yep yeah no nope ok okay k sure continue go on ahead \
                      proceed next cheers mate thanks thank thx ty you so much very for your help today see tomorrow later soon \
                      have a nice great lovely perfect awesome cool fine weekend bye goodbye please danke dankeschön schön vielen \
@@ -135,7 +135,7 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     (first, asks)
 }
 
-/// Whether these words are "let" alone, or "lets" within a sentence: their key is that of "let's".
+/// True if these words are "let" alone, or "lets" within a sentence: their key is that of "let's".
 pub(crate) fn is_let(words: &[Word<'_>], is_within: bool) -> bool {
     let is = |word: &Word<'_>, form: &str| word.text.eq_ignore_ascii_case(form);
     matches!(words, [word] if is(word, "let") || is_within && is(word, "lets"))
