@@ -1,4 +1,4 @@
-//! What a chat model does in a memory, and how long it may take.
+//! Tasks of a chat model in a memory, and how long it may take.
 
 use std::{sync::Arc, time::Duration};
 

@@ -21,7 +21,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the requested item does not exist.
+    /// True if the requested item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         match self {
@@ -31,7 +31,7 @@ impl Error {
         }
     }
 
-    /// Whether data on disk is damaged.
+    /// True if data on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

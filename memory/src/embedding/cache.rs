@@ -38,8 +38,8 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
     Arc::new(CachedEmbedder::new(embedder, Arc::new(cache)))
 }
 
-/// The embedding cache of the store as derived data. Without the store's key it can be measured and emptied, but no text
-/// can be found in it.
+/// The embedding cache of the store as derived data. Without the store's key it can be measured and emptied, but no
+/// text can be found in it.
 pub(crate) fn derived(config: &Config, may_write: bool) -> EmbeddingCache {
     let key = key(&config.store, false).ok().flatten().unwrap_or_default();
     cache(config, key, may_write)
