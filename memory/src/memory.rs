@@ -240,7 +240,7 @@ impl Memory {
     /// Runs `work` on a thread of this memory, to its end, and gives what it returns.
     ///
     /// # Errors
-    /// Those of `work`, and [`Error::Interrupted`].
+    /// Errors of `work`, and [`Error::Interrupted`].
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,

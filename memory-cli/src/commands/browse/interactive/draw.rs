@@ -17,9 +17,9 @@ use super::{
     state::{Browser, Focus, Mode},
 };
 
-/// Columns from which the text stands beside the list.
+/// Columns from which the text stands next to the list.
 const WIDE: u16 = 72;
-/// What the keys do, by pairs.
+/// Keys and their effects, in pairs.
 const KEYS: [(&str, &str); 16] = [
     ("↑ ↓  j k", "move"),
     ("g G", "first, last"),
@@ -52,7 +52,7 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// Where the text has not the width beside the list, it has the whole screen while the keys move it.
+    /// A text without enough width next to the list has the whole screen while the keys move it.
     pub(super) fn of(area: Rect, focus: Focus) -> Self {
         let [header, main, footer] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
