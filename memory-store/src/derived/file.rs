@@ -32,8 +32,8 @@ const LONGEST_BODY: u64 = 4 << 30;
 
 /// A file of blocks that follow one another without a gap from node 1 on.
 ///
-/// The blocks before the first bad one count: each is undamaged, and the leaf of its last node is the log's. What
-/// follows them is not an error.
+/// The blocks before the first bad one count: each is undamaged, and the leaf of its last node is the log's. Bytes
+/// after them are not an error.
 #[derive(Debug)]
 pub(super) struct BlockFile {
     path: PathBuf,

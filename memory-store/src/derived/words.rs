@@ -140,7 +140,7 @@ fn path(dir: &Path, id: &str) -> PathBuf {
     dir.join(id).with_extension(EXTENSION)
 }
 
-/// The files of blocks in a directory, whole ones alone.
+/// The files of whole blocks in a directory.
 fn paths(dir: &Path) -> io::Result<std::collections::HashSet<PathBuf>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -95,8 +95,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Reads a store in every way; gives how many nodes there are. What can be read must agree with verification, unless
-/// the store was opened from a forgery.
+/// Reads a store in every way; gives how many nodes there are. All that can be read must agree with verification,
+/// unless the store was opened from a forgery.
 fn read(store: &LogStore, forged: bool) -> u64 {
     let mut all = 0;
     let states = now(store.conversations()).unwrap_or_default();

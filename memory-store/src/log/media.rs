@@ -55,7 +55,7 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
 
 /// A lock that one opening at a time can hold, in any process; it ends with the value and with the process.
 pub(crate) trait DirLock: fmt::Debug + Send + Sync {
-    /// Takes it; `false` while another opening holds it.
+    /// Takes the lock; `false` while another opening holds it.
     fn try_lock(&self) -> io::Result<bool>;
     fn unlock(&self) -> io::Result<()>;
 }

@@ -104,7 +104,7 @@ pub(crate) struct State {
     lost: u64,
     /// How many summaries were checked one by one for forks.
     pub(crate) sifted: u64,
-    /// About how many keys are in memory alone.
+    /// About how many keys are only in memory.
     pub(crate) recent_keys: u64,
 }
 

@@ -69,7 +69,7 @@ impl LogStore {
     /// # Errors
     /// [`StoreError::Locked`] when another process is stuck while writing to it, [`StoreError::NewerFormat`],
     /// [`StoreError::NotAStore`], or an error of the file system. Damage inside the log is not an error: see
-    /// [`Self::report`]. What the damage does not touch can be read.
+    /// [`Self::report`]. The rest can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, LogOptions::default())
     }
@@ -94,7 +94,7 @@ impl LogStore {
     pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
         let directory = Directory::open(&*media, path)?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Read)?;
-        // Segments may be replaced while they are opened one by one. What was read before that is discarded.
+        // Segments may be replaced while they are opened one by one. Anything read before that is discarded.
         let (recovered, generation) = loop {
             let before = watermark.as_ref().map_or(0, |watermark| watermark.peek().0);
             let saved = saved(&*media, &directory);

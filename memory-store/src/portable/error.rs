@@ -1,4 +1,4 @@
-//! Why a conversation cannot be exported or imported.
+//! Errors of exporting or importing a conversation.
 
 use std::io;
 

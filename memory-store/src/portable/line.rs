@@ -40,7 +40,7 @@ pub(super) struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OwnerName(#[serde(with = "text")] OwnerId);
 
-/// The version alone, which decides whether the rest can be read.
+/// Only the version, which decides whether the rest can be read.
 #[derive(Deserialize)]
 pub(super) struct Version {
     pub(super) memory_export: u32,

@@ -71,7 +71,7 @@ struct Held {
 }
 
 impl QuantizedTokens {
-    /// An index in memory alone.
+    /// An index only in memory.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         let codec = Codec::new(dimensions, bits);
@@ -102,8 +102,8 @@ impl QuantizedTokens {
         Self { packs: Some(packs), writes: true, ..Self::in_memory(model, dimensions, bits) }
     }
 
-    /// Drops what was not used for the longest time where all of it takes more than this many bytes on the heap, 64 MiB
-    /// by default. What is in use or not saved stays. Mapped files do not count.
+    /// Drops the tokens that were not used for the longest time where all take more than this many bytes on the heap,
+    /// 64 MiB by default. Tokens in use or not saved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
         self.conversations.limit_to(bytes);

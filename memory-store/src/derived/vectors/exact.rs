@@ -68,7 +68,7 @@ pub(super) struct Held {
 }
 
 impl ExactIndex {
-    /// An index in memory alone.
+    /// An index only in memory.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
         Self { model, dimensions, packs: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
@@ -105,8 +105,8 @@ impl ExactIndex {
         Self { packs: Some(packs), ..Self::in_memory(model, dimensions) }
     }
 
-    /// Drops what was not used for the longest time where all of it takes more than this many bytes on the heap, 64 MiB
-    /// by default. What is in use or not saved stays. Mapped files do not count.
+    /// Drops the vectors that were not used for the longest time where all take more than this many bytes on the heap,
+    /// 64 MiB by default. Vectors in use or not saved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
         self.conversations.limit_to(bytes);

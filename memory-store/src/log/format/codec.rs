@@ -37,7 +37,7 @@ pub(crate) enum Record<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) name: ConversationId,
-    /// Whose it is, if anybody's.
+    /// The owner, if there is one.
     pub(crate) owner: Option<OwnerId>,
     /// Where it was forked from, if it was.
     pub(crate) past: Option<Past>,

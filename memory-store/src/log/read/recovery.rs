@@ -217,7 +217,7 @@ pub(crate) fn read_to(
 /// Cuts what stands after the end of the log and writes everything that is not proven durable once more. `bytes` is the
 /// segment from `base` on.
 ///
-/// Bytes that no later frame proves to be on disk may be in the page cache alone: after a failed sync the kernel treats
+/// Bytes that no later frame proves to be on disk may be only in the page cache: after a failed sync the kernel treats
 /// them as clean, and a sync would not write them. Once they are read here they count as stored.
 pub(crate) fn renew_tail(
     media: &dyn Media,

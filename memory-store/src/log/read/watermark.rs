@@ -17,7 +17,7 @@ pub(crate) const WATERMARK_FILE: &str = "HORIZON";
 /// Begins the file: `MEMHORZ` and the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
 
-/// Places of the words. Those that are stored together stand together.
+/// Places of the words. Words that are stored together stand together.
 mod word {
     pub(crate) const MAGIC: usize = 0;
     /// Even; odd while segments are being replaced. The next is the durable place.

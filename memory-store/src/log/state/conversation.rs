@@ -74,7 +74,7 @@ pub(crate) struct Conversation {
     pub(crate) id: ConversationId,
     /// The log sequence number of the frame that opened it.
     pub(crate) number: u64,
-    /// Whose it is, if anybody's.
+    /// The owner, if there is one.
     pub(crate) owner: Option<OwnerId>,
     /// Where it was forked from, if it was. Its shared prefix may go on in the parent's own shared prefix.
     pub(crate) past: Option<Past>,

@@ -47,7 +47,7 @@ pub struct TornTail {
     pub bytes: u64,
 }
 
-/// Nodes of a conversation that cannot be read. Those after them have kept their numbers.
+/// Nodes of a conversation that cannot be read. Later nodes have kept their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostNodes {

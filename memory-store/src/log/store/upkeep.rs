@@ -59,7 +59,7 @@ impl LogStore {
         })
     }
 
-    /// Takes the lease for this call alone. [`Store::lease`](memory_core::Store::lease) shares one within the opening.
+    /// Takes the lease for only this call. [`Store::lease`](memory_core::Store::lease) shares one within the opening.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.

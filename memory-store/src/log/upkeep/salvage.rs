@@ -46,7 +46,7 @@ pub struct SalvageReport {
 ///
 /// Messages are copied byte for byte, with salts and leaves, so that an undamaged conversation keeps its root. Events
 /// and summaries are copied likewise. Lost nodes keep their numbers where later frames record them; reading one is
-/// [`StoreError::Lost`]. What can be read of a conversation whose opening is lost is named `recovered-NUMBER`. Whole
+/// [`StoreError::Lost`]. The readable rest of a conversation whose opening is lost is named `recovered-NUMBER`. Whole
 /// frames after a torn tail are copied, although they were never acknowledged.
 ///
 /// After an interruption the directory is not a store.

@@ -29,7 +29,7 @@ pub(crate) struct PlannedFrame {
     /// The conversation's number; `None` when the frame opens it.
     pub(crate) number: Option<u64>,
     pub(crate) id: ConversationId,
-    /// Whose conversation it opens, if it opens one.
+    /// Owner of the conversation that the frame opens, if it opens one.
     pub(crate) owner: Option<OwnerId>,
     /// Past shared with the parent, when the frame opens a fork.
     pub(crate) past: Option<Past>,
@@ -81,7 +81,7 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 struct Overlay {
     number: Option<u64>,
-    /// Whose it is, where the group opens it.
+    /// Owner of the conversation, where the group opens it.
     owner: Option<OwnerId>,
     nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,

@@ -1,4 +1,4 @@
-//! When a checkpoint is written, and how it gets its name.
+//! Time at which a checkpoint is written, and how it gets its name.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -57,7 +57,7 @@ pub(crate) fn remove_ahead(shared: &Shared) {
     }
 }
 
-/// A checkpoint is due when more keys than that are in memory alone.
+/// A checkpoint is due when more keys than that are only in memory.
 const MANY_KEYS: u64 = 1 << 16;
 
 /// When a checkpoint is written.
