@@ -22,7 +22,7 @@
 //! question open, [`backward`] a message that follows up or corrects an earlier one, and [`speaks_of_earlier`] one that
 //! speaks of another conversation. [`Gist`] compares two texts. [`sentences`] splits a text.
 //!
-//! All strategies are pure: the output depends on the jobs alone, and nothing is read or stored. The work of
+//! All strategies are pure: the output depends only on the jobs, and nothing is read or stored. The work of
 //! summarizers is linear in the text. The crate has no Cargo features.
 //!
 //! Non-goals: understanding, paraphrase, translation. A summary consists of words of its sources.

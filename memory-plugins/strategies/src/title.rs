@@ -43,7 +43,7 @@ static OPENING: LazyLock<Phrases<Opener>> =
     LazyLock::new(|| Phrases::listed(&[(Opener::Greets, GREETINGS), (Opener::Asks, ASKS), (Opener::Begins, OPENERS)]));
 
 /// A title for a conversation that begins with `text`: the first sentence with a matter, without greetings and polite
-/// openers, at most 60 bytes, one line. Of a message that is code or data alone, its first line; `None` without words.
+/// openers, at most 60 bytes, one line. A message of only code or data gives its first line; `None` without words.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
@@ -73,7 +73,7 @@ const SMALL: &str = "good night evening morning afternoon day hi hello hey yes y
 
 static SMALL_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
 
-/// True if a text is greetings, thanks, assent and the like alone: "Thanks, bye!", "continue", "👍"
+/// True if a text is only greetings, thanks, assent and the like: "Thanks, bye!", "continue", "👍"
 #[must_use]
 pub fn is_small_talk(text: &str) -> bool {
     let is_small = |word: &str| SMALL_WORDS.contains(word.to_lowercase().as_str());
@@ -92,7 +92,7 @@ pub fn is_small_talk(text: &str) -> bool {
 /// Marks that open a word.
 const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\''];
 
-/// The matter of a sentence; `None` for a greeting alone, and for words that say nothing by themselves.
+/// The matter of a sentence; `None` for a mere greeting, and for words that say nothing by themselves.
 fn matter(sentence: &str) -> Option<String> {
     let mut plain = String::new();
     push_plain(sentence, &mut plain);

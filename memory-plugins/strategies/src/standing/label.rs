@@ -51,7 +51,7 @@ pub(super) struct Label {
     pub(super) end: usize,
     /// True if the label is that of the list that follows.
     pub(super) is_of_list: bool,
-    /// True if the label is the name alone, perhaps with a number: "Decision 2:".
+    /// True if the label is only the name, perhaps with a number: "Decision 2:".
     is_bare: bool,
 }
 
