@@ -247,9 +247,10 @@ impl Builder {
         self
     }
 
-    /// Sets the hooks, which run on the threads of the memory. [`MessageAdded`](crate::MessageAdded) is passed by
-    /// [`Conversation::add_message`](crate::Conversation::add_message) alone; what a hook changes is in the outgoing
-    /// copy that it returns, and in no later prompt, since the log keeps what was said.
+    /// Sets the hooks, which run on the threads of the memory. Only
+    /// [`Conversation::add_message`](crate::Conversation::add_message) passes [`MessageAdded`](crate::MessageAdded); a
+    /// hook's change is in the outgoing copy that it returns, and in no later prompt, since the log keeps what was
+    /// said.
     #[must_use]
     pub fn hooks(mut self, hooks: HookRegistry) -> Self {
         self.hooks = hooks;

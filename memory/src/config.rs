@@ -78,14 +78,14 @@ pub struct Config {
 /// How a store is opened. Other processes may read and write it at the same time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// For writing; it is created if it is missing.
+    /// Access for writing; the store is created if it is missing.
     Write,
-    /// For writing; it must exist.
+    /// Access for writing; the store must exist.
     Existing,
-    /// For writing if possible, otherwise for reading: on a read-only medium, and while another process is stuck in the
-    /// middle of writing. It must exist.
+    /// Access for writing if possible, otherwise for reading: on a read-only medium, and while another process is stuck
+    /// in the middle of writing. The store must exist.
     Update,
-    /// For reading; nothing on disk is changed, and it waits for no other process. It must exist.
+    /// Access for reading; nothing on disk is changed, and no other process is waited for. The store must exist.
     Read,
 }
 

@@ -1,4 +1,4 @@
-//! Why a call of a memory failed.
+//! Errors of the calls of a memory.
 
 use memory_core::{RetrieveError, StoreError};
 use memory_hooks::MemoryError;
@@ -14,8 +14,8 @@ pub enum Error {
     /// A regular expression is wrong, or the store failed while it was searched for.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// The call did not come to its end: its thread panicked, or every handle of the memory was dropped meanwhile. What
-    /// it appended may be on disk.
+    /// The call did not come to its end: its thread panicked, or every handle of the memory was dropped meanwhile.
+    /// Messages that it appended may be on disk.
     #[error("the call was interrupted: its thread panicked, or the memory was closed while it ran")]
     Interrupted,
 }

@@ -29,7 +29,7 @@
 //! # In the background
 //!
 //! While a memory is open, summaries are written and messages are embedded without being asked for; what an earlier
-//! process left undone comes first. Of several processes with the same store, one at a time does so. Vectors are on
+//! process left undone comes first. Only one process at a time does so for a store. Vectors are on
 //! disk a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too.
 //! [`Builder::background`] turns it off; [`Memory::catch_up`] does the same work at once. With
 //! [`Config::backup_directory`] the store is also backed up there, once a day by default. Dropping the last handle

@@ -45,7 +45,7 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
 /// call runs to its end even if its future is dropped after it was polled.
 ///
 /// Summaries are written and messages are embedded in the background, unless [`Builder::background`] turns it off or
-/// the store takes no writes. Of all processes that have the store open, one at a time does so. Embeddings are on
+/// the store takes no writes. Only one process at a time does so for a store. Embeddings are on
 /// disk a few seconds later at most.
 ///
 /// Dropping the last handle, a memory or a conversation, stops the background, waits up to five seconds for calls

@@ -14,7 +14,7 @@ use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
 pub use crate::derived::derived;
-// For libraries that stand on the facade alone: the engine's own handles, and what they take and give.
+// Libraries that stand only on the facade use the engine's own handles, and what they take and give.
 use crate::{
     Access, Config, Recall,
     background::BackupError,
@@ -262,7 +262,7 @@ fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
     }
 }
 
-/// Opens the log alone.
+/// Opens only the log.
 ///
 /// # Errors
 /// When it cannot be opened in that way.

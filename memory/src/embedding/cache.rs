@@ -68,7 +68,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     }
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
-    // Readable by its owner alone, as temporary files are.
+    // The key is readable only by its owner, as temporary files are.
     let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(store)?;
     file.write_all(encode(&key).as_bytes())?;
     file.as_file().sync_all()?;
