@@ -178,8 +178,8 @@ impl ConfigFile {
         self.faults.sort_by_key(|fault| fault.place);
     }
 
-    /// The settings as defaults of the options of `command`. What was parsed by the options alone says where a manager
-    /// was chosen elsewhere, whose settings are not those of the file.
+    /// The settings as defaults of the options of `command`. Settings of the file's manager are left out if `parsed`,
+    /// from the options alone, chose another one.
     pub(crate) fn apply(&self, command: Command, parsed: &ArgMatches) -> Command {
         let keys = keys(&command);
         let is_of_another_manager = self.is_of_another_manager(parsed);

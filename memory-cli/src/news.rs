@@ -7,7 +7,7 @@ use memory_core::{ConversationId, NodeId, Notice};
 
 use crate::output::Output;
 
-/// A notice of a library, or of a command alone.
+/// A notice of a library, or of only a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// One of a library.

@@ -9,7 +9,7 @@ use memory_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A message as Strands has it. What is not changed stays as it is, whatever its blocks are.
+/// A message as Strands has it. Unchanged members stay as they are, whatever its blocks are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct StrandsMessage(pub(super) Map<String, Value>);

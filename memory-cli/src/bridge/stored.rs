@@ -227,7 +227,7 @@ impl Stored {
         Ok(state_of(&self.conversation).await?.map_or(0, |state| state.nodes))
     }
 
-    /// Appends the messages that the log has not got, in order. What was made from the log is never appended. Words of
+    /// Appends the messages that the log has not got, in order. Messages made from the log are never appended. Words of
     /// another message under its key stay, which is noticed once.
     async fn append(&mut self, messages: &[StrandsMessage]) -> Result<(), BridgeError> {
         for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.is_view()) {
@@ -321,7 +321,7 @@ impl Stored {
     }
 }
 
-/// The answer whose last message alone is another one.
+/// The answer in which only the last message is another one.
 fn replaced_last(messages: &[StrandsMessage]) -> Value {
     let mut answer = unchanged(messages);
     if let Some(last) = answer.get_mut("from").and_then(Value::as_array_mut).and_then(|from| from.last_mut()) {

@@ -76,7 +76,7 @@ impl Item {
     }
 }
 
-/// Everything around the store of `config`. What of the store itself is damaged is not its matter.
+/// Everything around the store of `config`, without damage of the store itself.
 pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     let mut items = configuration(globals);
     items.extend(models::look(config, globals));

@@ -74,7 +74,7 @@ impl Areas {
     }
 }
 
-/// Draws everything. Without colors, what is selected is seen by its reversed style alone.
+/// Draws everything. Without colors, the selection shows only by its reversed style.
 pub(super) fn draw(frame: &mut Frame<'_>, browser: &Browser, is_colored: bool) {
     let areas = Areas::of(frame.area(), browser.focus);
     let header = match &browser.mode {
@@ -176,7 +176,7 @@ fn text(frame: &mut Frame<'_>, areas: &Areas, item: &Item, browser: &Browser) {
 
 /// The facts and the text of an entry in lines that fit an area. Where it is low, the text comes first.
 fn wrapped(item: &Item, area: Rect) -> Vec<Line<'static>> {
-    // At spaces alone: a time that is broken at its hyphens is hard to read.
+    // Lines break only at spaces: a time that is broken at its hyphens is hard to read.
     let options = textwrap::Options::new(usize::from(area.width.max(1)))
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation);

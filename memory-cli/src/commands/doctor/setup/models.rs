@@ -62,7 +62,7 @@ fn is_here(name: &str, store: &ModelStore) -> bool {
     files(&source, source.precision, store).is_ok() || files(&source, Precision::Full, store).is_ok()
 }
 
-/// The items of a model on this machine: all that is missing of it, and not the first part alone.
+/// The items of a model on this machine: all that is missing of it, and not only the first part.
 fn here(name: &str, store: &ModelStore) -> Vec<Item> {
     let source = source_of(name, store);
     let remedy = match &source.location {

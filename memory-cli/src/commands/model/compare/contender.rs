@@ -132,7 +132,7 @@ impl Contender {
         let started = Instant::now();
         let answer = parts.retriever.search(&query).await?;
         figures.took.push(started.elapsed());
-        // Words alone would be compared with a model.
+        // A search only by words would be compared with a model.
         let without = |notice: &&Notice| {
             matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. } | Notice::TokensNotCompared { .. })
         };
@@ -147,7 +147,7 @@ impl Contender {
     }
 }
 
-/// A temporary directory for this user alone.
+/// A temporary directory for only this user.
 fn private_directory() -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]

@@ -88,7 +88,7 @@ impl Sample {
 }
 
 /// Runs of messages, at most so many in all, as evenly over conversations as these have messages. A fork counts with
-/// what it has of its own. Of many conversations some are drawn, so that each has a run that is not too short.
+/// its own messages. Only some of many conversations are drawn, so that each has a run that is not too short.
 fn runs(states: &[ConversationState], messages: u64, rng: &mut Rng) -> Vec<(ConversationId, NodeRange)> {
     let mut own: Vec<(ConversationId, NodeRange)> = Vec::new();
     for state in states {
