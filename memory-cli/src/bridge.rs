@@ -1,4 +1,5 @@
-//! The protocol of `memory bridge`: requests, the managers that answer them, and sessions. `docs/strands.md` specifies it.
+//! The protocol of `memory bridge`: requests, the managers that answer them, and sessions. `docs/strands.md` specifies
+//! it.
 
 mod answer;
 mod caller;
@@ -69,8 +70,8 @@ impl<'a> Bridge<'a> {
         (Self { globals, managers: BTreeMap::new(), memory: None, documents, retractions, caller }, questions)
     }
 
-    /// Answers a request. After an error nothing that the request names has changed, but for messages that were appended
-    /// to the store.
+    /// Answers a request. After an error nothing that the request names has changed, but for messages that were
+    /// appended to the store.
     pub(crate) async fn answer(&mut self, request: Request) -> Result<Value, BridgeError> {
         match request {
             Request::Open { id, manager, config } => {

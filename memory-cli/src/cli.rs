@@ -139,7 +139,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it works on all conversations of a store, whosever they are.
+    /// True if the command works on all conversations of a store, whosever they are.
     fn is_of_the_whole_store(&self) -> bool {
         match self {
             Self::Doctor(_) | Self::Backup(_) | Self::Restore(_) | Self::Vacuum(_) => true,
@@ -173,7 +173,7 @@ fn run_command(args: &[OsString]) -> u8 {
         Err(error) => return refuse(error, args),
     };
     let output = Output { json: parsed.get_flag("json") };
-    // What fails in a call by an agent is told in one line.
+    // A failure in a call by an agent is reported in one line.
     start_log(output, if hook::never_fails(args) { "off" } else { "warn,ort=error,memory_embed::proxy=info" });
     let names = names(&parsed);
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
@@ -228,9 +228,9 @@ fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
     say(error)
 }
 
-/// What a command does where the configuration file is broken.
+/// Conduct of a command where the configuration file is broken.
 enum Despite {
-    /// It uses what holds, or nothing of it, and reports the faults itself where that is its matter.
+    /// Uses the settings that hold, or none, and reports the faults itself where that is its matter.
     GoOn,
     /// The same for a call of an agent, which says on one line what is wrong.
     GoOnAndSay,
@@ -242,8 +242,8 @@ fn what_to_do(names: &[String], file: &ConfigFile) -> Despite {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     match names.as_slice() {
         ["config" | "completions" | "man" | "doctor", ..] => Despite::GoOn,
-        // What an agent says is taken in all the same, unless it might get into another store. The next call that finds
-        // the file mended takes what was left.
+        // Hooks keep capturing with a broken configuration, unless the fault could select another store. The next call
+        // that finds the file mended captures what was left.
         ["hook", "claude-code" | "codex"] if file.faults.iter().any(Fault::may_hide_the_store) => Despite::EndAndSay,
         ["hook", "claude-code" | "codex"] => Despite::GoOnAndSay,
         _ => Despite::End,
@@ -360,7 +360,7 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
     code as u8
 }
 
-/// The command of these names, whose usage is shown beside an error of its.
+/// The command of these names, whose usage is shown next to its error.
 fn usage(names: &[String]) -> clap::Command {
     let mut command = command();
     command.build();

@@ -1,8 +1,8 @@
 //! The configuration file: values of options that hold for every call, in TOML.
 //!
 //! Its keys are options of the command line by their long names, and its values become the defaults of these options
-//! before the command line is parsed. So a flag comes before an environment variable, that before the file, and the file
-//! before what is built in, and clap checks, converts and describes all of them.
+//! before the command line is parsed. So a flag comes before an environment variable, that before the file, and the
+//! file before what is built in, and clap checks, converts and describes all of them.
 
 mod fault;
 mod keys;
@@ -39,10 +39,10 @@ pub(crate) const NONE: &str = "none";
 /// Bytes of a file, at most.
 const LARGEST: u64 = 1 << 20;
 
-/// Which file is read.
+/// File that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// It must exist.
+    /// A file that must exist.
     Named(PathBuf),
     /// This user's, if it exists; `None` where the user has no configuration directory.
     Default(Option<PathBuf>),
@@ -51,7 +51,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// What `--config` or its variable says.
+    /// Choice that `--config` or its variable makes.
     pub(crate) fn of(given: Option<&OsStr>) -> Self {
         match given.filter(|given| !given.is_empty()) {
             Some(given) if given == NONE => Self::Off,
@@ -82,7 +82,7 @@ pub(crate) struct Setting {
     pub(crate) place: Place,
     /// As the option takes them: one, or the elements of a list.
     pub(crate) texts: Vec<String>,
-    /// Of a table.
+    /// Value of a table.
     value: Option<Value>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn json_of(kind: Kind, texts: &[String]) -> Value {
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigFile {
     pub(crate) choice: Choice,
-    /// Whether there is a file.
+    /// True if there is a file.
     pub(crate) exists: bool,
     /// In the file's order.
     pub(crate) settings: Vec<Setting>,
@@ -178,14 +178,14 @@ impl ConfigFile {
         self.faults.sort_by_key(|fault| fault.place);
     }
 
-    /// The settings as defaults of the options of `command`. What was parsed by the options alone says where a manager
-    /// was chosen elsewhere, whose settings are not those of the file.
+    /// The settings as defaults of the options of `command`. Settings of the file's manager are left out if `parsed`,
+    /// from the options alone, chose another one.
     pub(crate) fn apply(&self, command: Command, parsed: &ArgMatches) -> Command {
         let keys = keys(&command);
         let is_of_another_manager = self.is_of_another_manager(parsed);
         let defaults = keys.iter().filter_map(|key| {
             let setting = self.find(key.table, key.name)?;
-            // Those of each strategy are a value of their own.
+            // Configurations of strategies are values of their own.
             let is_used = key.name != CONFIGURE && !(key.name == MANAGER_SETTINGS && is_of_another_manager);
             is_used.then_some((key, setting))
         });
@@ -235,7 +235,7 @@ impl ConfigFile {
     }
 }
 
-/// Whether an option was given by a flag or by its environment variable.
+/// True if an option was given by a flag or by its environment variable.
 pub(crate) fn is_given(parsed: &ArgMatches, id: &str) -> bool {
     matches!(parsed.value_source(id), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }

@@ -27,7 +27,7 @@ pub(crate) struct Picture(pub(crate) String);
 #[error("{text}")]
 pub(crate) struct Listed {
     pub(crate) text: String,
-    /// Whether all of it is that something does not exist.
+    /// True if every listed error is "not found".
     pub(crate) is_missing: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct NotFound(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Damage(pub(crate) String);
 
-/// Whether an error is that of a transcript, which other transcripts need not have.
+/// True if an error is that of a transcript, which other transcripts need not have.
 pub(crate) fn is_of_transcript(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| original(cause).is::<TranscriptError>())
 }

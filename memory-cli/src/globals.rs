@@ -202,7 +202,7 @@ impl Globals {
         definition: fn() -> clap::Command,
     ) -> Result<Self, Usage> {
         let mut configurations = configurations(&args.configure)?;
-        // Those of other strategies wait until they are chosen.
+        // Configurations of other strategies wait until they are chosen.
         let is_chosen = |strategy: &str| strategy == args.summarizer || strategy == args.scorer;
         for (strategy, json) in file.strategies().filter(|(strategy, _)| is_chosen(strategy)) {
             configurations.entry(strategy.to_owned()).or_insert_with(|| json.to_owned());
@@ -210,7 +210,7 @@ impl Globals {
         Ok(Self { output: Output { json: args.json }, file, matches, definition, args, configurations })
     }
 
-    /// Whether keys may be sent over plain http to other machines.
+    /// True if keys may be sent over plain http to other machines.
     #[cfg(feature = "hub")]
     pub(crate) fn plain_http(&self) -> bool {
         self.args.plain_http
@@ -271,12 +271,12 @@ impl Globals {
         }
     }
 
-    /// Whether an option has the value that the configuration file gives it.
+    /// True if an option has the value that the configuration file gives it.
     fn is_of_the_file(&self, name: &str) -> bool {
         self.file.find(None, name).is_some() && !config_file::is_given(&self.matches, name)
     }
 
-    /// Whether recall is by words alone, as the user wants it.
+    /// True if recall is only by words, as the user wants it.
     pub(crate) fn is_by_words(&self) -> bool {
         self.args.words_only
     }
@@ -336,7 +336,8 @@ impl Globals {
     }
 }
 
-/// Refuses a place where no store was ever made. One that lost files to damage is there: `doctor` reports what is whole.
+/// Refuses a place where no store was ever made. One that lost files to damage is there: `doctor` reports what is
+/// whole.
 fn check_exists(store: &Path) -> Result<(), NotFound> {
     let holds = |name: &str| store.join(name).symlink_metadata().is_ok();
     let may_be_a_store = store.is_dir() && (holds("FORMAT") || holds("log"));

@@ -1,6 +1,6 @@
 //! The `memory` application: its commands, over the parts that the facade `memory` wires.
 //!
-//! [`run`] is the whole `memory` binary. A program uses the facade instead. What else is public here is for the benches:
+//! [`run`] is the whole `memory` binary. A program uses the facade instead. The rest is public for the benches:
 //!
 //! 1. [`import`] reads conversations from files.
 //!

@@ -1,4 +1,4 @@
-//! What a command tells beside its result: a code for programs and a sentence for people.
+//! News that a command reports next to its result: a code for programs and a sentence for people.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use memory_core::{ConversationId, NodeId, Notice};
 
 use crate::output::Output;
 
-/// A notice of a library, or of a command alone.
+/// A notice of a library, or of only a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// One of a library.
@@ -53,7 +53,7 @@ pub(crate) enum News {
         conversation: ConversationId,
         /// The node.
         node: NodeId,
-        /// Whether no conversation was to be searched after this one.
+        /// True if no conversation was to be searched after this one.
         is_last: bool,
     },
     /// A search left out the end of a message.
@@ -139,7 +139,7 @@ impl From<ImportNotice> for News {
     }
 }
 
-/// Those of a library.
+/// News from the notices of a library.
 pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
     notices.into_iter().map(News::from).collect()
 }

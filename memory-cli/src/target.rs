@@ -9,7 +9,7 @@ use std::{
 use memory_store::enclosing_store;
 use tempfile::NamedTempFile;
 
-/// What to do with an existing file.
+/// Treatment of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
     Kept,
@@ -92,7 +92,7 @@ impl Target {
         outside_of_stores(directory, directory)
     }
 
-    /// Whether the target is this process's standard output.
+    /// True if the target is this process's standard output.
     pub(crate) fn is_standard_output(&self) -> bool {
         matches!(self.place, Place::StandardOutput)
     }
@@ -195,7 +195,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> TargetError + use<> {
     move |source| TargetError::Io { path: path.clone(), source }
 }
 
-/// Whether this is the file of standard output: `/dev/stdout`, or the file that the shell has redirected to.
+/// True if this is the file of standard output: `/dev/stdout`, or the file that the shell has redirected to.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "asks where it leads, and prints nothing")]
 fn is_standard_output(there: &fs::Metadata) -> bool {

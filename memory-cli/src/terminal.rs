@@ -28,10 +28,10 @@ pub(crate) use errors::flush as flush_errors;
 /// The marks before and after a highlighted part of a text. They are hidden characters, so that they are escaped in
 /// every text from outside, and have no width, so that a table can be laid out with them.
 pub(crate) const HIGHLIGHT: [char; 2] = ['\u{2061}', '\u{2062}'];
-/// What switches a terminal to bold characters and back.
+/// Sequences that switch a terminal to bold characters and back.
 const BOLD: [&str; 2] = ["\u{1b}[1m", "\u{1b}[22m"];
 
-/// What is to be said on standard error once the terminal is not drawn on any more.
+/// Lines for standard error that wait until the terminal is not drawn on any more.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 /// The most texts of it.
 const MOST_HELD: usize = 1_000;
@@ -49,7 +49,7 @@ pub(crate) fn hold_errors(is_drawn: bool) {
     texts.iter().for_each(|text| drop(To::Errors.write(text)));
 }
 
-/// Whether a person looks at standard output and gives standard input, at a terminal whose screen can be drawn on.
+/// True if a person looks at standard output and gives standard input, at a terminal whose screen can be drawn on.
 #[cfg(feature = "tui")]
 pub(crate) fn can_be_drawn_on() -> bool {
     let can_move = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
@@ -133,7 +133,7 @@ impl To {
     }
 }
 
-/// Whether neither `NO_COLOR` (<https://no-color.org>) nor `TERM=dumb` is set.
+/// True if neither `NO_COLOR` (<https://no-color.org>) nor `TERM=dumb` is set.
 pub(crate) fn wants_highlights() -> bool {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")

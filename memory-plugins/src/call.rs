@@ -29,7 +29,7 @@ struct State<T> {
     running: bool,
     /// The caller no longer waits: the outcome is known, or the caller went away.
     over: bool,
-    /// It was given up while a worker ran it.
+    /// The call was given up while a worker ran it.
     given_up: bool,
     outcome: Option<Result<T, CallError>>,
     caller: Option<Waker>,
@@ -73,7 +73,7 @@ impl<T> Call<T> {
         given_up
     }
 
-    /// Whether the call is over.
+    /// True if the call is over.
     pub(crate) fn is_over(&self) -> bool {
         self.lock().over
     }

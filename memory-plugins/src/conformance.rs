@@ -1,8 +1,8 @@
 //! The conformance kit: checks a plugin's file against the contract of its kind.
 //!
-//! It sees what a host sees. A plugin that passes keeps the contract on these jobs, not on all. A plugin that ends the
-//! process ends the kit with it, so a file that is not trusted is checked in a process of its own, as `memory plugins
-//! check` does.
+//! The kit sees what a host sees. A plugin that passes keeps the contract on these jobs, not on all. A plugin that ends
+//! the process ends the kit with it, so a file that is not trusted is checked in a process of its own, as `memory
+//! plugins check` does.
 
 mod jobs;
 mod scorer;
@@ -226,7 +226,7 @@ impl Trial<'_> {
         error.to_string()
     }
 
-    /// Whether calls kept the deadline so far, and whether calls of `ask` that the hasty host gives up end soon.
+    /// Verdict on the calls so far, which must keep the deadline, and on calls of `ask` that the hasty host gives up.
     fn deadline(&self, ask: impl FnOnce(&Registry) -> Result<(), ChooseError>) -> Verdict {
         if self.late > 0 {
             return Verdict::Broken(format!("{} calls took longer than {} ms", self.late, self.deadline.as_millis()));

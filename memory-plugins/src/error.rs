@@ -152,7 +152,7 @@ pub enum ChooseError {
     Configuration {
         /// The strategy.
         name: String,
-        /// What is wrong with it, and where.
+        /// Fault of the configuration, and its place.
         why: String,
     },
     /// There is a configuration for a strategy that is not used.
@@ -170,7 +170,7 @@ pub enum ChooseError {
     BadSchema {
         /// The plugin.
         name: String,
-        /// What is wrong with it.
+        /// Fault of the schema.
         why: String,
     },
     /// The plugin does not create its strategy.
@@ -193,10 +193,10 @@ pub enum CallError {
     /// The plugin returned a failure.
     #[error("the plugin failed: {0}")]
     Failed(String),
-    /// It panicked.
+    /// The plugin panicked.
     #[error("the plugin panicked: {0}")]
     Panicked(String),
-    /// It did not answer in time; the call was given up and may still run.
+    /// The plugin did not answer in time; the call was given up and may still run.
     #[error("the plugin did not answer within {} ms", .0.as_millis())]
     Late(Duration),
     /// The plugin failed so many times in a row that it is not called any more.
@@ -219,7 +219,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the plugin is at fault.
+    /// True if the plugin is at fault.
     #[must_use]
     pub const fn is_the_plugins(&self) -> bool {
         !matches!(self, Self::Busy | Self::Quarantined(_))

@@ -44,6 +44,6 @@ pub struct PluginStatus {
     pub failures: u64,
     /// Calls that were given up at their deadline.
     pub late: u64,
-    /// Whether it is quarantined.
+    /// True if the plugin is quarantined.
     pub quarantined: bool,
 }

@@ -11,7 +11,8 @@ use crate::{
     options::PluginOptions,
 };
 
-/// The health of one plugin, shared by all strategies made from it. A quarantine lasts until the plugin is loaded anew.
+/// The health of one plugin, shared by all strategies made from it. A quarantine lasts until the plugin is loaded
+/// again.
 #[derive(Debug)]
 pub(crate) struct Health {
     name: String,

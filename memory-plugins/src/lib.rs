@@ -5,8 +5,8 @@
 //!
 //! # Guide
 //!
-//! 1. [`Registry::with_builtins`] creates a registry with the built-in strategies. [`Registry::with_options`] also takes
-//!    [`PluginOptions`]: deadline, threads, allowed files, configurations.
+//! 1. [`Registry::with_builtins`] creates a registry with the built-in strategies. [`Registry::with_options`] also
+//!    takes [`PluginOptions`]: deadline, threads, allowed files, configurations.
 //! 2. [`Registry::load`] and [`Registry::load_dir`] load plugins. Each gives a [`PluginInfo`], or a [`LoadError`] that
 //!    states what is wrong with the file.
 //! 3. [`Registry::summarizer`] and [`Registry::scorer`] create a strategy by name and [`StrategyKind`] as a port of

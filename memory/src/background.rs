@@ -79,7 +79,7 @@ async fn kept_up<F: Future<Output = ()> + Send>(
     }
 }
 
-/// Whether `work` panicked before it ended.
+/// True if `work` panicked before it ended.
 async fn panics(work: impl Future<Output = ()> + Send) -> bool {
     let mut work = pin!(work);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {

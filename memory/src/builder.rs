@@ -119,8 +119,8 @@ impl Builder {
         self
     }
 
-    /// Sets the agent's model, for what of a memory a model can do. Without [`Self::model_summaries`] it is not asked for
-    /// anything.
+    /// Sets the agent's model, for what of a memory a model can do. Without [`Self::model_summaries`] it is not asked
+    /// for anything.
     #[must_use]
     pub fn chat_model(mut self, model: Arc<dyn ChatModel>) -> Self {
         self.chat_model = Some(model);
@@ -134,28 +134,29 @@ impl Builder {
         self
     }
 
-    /// Has summaries written by a model: that of [`Self::chat_model`], or one for this alone. Where it fails, is too slow or
-    /// has reached a limit, the built-in summarizer writes the summary, under its own name, and
+    /// Has summaries written by a model: that of [`Self::chat_model`], or one for this alone. Where it fails, is too
+    /// slow or has reached a limit, the built-in summarizer writes the summary, under its own name, and
     /// [`FellBack`](crate::FellBack) reports it.
     ///
-    /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: both together are an error.
+    /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: both together are an
+    /// error.
     #[must_use]
     pub fn model_summaries(mut self, summaries: ModelSummaries) -> Self {
         self.model_summaries = Some(summaries);
         self
     }
 
-    /// Lets the model of [`Self::chat_model`] judge which summaries matter for a question, in the prompts that ask for it
-    /// ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)) and within limits, of which those of a
-    /// compaction do not count.
+    /// Lets the model of [`Self::chat_model`] judge which summaries matter for a question, in the prompts that ask for
+    /// it ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)) and within limits, of which those of
+    /// a compaction do not count.
     #[must_use]
     pub fn judge(mut self, limits: SpendLimits) -> Self {
         self.judge = Some(limits);
         self
     }
 
-    /// Sets a cross-encoder of the program's own, which reads question and candidates together, in place of the one that the
-    /// configuration names. It is not used where recall is by words.
+    /// Sets a cross-encoder of the program's own, which reads question and candidates together, in place of the one
+    /// that the configuration names. It is not used where recall is by words.
     #[must_use]
     pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
         self.reranker = Some(reranker);
@@ -190,17 +191,17 @@ impl Builder {
         self
     }
 
-    /// Sets the manager by its type, such as [`TieredView`](memory_core::plan::TieredView), in place of the one that the
-    /// configuration names.
+    /// Sets the manager by its type, such as [`TieredView`](memory_core::plan::TieredView), in place of the one that
+    /// the configuration names.
     #[must_use]
     pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
-    /// Sets when compaction starts and stops, in place of what the manager's settings say. [`open`](Self::open) fails under a
-    /// manager that does not go by thresholds: `none`, `sliding-window`, `summarizing`, `semantic-summarizing`, `tiered`, and
-    /// one of the program's own.
+    /// Sets when compaction starts and stops, in place of what the manager's settings say. [`open`](Self::open) fails
+    /// under a manager that does not go by thresholds: `none`, `sliding-window`, `summarizing`, `semantic-summarizing`,
+    /// `tiered`, and one of the program's own.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = Some(thresholds);
@@ -220,8 +221,8 @@ impl Builder {
     }
 
     /// Builds the manager on the one that would be there otherwise, by name or by type, which `make` is given: as a
-    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the hooks
-    /// of what it is built on. Called again, it builds on the manager that is derived so far.
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the
+    /// hooks of what it is built on. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
         mut self,
@@ -231,8 +232,8 @@ impl Builder {
         self
     }
 
-    /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by default.
-    /// It takes effect in [`Invocation::before_model_call`](crate::Invocation::before_model_call).
+    /// Sets from which share of a model's window on a conversation is reduced before the model is called, by
+    /// [`Invocation::before_model_call`](crate::Invocation::before_model_call); off by default.
     #[must_use]
     pub fn proactive_compression(mut self, proactive: ProactiveCompression) -> Self {
         self.proactive = proactive;
@@ -246,18 +247,19 @@ impl Builder {
         self
     }
 
-    /// Sets the hooks, which run on the threads of the memory. [`MessageAdded`](crate::MessageAdded) is passed by
-    /// [`Conversation::add_message`](crate::Conversation::add_message) alone; what a hook changes is in the outgoing copy
-    /// that it returns, and in no later prompt, since the log keeps what was said.
+    /// Sets the hooks, which run on the threads of the memory. Only
+    /// [`Conversation::add_message`](crate::Conversation::add_message) passes [`MessageAdded`](crate::MessageAdded); a
+    /// hook's change is in the outgoing copy that it returns, and in no later prompt, since the log keeps what was
+    /// said.
     #[must_use]
     pub fn hooks(mut self, hooks: HookRegistry) -> Self {
         self.hooks = hooks;
         self
     }
 
-    /// Adds what was said before to a user's outgoing message ([`RecallHook`]), after all other hooks: for a program that
-    /// sends whole conversations to its model, and no prompts of this memory. It is off by default, and on under the manager
-    /// `semantic-summarizing`.
+    /// Adds what was said before to a user's outgoing message ([`RecallHook`]), after all other hooks: for a program
+    /// that sends whole conversations to its model, and no prompts of this memory. It is off by default, and on under
+    /// the manager `semantic-summarizing`.
     #[must_use]
     pub fn recall_hook(mut self, options: RecallHookOptions) -> Self {
         self.recall_hook = Some(options);

@@ -1,4 +1,4 @@
-//! What a chat model does in a memory, and how long it may take.
+//! Tasks of a chat model in a memory, and how long it may take.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ModelSummaries {
-    /// A model for summaries alone; by default the agent's ([`Builder::chat_model`](crate::Builder::chat_model)).
+    /// A model only for summaries; by default the agent's ([`Builder::chat_model`](crate::Builder::chat_model)).
     pub model: Option<Arc<dyn ChatModel>>,
     /// Instructions in place of [the default ones](ModelSummarizer::DEFAULT_PROMPT).
     pub system_prompt: Option<String>,

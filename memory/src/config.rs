@@ -46,29 +46,29 @@ pub struct Config {
     pub model: Option<String>,
     /// The AWS region of a Bedrock model; the environment's by default.
     pub region: Option<String>,
-    /// Whether the key of a remote model may be sent over plain http to another machine, where others can read it.
+    /// True if the key of a remote model may be sent over plain http to another machine, where others can read it.
     pub plain_http: bool,
     /// The cross-encoder that reads question and candidates together: its name in the model store, or its directory;
     /// `None` by default. [`DEFAULT_RERANKER`](crate::models::DEFAULT_RERANKER) is the recommended one.
     pub reranker: Option<String>,
     /// The least score, on the cross-encoder's scale, of a message among the hits; all messages by default.
     pub min_score: Option<f32>,
-    /// The most messages of a conversation that recall finds; no limit by default. The oldest are evicted from it first; the
-    /// log keeps them all.
+    /// The most messages of a conversation that recall finds; no limit by default. The oldest are evicted from it
+    /// first; the log keeps them all.
     pub max_num_archived_messages: Option<u64>,
     /// The most bytes of a conversation's messages, as they are hashed, that recall finds; no limit by default.
     pub max_memory_archived_messages: Option<u64>,
     /// The most bytes of cached embeddings; 0 turns the cache off.
     pub embedding_cache_bytes: u64,
-    /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, but for what
-    /// is in use or not on disk yet. Mapped files do not count.
+    /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, but for
+    /// what is in use or not on disk yet. Mapped files do not count.
     pub held_bytes: usize,
     /// The directory of backups that are made while a memory is open and works in the background; none by default. Each
     /// backup is of the whole store, so that an `owner` may not have one.
     pub backup_directory: Option<PathBuf>,
     /// Hours from one backup to the next, at least 1. The time of the last one is in the backup itself.
     pub backup_interval_hours: NonZeroU32,
-    /// Whether doors offer tools to a model, by which it looks into the memory by itself. Without them it sees what a
+    /// True if doors offer tools to a model, by which it looks into the memory by itself. Without them it sees what a
     /// prompt shows it.
     pub enable_mcp_tools: bool,
     /// How long to wait for another process that is writing.
@@ -78,14 +78,14 @@ pub struct Config {
 /// How a store is opened. Other processes may read and write it at the same time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// For writing; it is created if it is missing.
+    /// Access for writing; the store is created if it is missing.
     Write,
-    /// For writing; it must exist.
+    /// Access for writing; the store must exist.
     Existing,
-    /// For writing if possible, otherwise for reading: on a read-only medium, and while another process is stuck in the
-    /// middle of writing. It must exist.
+    /// Access for writing if possible, otherwise for reading: on a read-only medium, and while another process is stuck
+    /// in the middle of writing. The store must exist.
     Update,
-    /// For reading; nothing on disk is changed, and it waits for no other process. It must exist.
+    /// Access for reading; nothing on disk is changed, and no other process is waited for. The store must exist.
     Read,
 }
 
@@ -169,7 +169,7 @@ impl Config {
         ArchiveLimits::default().messages(self.max_num_archived_messages).bytes(self.max_memory_archived_messages)
     }
 
-    /// Whether the manager is the semantic one, which also recalls exact messages for each message of the user.
+    /// True if the manager is the semantic one, which also recalls exact messages for each message of the user.
     pub(crate) fn is_semantic(&self) -> bool {
         self.manager == "semantic-summarizing"
     }

@@ -95,8 +95,8 @@ impl Conversation {
         .await
     }
 
-    /// The same for a program that keeps its model's list by itself: hooks add nothing of the messages that are `visible`
-    /// there word for word.
+    /// The same for a program that keeps its model's list by itself: hooks add nothing of the messages that are
+    /// `visible` there verbatim.
     ///
     /// # Errors
     /// As [`Self::add_message`].
@@ -135,9 +135,9 @@ impl Conversation {
         .await
     }
 
-    /// The prompt for the next call of an agent's model, after its last message was appended: what was shown at the turn
-    /// before, byte for byte, and what was said since, with what is recalled for the last message of the user before it.
-    /// A provider reads its cache; see [`memory_hooks::Conversation::turn`].
+    /// The prompt for the next call of an agent's model, after its last message was appended: what was shown at the
+    /// turn before, byte for byte, and what was said since, with what is recalled for the last message of the user
+    /// before it. A provider reads its cache; see [`memory_hooks::Conversation::turn`].
     ///
     /// # Errors
     /// As [`Self::prompt_with`].
@@ -165,8 +165,8 @@ impl Conversation {
         .await
     }
 
-    /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`; call it again
-    /// with the prompt that still did not fit.
+    /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`; call it
+    /// again with the prompt that still did not fit.
     ///
     /// # Errors
     /// [`MemoryError::Plan`](memory_hooks::MemoryError::Plan) with the tokens needed when nothing smaller exists;
@@ -181,7 +181,7 @@ impl Conversation {
         .await
     }
 
-    /// What a model was shown last at that point, byte for byte.
+    /// The last prompt that a model was shown at that point, byte for byte.
     ///
     /// # Errors
     /// When nothing was shown by then, or it cannot be shown again exactly.
@@ -241,7 +241,7 @@ impl Conversation {
         self.call(|inner| async move { Ok(inner.pin(node, pinned).await?) }).await
     }
 
-    /// Its title: what somebody set, or else one that is derived from its first message.
+    /// The title that somebody set, or else one that is derived from the first message.
     ///
     /// # Errors
     /// When the conversation does not exist, or the store fails.
@@ -275,7 +275,7 @@ impl Conversation {
         self.call(|inner| async move { Ok(inner.set_tags(&tags).await?) }).await
     }
 
-    /// Whether it has a mark.
+    /// True if the conversation has a mark.
     ///
     /// # Errors
     /// When the conversation does not exist, or the store fails.
@@ -348,7 +348,7 @@ impl Conversation {
         Ok(Self::new(self.memory.clone(), inner))
     }
 
-    /// What the manager knows of the conversation beside the log, for a session that keeps it.
+    /// State of the manager that the log does not hold, for a session that keeps it.
     ///
     /// # Errors
     /// When the store fails.
@@ -367,13 +367,13 @@ impl Conversation {
         self.call(|inner| async move { Ok(inner.restore_manager(&state).await?) }).await
     }
 
-    /// Keeps what the manager knows of the conversation beside the log, if it knows something and that has changed, for
-    /// [`initialize`](Self::initialize) to restore, also in another process. [`Invocation::end`](crate::Invocation::end)
-    /// calls it. Returns whether it was written.
+    /// Keeps the state of the manager that the log does not hold, if there is any and it has changed, for
+    /// [`initialize`](Self::initialize) to restore, also in another process.
+    /// [`Invocation::end`](crate::Invocation::end) calls it. Returns whether it was written.
     ///
     /// # Errors
-    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) where the state of another manager is kept; otherwise
-    /// when the store fails.
+    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) where the state of another manager is kept;
+    /// otherwise when the store fails.
     pub async fn keep_manager_state(&self) -> Result<bool, Error> {
         self.call(|inner| async move { Ok(inner.keep_manager_state().await?) }).await
     }
@@ -402,12 +402,12 @@ impl Conversation {
         self.call(|inner| async move { Ok(inner.resummarize(what, &()).await?) }).await
     }
 
-    /// Puts other words in the place of a summary, as a person wants them; `by` is the person's name, which may be empty.
-    /// The old ones stay in the log.
+    /// Puts other words in the place of a summary, as a person wants them; `by` is the person's name, which may be
+    /// empty. The old ones stay in the log.
     ///
     /// # Errors
-    /// [`MemoryError::Repair`](memory_hooks::MemoryError::Repair) when there is no such summary, or the text does not fit
-    /// its place; otherwise as [`Self::resummarize`].
+    /// [`MemoryError::Repair`](memory_hooks::MemoryError::Repair) when there is no such summary, or the text does not
+    /// fit its place; otherwise as [`Self::resummarize`].
     pub async fn rewrite_summary(&self, summary: SummaryId, text: &str, by: &str) -> Result<RepairedSummary, Error> {
         let (text, by) = (text.to_owned(), by.to_owned());
         self.call(move |inner| async move { Ok(inner.rewrite_summary(summary, &text, &by).await?) }).await
@@ -431,7 +431,7 @@ impl Conversation {
         self.call(move |inner| async move { Ok(inner.summaries(request).await?) }).await
     }
 
-    /// What a summary was made from: other summaries, or at most `limit` messages.
+    /// Sources of a summary: other summaries, or at most `limit` messages.
     ///
     /// # Errors
     /// When there is no such summary, or the store fails.

@@ -9,8 +9,8 @@ use crate::{Config, embedding};
 
 /// Everything that is derived from the log of `store`, one of each kind. No model is loaded.
 ///
-/// It knows of no index that this process has open. To forget something while one is, name it where its files are listed
-/// ([`DerivedFiles::vectors`], [`DerivedFiles::graphs`], [`DerivedFiles::tokens`]).
+/// Indexes that this process has open are not known here. To forget something while one is open, name it where its
+/// files are listed ([`DerivedFiles::vectors`], [`DerivedFiles::graphs`], [`DerivedFiles::tokens`]).
 #[must_use]
 pub fn derived(config: &Config, store: &Arc<LogStore>) -> Vec<Arc<dyn Derived>> {
     vec![

@@ -33,7 +33,7 @@ impl Documents {
         self.inner.conversation().id()
     }
 
-    /// What `look` gives of the documents as they are now.
+    /// Result of `look` at the documents as they are now.
     ///
     /// # Errors
     /// When the store fails.
@@ -45,8 +45,8 @@ impl Documents {
         self.memory.run(async move { Ok(inner.look(look).await?) }).await
     }
 
-    /// Makes the change that `decide` decides on the documents as they are now. It is called again where another process
-    /// changed something first. What it refuses changes nothing.
+    /// Makes the change that `decide` decides on the documents as they are now, and calls it again where another
+    /// process changed something first. A refusal changes nothing.
     ///
     /// # Errors
     /// When the store fails, or others always changed something first.

@@ -28,8 +28,8 @@ pub const PREFERRED: [&str; 4] =
 /// A stand-in takes the place of a missing model: recall is by words then, and a notice states it.
 ///
 /// # Errors
-/// [`OpenError`], if the record is damaged, the model is present and cannot be used, or the store has vectors of another
-/// one.
+/// [`OpenError`], if the record is damaged, the model is present and cannot be used, or the store has vectors of
+/// another one.
 pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
     let asked = config.model.as_deref().map(from_anywhere);
@@ -100,7 +100,7 @@ fn is_absent(error: &ModelError) -> bool {
     matches!(error, ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })
 }
 
-/// Whether a graph exists but may not be used: an 8-bit graph that was not compared on a processor like this one, or
+/// True if a graph exists but may not be used: an 8-bit graph that was not compared on a processor like this one, or
 /// failed the comparison.
 fn is_unchecked(error: &ModelError) -> bool {
     matches!(error, ModelError::NotChecked { .. })

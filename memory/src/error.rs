@@ -1,4 +1,4 @@
-//! Why a call of a memory failed.
+//! Errors of the calls of a memory.
 
 use memory_core::{RetrieveError, StoreError};
 use memory_hooks::MemoryError;
@@ -14,14 +14,14 @@ pub enum Error {
     /// A regular expression is wrong, or the store failed while it was searched for.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// The call did not come to its end: its thread panicked, or every handle of the memory was dropped meanwhile. What
-    /// it appended may be on disk.
+    /// The call did not come to its end: its thread panicked, or every handle of the memory was dropped meanwhile.
+    /// Messages that it appended may be on disk.
     #[error("the call was interrupted: its thread panicked, or the memory was closed while it ran")]
     Interrupted,
 }
 
 impl Error {
-    /// Whether the requested item does not exist.
+    /// True if the requested item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         match self {
@@ -31,7 +31,7 @@ impl Error {
         }
     }
 
-    /// Whether data on disk is damaged.
+    /// True if data on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

@@ -14,13 +14,13 @@ pub struct Invocation {
 }
 
 impl Conversation {
-    /// Reports that an agent was made that works on the conversation; hooks are told if it goes on. Gives the manager the
-    /// state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager puts before those
-    /// of the session; none for a manager by name.
+    /// Reports that an agent was made that works on the conversation; hooks are told if it goes on. Gives the manager
+    /// the state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager puts before
+    /// those of the session; none for a manager by name.
     ///
     /// # Errors
-    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) where the state of another manager is kept: choose that
-    /// manager, or [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
+    /// [`MemoryError::Manager`](memory_hooks::MemoryError::Manager) where the state of another manager is kept: choose
+    /// that manager, or [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
     pub async fn initialize(&self) -> Result<Vec<Message>, Error> {
         self.call(|inner| async move { Ok(inner.initialize().await?) }).await
     }

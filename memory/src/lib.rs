@@ -11,33 +11,34 @@
 //! 2. [`Memory::conversation`] gives a [`Conversation`]. [`append`](Conversation::append) puts a message on disk.
 //!    [`add_message`](Conversation::add_message) also runs the hooks and gives the copy that they made for the model.
 //! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
-//!    represented once, and beside it the exact words that bear on the question. [`PromptOptions`] set the budget.
+//!    represented once, and next to it the exact words that bear on the question. [`PromptOptions`] set the budget.
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
 //!    return single messages; [`Memory::search`] and [`Memory::find`] search several conversations. [`excerpt`] gives
 //!    the part of a message to show for a question.
-//! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for, by
-//!    rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
-//! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under names,
-//!    such as notes of a model, in the log. [`fenced`] and [`quoted`] set what is quoted apart as data.
+//! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for,
+//!    by rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
+//! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under
+//!    names, such as notes of a model, in the log. [`fenced`] and [`quoted`] set what is quoted apart as data.
 //!
 //! # Threads
 //!
 //! The futures work under any executor, or none: [`blocking`] has the same calls without async. The work is done on
-//! threads of the memory's own, all of them called `memory`, so that no disk or model stops the caller's executor. A call
-//! whose future is dropped runs to its end: an append is neither lost nor doubled.
+//! threads of the memory's own, all of them called `memory`, so that no disk or model stops the caller's executor. A
+//! call whose future is dropped runs to its end: an append is neither lost nor doubled.
 //!
 //! # In the background
 //!
 //! While a memory is open, summaries are written and messages are embedded without being asked for; what an earlier
-//! process left undone comes first. Of several processes with the same store, one at a time does so. Vectors are on disk
-//! a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too. [`Builder::background`]
-//! turns it off; [`Memory::catch_up`] does the same work at once. With [`Config::backup_directory`] the store is also
-//! backed up there, once a day by default. Dropping the last handle stops it.
+//! process left undone comes first. Only one process at a time does so for a store. Vectors are on
+//! disk a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too.
+//! [`Builder::background`] turns it off; [`Memory::catch_up`] does the same work at once. With
+//! [`Config::backup_directory`] the store is also backed up there, once a day by default. Dropping the last handle
+//! stops it.
 //!
 //! # Running for long
 //!
-//! What a process holds of words and vectors is bounded ([`Config::held_bytes`], [`Memory::held`]). [`limit_heap_arenas`]
-//! keeps glibc from holding several times as much for its threads.
+//! A process holds a bounded part of words and vectors ([`Config::held_bytes`], [`Memory::held`]).
+//! [`limit_heap_arenas`] keeps glibc from holding several times as much for its threads.
 //!
 //! # Models
 //!
@@ -45,9 +46,9 @@
 //! fetch` gets one). Without a model recall is by words, which the first answer states in its notices. [`models`] names
 //! models and loads them.
 //!
-//! A chat model is never asked for anything unless [`Builder::model_summaries`] says so: summaries are written by rules,
-//! offline. With [`Builder::judge`] it also judges, for a prompt that asks for it, which summaries are worth opening.
-//! [`ChatModel`] is the port to implement for the model of your agent.
+//! A chat model is never asked for anything unless [`Builder::model_summaries`] says so: summaries are written by
+//! rules, offline. With [`Builder::judge`] it also judges, for a prompt that asks for it, which summaries are worth
+//! opening. [`ChatModel`] is the port to implement for the model of your agent.
 //!
 //! # Features
 //!
@@ -62,8 +63,8 @@
 //!
 //! # Non-goals
 //!
-//! It has no logic of its own beside wiring, threads and background work. The crates that do the work, from
-//! `memory_core` on, can be used one by one; [`Memory::parts`] gives what they are wired to here.
+//! Logic of its own: the facade has only wiring, threads and background work. The crates that do the work, from
+//! `memory_core` on, can be used one by one; [`Memory::parts`] gives them as they are wired here.
 
 mod background;
 pub mod blocking;

@@ -30,8 +30,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// Opens the memory in the directory `store`, which is created if it is missing, as the `memory` binary does: with the
 /// embedding model that the store records, or the best one on this machine for a new store.
 ///
-/// It reads files and may load a model: some tenths of a second, on this thread. Without a model recall is by words, and
-/// the first answer states so. [`Builder`] opens it in other ways.
+/// Opening reads files and may load a model: some tenths of a second, on this thread. Without a model recall is by
+/// words, and the first answer states so. [`Builder`] opens it in other ways.
 ///
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
@@ -45,7 +45,7 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
 /// call runs to its end even if its future is dropped after it was polled.
 ///
 /// Summaries are written and messages are embedded in the background, unless [`Builder::background`] turns it off or
-/// the store takes no writes. Of all processes that have the store open, one at a time does so. What is embedded is on
+/// the store takes no writes. Only one process at a time does so for a store. Embeddings are on
 /// disk a few seconds later at most.
 ///
 /// Dropping the last handle, a memory or a conversation, stops the background, waits up to five seconds for calls
@@ -53,7 +53,7 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<Inner>);
 
-/// What handles share.
+/// State that handles share.
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
@@ -65,7 +65,7 @@ struct Inner {
     config: Config,
 }
 
-/// What a builder opened.
+/// Parts that a builder opened.
 pub(crate) struct Opened {
     pub(crate) parts: Parts,
     pub(crate) failures: Arc<Failures>,
@@ -115,7 +115,7 @@ impl Memory {
         &self.0.config
     }
 
-    /// Whether the store takes writes.
+    /// True if the store takes writes.
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.0.parts.log.may_write()
@@ -199,15 +199,15 @@ impl Memory {
         self.run(async move { Ok(parts.flush().await.map_err(RetrieveError::from)?) }).await
     }
 
-    /// What this process holds in memory of words, vectors and token vectors, each with its limit
+    /// Words, vectors and token vectors that this process holds in memory, each with its limit
     /// ([`Config::held_bytes`](crate::Config::held_bytes)).
     #[must_use]
     pub fn held(&self) -> Vec<HeldInMemory> {
         self.0.parts.retriever.held()
     }
 
-    /// What the store takes on disk and in memory; `None` where an owner sees a part of it alone, who learns nothing of
-    /// the others, not even how much they have.
+    /// Bytes that the store takes on disk and in memory; `None` where an owner sees only a part of it, who learns
+    /// nothing of the others, not even how much they have.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -240,7 +240,7 @@ impl Memory {
     /// Runs `work` on a thread of this memory, to its end, and gives what it returns.
     ///
     /// # Errors
-    /// Those of `work`, and [`Error::Interrupted`].
+    /// Errors of `work`, and [`Error::Interrupted`].
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,

@@ -14,7 +14,7 @@ use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
 pub use crate::derived::derived;
-// For libraries that stand on the facade alone: the engine's own handles, and what they take and give.
+// Libraries that stand only on the facade use the engine's own handles, and what they take and give.
 use crate::{
     Access, Config, Recall,
     background::BackupError,
@@ -25,8 +25,8 @@ use crate::{
 pub use memory_core::Hash;
 pub use memory_hooks::{Adopted, Conversation, ForeignSummary, Memory, Misfit};
 
-/// The wired parts, for programs that need more than [`Memory`](crate::Memory) gives: commands and benches. Their futures
-/// block on the disk where they are polled.
+/// The wired parts, for programs that need more than [`Memory`](crate::Memory) gives: commands and benches. Their
+/// futures block on the disk where they are polled.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parts {
@@ -132,7 +132,7 @@ pub fn open(config: &Config) -> Result<Parts, OpenError> {
     assemble(config, store, embedder)
 }
 
-/// Opens the parts over one conversation as it was when it ended with `last`, for reading alone. They show what would have
+/// Opens the parts over one conversation as it was when it ended with `last`, read-only. They show what would have
 /// been shown then, with the summaries and the model of now.
 ///
 /// # Errors
@@ -161,7 +161,8 @@ pub fn assemble(
     assemble_with(config, store, embedder, None, |memory, _, _| memory)
 }
 
-/// Wires the parts, with a last change to the memory that is built of them, over the store that it sees and the retriever.
+/// Wires the parts, with a last change to the memory that is built of them, over the store that it sees and the
+/// retriever.
 pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
@@ -177,7 +178,7 @@ pub(crate) fn assemble_with(
 /// The least score of the semantic manager, a logit on the cross-encoder's scale.
 const SEMANTIC_MIN_SCORE: f32 = -2.0;
 
-/// What is seen of a log.
+/// Visible part of a log.
 struct Seen {
     store: Arc<dyn Store>,
     /// The words of all of it, as far as they are on disk.
@@ -261,7 +262,7 @@ fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
     }
 }
 
-/// Opens the log alone.
+/// Opens only the log.
 ///
 /// # Errors
 /// When it cannot be opened in that way.

@@ -24,15 +24,15 @@ thread_local! {
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this is a thread of a pool.
+/// True if this is a thread of a pool.
 pub(crate) fn is_ours() -> bool {
     IS_OURS.get()
 }
 
 /// Each call has a thread of its own while it runs, since the futures of stores and indexes block on the disk.
 ///
-/// A call that is made by a call, as by a hook, runs on the thread of the outer one: otherwise calls that wait for calls
-/// could take up all threads.
+/// A call that is made by a call, as by a hook, runs on the thread of the outer one: otherwise calls that wait for
+/// calls could take up all threads.
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// `None` once this is being dropped.
@@ -92,7 +92,7 @@ impl Pool {
         }));
     }
 
-    /// Waits until no task is running, but no longer than until `deadline`. Whether none is.
+    /// Waits until no task is running, but no longer than until `deadline`. True if none is.
     pub(crate) fn wait(&self, deadline: Instant) -> bool {
         let mut count = self.running.lock();
         while *count > 0 {

@@ -36,7 +36,7 @@ pub enum RemoteModelError {
     Setup(#[from] memory_embed::RemoteError),
 }
 
-/// Whether the model called `name` is asked over a network.
+/// True if the model called `name` is asked over a network.
 #[must_use]
 pub fn is_remote(name: &str) -> bool {
     matches!(name.split_once(':'), Some(("bedrock" | "openai", _)))

@@ -1,11 +1,11 @@
-//! What a store takes: its log, and everything derived from it.
+//! Bytes that a store takes: its log, and everything derived from it.
 
 use std::{fmt, fs, io, sync::Arc};
 
 use memory_core::{ConversationId, Derived, DerivedKind, DerivedSize, Holdings, Source as _, StoreError, grouped};
 use memory_store::LogStore;
 
-/// What a store takes on disk and in memory. `Display` says it in one paragraph.
+/// Bytes that a store takes on disk and in memory. `Display` says it in one paragraph.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Usage {
@@ -15,12 +15,12 @@ pub struct Usage {
     pub log_bytes: u64,
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     pub held_bytes: u64,
-    /// What is derived from the log, by kind and conversation.
+    /// Derived data, by kind and conversation.
     pub derived: Vec<(DerivedKind, Holdings)>,
 }
 
 impl Usage {
-    /// What a store takes, with what is `derived` from it; a process that searches holds at most `held_bytes`.
+    /// Usage of a store, with the data `derived` from it; a process that searches holds at most `held_bytes`.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -28,7 +28,7 @@ impl Usage {
         let messages = store.conversations().await?.iter().map(|conversation| conversation.nodes).sum();
         let mut all = Vec::with_capacity(derived.len());
         for data in derived {
-            // What cannot be listed keeps nothing else from being shown.
+            // Data that cannot be listed does not keep the rest from being shown.
             let holdings = data.holdings().await.unwrap_or_else(|error| {
                 tracing::warn!(kind = data.kind().name(), %error, "its bytes are not known");
                 Holdings::default()
@@ -63,7 +63,7 @@ impl Usage {
         self.log_bytes + self.embeddings_bytes() + self.index_bytes()
     }
 
-    /// What is derived from one conversation, by kind.
+    /// Sizes of the data derived from one conversation, by kind.
     pub fn of_conversation(&self, id: &ConversationId) -> impl Iterator<Item = (DerivedKind, DerivedSize)> {
         let size = |holdings: &Holdings| holdings.of(id).map(|holding| holding.size).unwrap_or_default();
         self.derived.iter().map(move |(kind, holdings)| (*kind, size(holdings)))

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memory_core::Notice;
 
-/// Whether the notice was given.
+/// True once the notice was given.
 #[derive(Debug, Default)]
 pub(crate) struct WordsOnly(AtomicBool);
 

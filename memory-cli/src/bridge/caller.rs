@@ -20,7 +20,7 @@ const OFFLINE: &str = "spans";
 /// How long the caller may take for a reply.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// What is known of the caller's model.
+/// Facts about the caller's model.
 #[derive(Clone, Debug)]
 pub(crate) struct CallersModel {
     /// Its name at its provider, by which summaries name it.
@@ -37,7 +37,7 @@ pub(crate) struct Question {
     reply: oneshot::Sender<Reply>,
 }
 
-/// What the caller replied.
+/// Reply of the caller.
 pub(super) enum Reply {
     Message(Message),
     /// The request is longer than the window.
@@ -119,7 +119,7 @@ impl Question {
     }
 }
 
-/// What comes next while a request is answered.
+/// Next event while a request is answered.
 pub(crate) enum Next {
     Answer(Result<Value, BridgeError>),
     Question(Question),

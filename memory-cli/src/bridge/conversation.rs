@@ -1,4 +1,4 @@
-//! What is asked of a conversation whatever the request.
+//! Questions to a conversation that several requests share.
 
 use memory::Conversation;
 use memory_core::{ConversationState, Message, MessageKey, Node, message_to_strands};

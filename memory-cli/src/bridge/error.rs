@@ -68,7 +68,7 @@ impl BridgeError {
         Self::NotOpen(id.to_string())
     }
 
-    /// Whether nothing fits a budget.
+    /// True if nothing fits a budget.
     pub(super) fn is_budget(&self) -> bool {
         matches!(self.code(), "budget_too_small" | "question_too_long")
     }

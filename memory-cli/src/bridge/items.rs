@@ -1,6 +1,6 @@
 //! Lists of items of other frameworks in the log: each item exactly as it came, with the message that it says.
 //!
-//! Nothing is deleted. An item that is removed from its list is recorded as retracted, in a conversation beside the list's.
+//! Nothing is deleted. An item removed from its list is recorded as retracted, in a conversation next to the list's.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{BridgeError, conversation::state_of};
 
-/// What is asked of a list of items.
+/// Request to a list of items.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum ItemsRequest {
@@ -32,7 +32,7 @@ impl ItemsRequest {
 pub(crate) struct NewItem {
     /// As the framework has it.
     item: Value,
-    /// What it says, in Strands' shape.
+    /// The message of the item, in Strands' shape.
     message: Value,
     /// An item under a key that the list has is not added again.
     key: String,

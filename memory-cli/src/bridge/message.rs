@@ -9,7 +9,7 @@ use memory_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A message as Strands has it. What is not changed stays as it is, whatever its blocks are.
+/// A message as Strands has it. Unchanged members stay as they are, whatever its blocks are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct StrandsMessage(pub(super) Map<String, Value>);
@@ -114,12 +114,12 @@ fn results(block: &Value) -> impl Iterator<Item = &Value> {
     block.pointer("/toolResult/content").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What stands in place of an item of a tool result, if it can be shortened.
+/// Text in place of an item of a tool result, if it can be shortened.
 fn shortened(item: &Value) -> Option<String> {
     if let Some(image) = item.get("image") {
         let format = image.get("format").and_then(Value::as_str).unwrap_or("unknown");
         let data = image.pointer("/source/bytes/data").and_then(Value::as_str).unwrap_or_default();
-        // Of base64: four characters for three bytes, less the padding.
+        // Base64 has four characters for three bytes, less the padding.
         let bytes = data.trim_end_matches('=').len() * 3 / 4;
         return Some(format!("[image: {format}, {bytes} bytes]"));
     }

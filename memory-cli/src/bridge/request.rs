@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{BridgeError, caller::Question, items::ItemsRequest, message::StrandsMessage, sessions::SessionRequest};
 
-/// What a program asks for. A manager has an id that its program chose.
+/// Request of a program. A manager has an id that its program chose.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Request {

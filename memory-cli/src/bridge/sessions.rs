@@ -18,7 +18,7 @@ use super::{
     message::StrandsMessage,
 };
 
-/// What is asked of a session.
+/// Request to a session.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum SessionRequest {
@@ -226,7 +226,8 @@ impl Sessions<'_> {
         Ok(())
     }
 
-    /// Appends a message, which a manager over the same conversation may have done before, and answers the id that it has.
+    /// Appends a message, which a manager over the same conversation may have done before, and answers the id that it
+    /// has.
     async fn create_message(
         &mut self,
         session: &str,

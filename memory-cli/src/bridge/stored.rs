@@ -32,7 +32,7 @@ pub(super) struct Stored {
     appended: HashMap<String, u64>,
     /// Notices for the next answer.
     notices: Vec<Value>,
-    /// Messages that the last view shows word for word.
+    /// Messages that the last view shows verbatim.
     shown: Vec<NodeRange>,
     /// How many messages of the log stand behind the view in the list; 0 while the list holds what was said.
     offset: u64,
@@ -56,7 +56,7 @@ const SHARE: u32 = 7;
 const TRIES: usize = 6;
 /// Tokens that may be recalled for one message.
 const RECALLED: f32 = 512.0;
-/// What a view may cost beyond what its plan needs.
+/// Tokens that a view may cost beyond what its plan needs.
 const MARGIN: u32 = 64;
 
 impl Stored {
@@ -105,7 +105,8 @@ impl Stored {
         }
     }
 
-    /// Appends what is new, and recalls what bears on a new question of the user: exact words that the list does not show.
+    /// Appends what is new, and recalls what bears on a new question of the user: exact words that the list does not
+    /// show.
     pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
         let is_new = |message: &StrandsMessage| {
             !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains_key(id))
@@ -135,7 +136,7 @@ impl Stored {
         said: Message,
     ) -> Result<Value, BridgeError> {
         let key = key_of(before.len(), last)?;
-        // What came since the view stands in the list as it was said.
+        // Messages since the view stand in the list as they were said.
         let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
         let since = since.and_then(|(first, last)| NodeRange::new(first, last));
         let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
@@ -157,7 +158,7 @@ impl Stored {
         let options = PromptOptions::new(self.budget).turn_share(recall_share(self.budget));
         match self.conversation.turn(&options).await.map_err(BridgeError::from) {
             Ok(prompt) => self.replaced(view::turn(&prompt, said)).await,
-            // A question that leaves no room for anything beside it goes out as it is.
+            // A question that leaves no room for anything else goes out as it is.
             Err(error) if error.is_budget() => {
                 let messages: Vec<_> = before.iter().chain([last]).cloned().collect();
                 self.answer(with(unchanged(&messages), "notices", json!([error.to_notice()]))).await
@@ -226,7 +227,7 @@ impl Stored {
         Ok(state_of(&self.conversation).await?.map_or(0, |state| state.nodes))
     }
 
-    /// Appends the messages that the log has not got, in order. What was made from the log is never appended. Words of
+    /// Appends the messages that the log has not got, in order. Messages made from the log are never appended. Words of
     /// another message under its key stay, which is noticed once.
     async fn append(&mut self, messages: &[StrandsMessage]) -> Result<(), BridgeError> {
         for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.is_view()) {
@@ -264,8 +265,8 @@ impl Stored {
         Ok(view)
     }
 
-    /// A view of `nodes` messages for an agent that begins again. A tool call that ends them is still to be answered, so
-    /// that it is there as one.
+    /// A view of `nodes` messages for an agent that begins again. A tool call that ends them is still to be answered,
+    /// so that it is there as one.
     async fn beginning(&mut self, nodes: u64) -> Result<Vec<StrandsMessage>, BridgeError> {
         let mut shown = view::history(&self.view(self.budget / 10 * SHARE).await?);
         let Some(last) = NodeId::new(nodes) else { return Ok(shown) };
@@ -320,7 +321,7 @@ impl Stored {
     }
 }
 
-/// The answer whose last message alone is another one.
+/// The answer in which only the last message is another one.
 fn replaced_last(messages: &[StrandsMessage]) -> Value {
     let mut answer = unchanged(messages);
     if let Some(last) = answer.get_mut("from").and_then(Value::as_array_mut).and_then(|from| from.last_mut()) {
@@ -353,7 +354,7 @@ fn key_of(index: usize, message: &StrandsMessage) -> Result<MessageKey, BridgeEr
     MessageKey::new(id).map_err(|_| BridgeError::NoTrackingId { index })
 }
 
-/// Whether the model called a tool that is still to answer.
+/// True if the model called a tool that is still to answer.
 fn ends_in_a_call(messages: &[StrandsMessage]) -> bool {
     messages.last().is_some_and(|last| !last.item().calls.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What a prompt shows, as messages of Strands.
+//! Messages of Strands that a prompt shows.
 
 use memory_core::{ContentBlock, Message, message_to_strands};
 use memory_hooks::Prompt;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::message::StrandsMessage;
 
-/// What stands before the question at the end of a prompt.
+/// Text before the question at the end of a prompt.
 const QUESTION: &str = "Current question: ";
 /// How the line begins that states the present.
 const NOW: &str = "[Now: ";
@@ -28,7 +28,7 @@ pub(super) fn turn(prompt: &Prompt, said: &Message) -> Vec<StrandsMessage> {
     let mut messages = prompt.messages().messages;
     if let Some(last) = messages.last_mut() {
         last.metadata.clone_from(&said.metadata);
-        // What only Strands knows of single blocks is of blocks at other places.
+        // Strands' metadata of single blocks is of blocks at other places.
         keep_members(last);
     }
     messages.iter().map(marked).collect()
@@ -56,7 +56,7 @@ fn cut_question(message: &mut Message) {
     }
 }
 
-/// A text without the line at its end that states the present.
+/// A text without the last line if it states the present.
 fn without_now(text: &str) -> &str {
     let (before, line) = text.rsplit_once('\n').unwrap_or(("", text));
     if line.starts_with(NOW) { before.trim_end() } else { text }

@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// What a heading stands over is what belongs under it.
+    /// A heading stands over exactly the options that belong under it.
     #[test]
     fn filters_alone_are_under_the_heading_of_filters() {
         let command = command();

@@ -173,7 +173,7 @@ impl Args {
             .filter(self.filter.filter()?))
     }
 
-    /// What would have been shown after `last`, and what is to be known of it.
+    /// Prompt as it would have been shown after `last`, with the news about it.
     async fn rebuilt(
         &self,
         config: &Config,

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     keep: Option<PathBuf>,
 }
 
-/// What the demo shows.
+/// Results that the demo shows.
 struct Shown {
     imported: Imported,
     asked: Prompt,

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config_at(globals.store()?, Access::Read);
     let setup = setup::look(&config, globals).await;
     let items: Vec<_> = setup.iter().map(setup::Item::to_json).collect();
-    // A store that does not exist has a set-up all the same.
+    // A store that does not exist still has a set-up.
     if let Err(missing) = globals.config(Access::Read) {
         if output.json {
             output.value(&json!({"store": config.store, "setup": items}))?;

@@ -1,5 +1,5 @@
-//! `memory export`: writes conversations to files that `memory import` brings back to the same root, or in the shapes of
-//! other programs.
+//! `memory export`: writes conversations to files that `memory import` brings back to the same root, or in the shapes
+//! of other programs.
 
 mod written;
 
@@ -81,7 +81,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             for (id, target, path) in targets {
                 match to_file(store, &id, target, output).await {
                     Ok(done) => exported.push((done, path)),
-                    // The other conversations are exported all the same.
+                    // The other conversations are still exported.
                     Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
                     Err(error) => return Err(error),
                 }
@@ -129,7 +129,7 @@ fn without_loss(lost: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
     Err(Damage(format!("not all could be exported: {}: `memory doctor` reports what is lost", lost.join("; "))).into())
 }
 
-/// What is missing in an export.
+/// Losses of an export.
 fn lost(exported: &Exported) -> Option<String> {
     let lost = exported.lost_summaries;
     (lost > 0)

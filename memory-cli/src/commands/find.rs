@@ -130,7 +130,7 @@ fn explained(error: FindError) -> anyhow::Error {
 }
 
 /// The messages that match, with `context` more on each side; what overlaps or touches is one excerpt. None without
-/// context. What cannot be read is added to the losses.
+/// context. Messages that cannot be read are added to the losses.
 async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<Vec<Excerpt>, StoreError> {
     let mut excerpts = Vec::new();
     if context == 0 {

@@ -114,7 +114,7 @@ fn rendered(command: &Command) -> io::Result<(String, String)> {
     let usage = command.render_usage().to_string();
     command = command.override_usage(usage.trim_start_matches("Usage:").trim().to_owned());
     if !is_root {
-        // They have one page.
+        // Global options have one page.
         command = command.mut_args(|argument| if argument.is_global_set() { argument.hide(true) } else { argument });
     }
     let page = Man::new(command).source(format!("memory {}", env!("CARGO_PKG_VERSION"))).manual("Manual of memory");

@@ -37,7 +37,7 @@ enum Command {
 }
 
 impl Args {
-    /// Whether it works on all conversations of a store.
+    /// True if the command works on all conversations of a store.
     pub(crate) fn is_of_the_whole_store(&self) -> bool {
         matches!(self.command, Command::Migrate(_))
     }

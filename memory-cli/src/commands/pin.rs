@@ -1,4 +1,4 @@
-//! `memory pin`: keeps a message word for word in every view that it fits.
+//! `memory pin`: keeps a message verbatim in every view that it fits.
 
 use clap::Args as ClapArgs;
 use memory_core::NodeId;

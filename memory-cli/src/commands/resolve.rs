@@ -15,7 +15,7 @@ pub(super) struct One {
 }
 
 impl One {
-    /// Whether one was named.
+    /// True if a conversation was named.
     #[cfg(feature = "tui")]
     pub(super) const fn is_named(&self) -> bool {
         self.conversation.is_some()
@@ -148,13 +148,13 @@ async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
     }
 }
 
-/// All conversations, by name, without what is kept beside them.
+/// All conversations, by name, without their companions.
 pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
     let spoken = states(runtime).await?.into_iter().filter(|state| !state.is_companion());
     Ok(spoken.map(|state| state.id).collect())
 }
 
-/// All that the store holds, by name: conversations and what is kept beside them.
+/// All that the store holds, by name: conversations and their companions.
 pub(super) async fn every(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
     Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
 }

@@ -1,4 +1,4 @@
-//! `memory show`: prints messages of a conversation word for word, or its state.
+//! `memory show`: prints messages of a conversation verbatim, or its state.
 
 mod state;
 

@@ -49,7 +49,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// Parses the number of a summary on the command line.
 fn number(text: &str) -> Result<SummaryId, String> {
-    // As it is printed, or the number alone.
+    // The number as it is printed, or without its letter.
     let digits = text.strip_prefix('s').unwrap_or(text);
     let number = digits.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
     SummaryId::new(number).ok_or_else(|| "summaries are numbered from 1".to_owned())

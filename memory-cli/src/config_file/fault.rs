@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-/// What is wrong.
+/// Kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// The file does not exist.
@@ -57,7 +57,7 @@ impl Fault {
         self
     }
 
-    /// Whether the store or the owner may be other ones than what was read says.
+    /// True if the fault may hide that another store or owner is meant.
     pub(crate) fn may_hide_the_store(&self) -> bool {
         match self.kind {
             FaultKind::Missing | FaultKind::Unreadable => true,

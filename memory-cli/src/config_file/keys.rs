@@ -40,7 +40,8 @@ pub(crate) const CONFIGURE: &str = "configure";
 ///
 /// No table has the name of a key at the top, as `plugins` is one: TOML would have both be the same.
 ///
-/// What decides what one call does is no key (`--http`, `--json`, `--raw`), nor is what lowers a guard (`--no-token`).
+/// Options that decide what one call does are no keys (`--http`, `--json`, `--raw`), nor are those that lower a guard
+/// (`--no-token`).
 const OF_COMMANDS: [(&str, &[&str]); 14] = [
     ("bridge", &["max-line", "caller-model", "caller-window", "caller-requests"]),
     ("browse", &["limit"]),
@@ -74,7 +75,7 @@ const OF_COMMANDS: [(&str, &[&str]); 14] = [
     ("watch", &["every"]),
 ];
 
-/// What a key takes in TOML.
+/// Type of a key's value in TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `true` or `false`.
@@ -125,7 +126,7 @@ impl Key {
         }
     }
 
-    /// What the help shows in place of a value, as in `NAME|DIR`.
+    /// Name that the help shows in place of a value, as in `NAME|DIR`.
     pub(crate) fn value_name(&self) -> &str {
         let names = self.argument.get_value_names().unwrap_or_default();
         names.first().map_or("VALUE", |name| name.as_str())
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_key_is_an_option_and_every_option_is_decided_on() {
-        // What one call does, and on what.
+        // Options that decide what one call does, and on what.
         const OF_A_CALL: [&str; 60] = [
             "again",
             "agent",

@@ -19,8 +19,8 @@ use super::{
 
 type Entry<'a, 'i> = (&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>);
 
-/// Reads `text`, whose paths are relative to `directory`. Whether others can read the file decides about secrets in the
-/// settings of strategies.
+/// Reads `text`, whose paths are relative to `directory`. Secrets in the settings of strategies are faults if others
+/// can read the file.
 pub(super) fn read(
     text: &str,
     directory: &Path,

@@ -1,8 +1,8 @@
-//! What must not stand in a configuration file: keys, tokens and passwords.
+//! Secrets, which must not stand in a configuration file: keys, tokens and passwords.
 
 use serde_json::Value;
 
-/// Whether a name is that of a secret, as `api-key` is and `max-tokens` is not.
+/// True if a name is that of a secret, as `api-key` is and `max-tokens` is not.
 pub(crate) fn is_secret(name: &str) -> bool {
     const LAST: [&str; 8] =
         ["token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials"];
@@ -43,8 +43,8 @@ pub(super) fn within(value: &Value) -> Option<&str> {
     }
 }
 
-/// What is known to be harmless of a table that anybody's plugin may read: the names of its members, switches, and numbers
-/// that no name calls a secret. A text may be anything.
+/// The harmless part of a table that anybody's plugin may read: the names of its members, switches, and numbers that no
+/// name calls a secret. A text may be anything.
 pub(crate) fn hidden(value: &Value) -> Value {
     hidden_member("", value)
 }
@@ -73,7 +73,7 @@ pub(crate) fn without_texts(message: String, value: &Value) -> String {
     }
 }
 
-/// Whether a word of the name is one that secrets are called, as in `pinCode`; wider than [`is_secret`], which refuses.
+/// True if a word of the name is one that secrets are called, as in `pinCode`; wider than [`is_secret`], which refuses.
 fn may_name_a_secret(name: &str) -> bool {
     const WORDS: [&str; 20] = [
         "key",
@@ -109,8 +109,8 @@ fn may_name_a_secret(name: &str) -> bool {
     words.split(' ').any(|word| WORDS.contains(&word))
 }
 
-/// The text of an option of our own without what looks like a secret: credentials and parameters of addresses, and keys by
-/// the beginnings that services give them.
+/// The text of an option of our own without any likely secret: credentials and parameters of addresses, and keys by the
+/// beginnings that services give them.
 pub(crate) fn shown_text(text: &str) -> String {
     let text = memory_embed::redacted(text);
     if looks_like_a_key(&text) {
@@ -125,7 +125,7 @@ pub(crate) fn shown_text(text: &str) -> String {
     format!("{address}?{}", parameters.collect::<Vec<_>>().join("&"))
 }
 
-/// Whether a word of the text begins as keys of services do, or the text as a header with one.
+/// True if a word of the text begins as keys of services do, or the text as a header with one.
 pub(super) fn looks_like_a_key(text: &str) -> bool {
     const BEGINNINGS: [&str; 15] = [
         "sk-",

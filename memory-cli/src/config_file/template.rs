@@ -50,7 +50,7 @@ fn push(out: &mut String, key: &Key) {
     let _ = writeln!(out, "#{} = {}", key.name, default(key));
 }
 
-/// What a key is for, and what else sets it.
+/// Purpose of a key, and other ways to set it.
 fn comment(out: &mut String, key: &Key) {
     let help = key.argument.get_long_help().or_else(|| key.argument.get_help());
     let mut help = match key.kind() {
@@ -87,7 +87,7 @@ fn default(key: &Key) -> String {
     let text = defaults.first().and_then(|text| text.to_str());
     match (key.kind(), text) {
         (Kind::Switch | Kind::Whole, Some(text)) => text.to_owned(),
-        // TOML tells floats from whole numbers, and takes both here.
+        // TOML has floats apart from whole numbers, and takes both here.
         (Kind::Number, Some(text)) => text.to_owned(),
         (Kind::Text, Some(text)) => quoted(text),
         (Kind::Switch, None) => "false".to_owned(),
@@ -98,7 +98,7 @@ fn default(key: &Key) -> String {
     }
 }
 
-/// What the help of a key gives as an example, or the name of its value.
+/// Example in the help of a key, or the name of its value.
 fn example(key: &Key) -> String {
     let help = key.argument.get_help().map(ToString::to_string).unwrap_or_default();
     let given = help.split_once(", as in ").and_then(|(_, behind)| behind.split([';', ' ']).next());

@@ -8,8 +8,8 @@ use super::GlobalArgs;
 use crate::config_file::{Choice, NONE};
 
 impl super::Globals {
-    /// `program` with the configuration file, the store and the owner that were named for this call. What that file
-    /// names is left out: the other call reads it.
+    /// `program` with the configuration file, the store and the owner that were named for this call. Settings of that
+    /// file are left out: the other call reads it.
     pub(crate) fn command_line(&self, program: &str) -> String {
         let GlobalArgs { store, owner, .. } = &self.args;
         let mut words = vec![quoted(program).into_owned()];

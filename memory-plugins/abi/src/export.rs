@@ -83,7 +83,7 @@ macro_rules! __or {
     };
 }
 
-/// Whether a plugin name is valid: 1 to 64 of `a-z 0-9 - _ .`
+/// True if a plugin name is valid: 1 to 64 of `a-z 0-9 - _ .`
 #[must_use]
 pub const fn is_name(name: &str) -> bool {
     let mut rest = name.as_bytes();

@@ -40,7 +40,7 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn ImportanceS
             let huge = huge();
             let huge: Vec<_> = huge.iter().map(String::as_str).collect();
             trial.deadline(|hasty| {
-                // Whether it is done or given up does not matter here.
+                // Answer or failure, the outcome does not matter here.
                 let subject = patiently(|| hasty.scorer(&trial.info.name))?;
                 drop(ask(&*subject, &jobs(&huge)));
                 Ok(())

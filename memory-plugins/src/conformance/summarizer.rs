@@ -62,7 +62,7 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn Summarizer)
             let huge = huge();
             let huge = sources(&huge.iter().map(String::as_str).collect::<Vec<_>>());
             trial.deadline(|hasty| {
-                // Whether it is done or given up does not matter here.
+                // Answer or failure, the outcome does not matter here.
                 let subject = patiently(|| hasty.summarizer(&trial.info.name))?;
                 drop(ask(&*subject, (&huge, Level::Archive, 1_000)));
                 Ok(())

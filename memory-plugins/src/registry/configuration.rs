@@ -32,8 +32,8 @@ pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, 
     Ok(value.to_string())
 }
 
-/// Who writes with this configuration. Another configuration may write other words, as another version may: the version
-/// is followed by `+` and 8 digits of the hash of the configuration, unless that is empty.
+/// Name of the writer with this configuration. Another configuration may write other words, as another version may: the
+/// version is followed by `+` and 8 digits of the hash of the configuration, unless that is empty.
 pub(super) fn identity(info: &PluginInfo, configuration: &str) -> WrittenBy {
     let mut value: Value = serde_json::from_str(configuration).unwrap_or_default();
     value.sort_all_objects();

@@ -73,7 +73,7 @@ pub struct PluginInfo {
     pub version: String,
     /// Its kind.
     pub kind: StrategyKind,
-    /// What it does, in one sentence.
+    /// Purpose of the strategy, in one sentence.
     pub description: String,
     /// The JSON Schema of its configuration, if it has one.
     pub configuration_schema: Option<String>,

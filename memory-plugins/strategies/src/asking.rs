@@ -34,7 +34,7 @@ pub fn questions(text: &str) -> Vec<Range<usize>> {
     spoken(text).filter(|sentence| asks(sentence)).filter(has_matter).map(range).collect()
 }
 
-/// Whether an answer with this text leaves the question open: "I don't know yet, let me check."
+/// True if an answer with this text leaves the question open: "I don't know yet, let me check."
 #[must_use]
 pub fn leaves_open(text: &str) -> bool {
     spoken(text).any(|sentence| LEXICON.are_in(&words(sentence).map(|word| word.key).collect::<Vec<u64>>()))

@@ -26,11 +26,11 @@ const FOLLOWS: &str = "and | also | what about | how about | as for | regarding 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Backward {
-    /// It goes on with an earlier message.
+    /// Goes on with an earlier message.
     FollowsUp,
-    /// It corrects an earlier message of the other side.
+    /// Corrects an earlier message of the other side.
     Corrects,
-    /// It corrects an earlier message of its own speaker.
+    /// Corrects an earlier message of its own speaker.
     CorrectsOwn,
 }
 

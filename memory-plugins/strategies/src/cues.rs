@@ -34,7 +34,7 @@ impl Cues {
     /// A rule for how things are to be done from now on.
     pub(crate) const INSTRUCTION: Self = Self(1 << 9);
 
-    /// Whether it contains all cues of `other`.
+    /// True if these cues contain all of `other`.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -201,12 +201,12 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     found
 }
 
-/// Whether a negation is shortly before the word at `at`.
+/// True if a negation is shortly before the word at `at`.
 pub(crate) fn negated(keys: &[u64], at: usize) -> bool {
     has_negation(keys.get(at.saturating_sub(REACH)..at).unwrap_or_default())
 }
 
-/// Whether one of these words is a negation.
+/// True if one of these words is a negation.
 pub(crate) fn has_negation(keys: &[u64]) -> bool {
     keys.iter().any(|key| LEXICON.negations.contains(key))
 }

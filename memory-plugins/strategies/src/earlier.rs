@@ -17,7 +17,7 @@ const SPEAKS: &str = "as we discussed | we discussed | as discussed | we talked 
 
 static LEXICON: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), SPEAKS)]));
 
-/// Whether somebody speaks of an earlier conversation: "as we discussed in the Rome trip".
+/// True if somebody speaks of an earlier conversation: "as we discussed in the Rome trip".
 #[must_use]
 pub fn speaks_of_earlier(text: &str) -> bool {
     spoken(text).any(|sentence| LEXICON.are_in(&words(sentence).map(|word| word.key).collect::<Vec<u64>>()))

@@ -22,7 +22,7 @@ impl Gist {
         self.0.len()
     }
 
-    /// Whether there are none: "And what about that?"
+    /// True if there are none: "And what about that?"
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

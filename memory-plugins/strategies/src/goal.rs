@@ -1,4 +1,4 @@
-//! What somebody wants to reach, as they state it.
+//! Goals that people state or wish for.
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ pub struct Goal {
     pub at: usize,
     /// Its length in bytes.
     pub bytes: usize,
-    /// Whether it is called a goal, and not only wished: "The goal is", not "I want to".
+    /// True if the text calls it a goal, and does not only wish: "The goal is", not "I want to".
     pub is_stated: bool,
 }
 
@@ -52,7 +52,7 @@ pub fn goal(text: &str) -> Option<Goal> {
     stated.or(wished)
 }
 
-/// Whether a sentence states or wishes for a goal; `None` for neither.
+/// `true` if a sentence states a goal, `false` if it wishes for one; `None` for neither.
 fn states(sentence: &str) -> Option<bool> {
     let all = &words(sentence).collect::<Vec<Word<'_>>>();
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
@@ -71,7 +71,7 @@ fn states(sentence: &str) -> Option<bool> {
     found.filter(|(after, _)| has_matter(*after)).map(|(_, is_stated)| is_stated).max().max(labelled)
 }
 
-/// Whether a label is that of a goal.
+/// True if a label is that of a goal.
 fn is_goal(label: &str) -> bool {
     ["goal", "aim", "objective", "task", "ziel", "objectif", "objetivo"]
         .iter()

@@ -101,8 +101,8 @@ impl Language {
     }
 }
 
-/// True if a later part of an English sentence may turn an earlier one into its opposite, so that no part may be quoted:
-/// "You may delete the backups and the logs, only after the auditors have left."
+/// True if a later part of an English sentence may turn an earlier one into its opposite, so that no part may be
+/// quoted: "You may delete the backups and the logs, only after the auditors have left."
 pub(crate) fn turns(sentence: &str) -> bool {
     words(sentence).skip(BEGINNING).any(|word| TURN_KEYS.contains(&word.key))
 }

@@ -17,12 +17,12 @@
 //! preferences, decisions, open points and promises. [`StandingLines`] collects them over a conversation and resolves
 //! contradictions.
 //!
-//! Of a conversation as a whole: [`title`] names it by its first message, [`goal`] finds what a user wants to reach,
-//! [`Subjects`] what it is about, [`questions`] and [`leaves_open`] what is asked and not answered, [`backward`] whether a
-//! message follows up or corrects an earlier one, [`speaks_of_earlier`] whether it speaks of another conversation, and
-//! [`Gist`] what two texts have in common. [`sentences`] splits a text.
+//! Functions for a whole conversation: [`title`] names it by its first message, [`goal`] finds what a user wants to
+//! reach, [`Subjects`] its subjects, and [`questions`] what is asked; [`leaves_open`] detects an answer that leaves the
+//! question open, [`backward`] a message that follows up or corrects an earlier one, and [`speaks_of_earlier`] one that
+//! speaks of another conversation. [`Gist`] compares two texts. [`sentences`] splits a text.
 //!
-//! All strategies are pure: the output depends on the jobs alone, and nothing is read or stored. The work of
+//! All strategies are pure: the output depends only on the jobs, and nothing is read or stored. The work of
 //! summarizers is linear in the text. The crate has no Cargo features.
 //!
 //! Non-goals: understanding, paraphrase, translation. A summary consists of words of its sources.

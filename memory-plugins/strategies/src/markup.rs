@@ -118,7 +118,7 @@ pub(crate) fn push_plain(text: &str, out: &mut String) {
     push_folded(rest, out);
 }
 
-/// What to do with the mark at the beginning of a text.
+/// Action for the mark at the beginning of a text.
 enum Inline<'a> {
     /// Skip this many bytes.
     Skip(usize),

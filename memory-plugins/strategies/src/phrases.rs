@@ -24,7 +24,7 @@ impl<T: Copy> Phrases<T> {
 }
 
 impl<T> Phrases<T> {
-    /// Whether one of the phrases is anywhere in `keys`.
+    /// True if one of the phrases is anywhere in `keys`.
     pub(crate) fn are_in(&self, keys: &[u64]) -> bool {
         (0..keys.len()).any(|at| self.at(keys.get(at..).unwrap_or_default()).next().is_some())
     }

@@ -52,7 +52,7 @@ pub(crate) struct Signs {
     /// Words outside small talk.
     substance: u32,
     code: bool,
-    /// Whether it ends with a question.
+    /// True if the message ends with a question.
     asks: bool,
     answers: bool,
 }

@@ -18,8 +18,8 @@ const TITLES: &[&str] = &[
 /// Words after which a full stop does not end a sentence if a figure follows.
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
-/// The sentences of `text` as trimmed slices, none blank, none longer than 360 bytes: a longer one is cut after a clause,
-/// else after a word, else anywhere.
+/// The sentences of `text` as trimmed slices, none blank, none longer than 360 bytes: a longer one is cut after a
+/// clause, else after a word, else anywhere.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     Sentences { rest: text }.flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
@@ -112,7 +112,7 @@ pub(crate) fn closes(c: char) -> bool {
     matches!(c, '"' | '\'' | ')' | ']' | '}' | '”' | '’' | '»' | '」' | '』' | '）')
 }
 
-/// Whether the stop after `head` marks an abbreviation.
+/// True if the stop after `head` marks an abbreviation.
 fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
     let start = head.rfind(|c: char| !(is_word_char(c) || c == '.')).map_or(0, |at| {
         let width = head.get(at..).and_then(|tail| tail.chars().next()).map_or(1, char::len_utf8);

@@ -8,7 +8,7 @@ use crate::{
 /// A line that somebody says.
 pub(crate) struct SpokenLine<'a> {
     pub(crate) text: &'a str,
-    /// Whether it is an item of a list.
+    /// True if the line is an item of a list.
     pub(crate) is_item: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }
 
-/// Whether a sentence is a question.
+/// True if a sentence is a question.
 pub(crate) fn asks(sentence: &str) -> bool {
     sentence.trim_end_matches(crate::sentences::closes).ends_with(['?', '？', '؟'])
 }

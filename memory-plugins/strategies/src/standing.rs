@@ -22,15 +22,15 @@ pub use lines::{StandingLine, StandingLines};
 pub enum StandingKind {
     /// How things are to be done from now on: "Always give the time zone when I ask for a time."
     Instruction,
-    /// What a speaker wants, likes or cannot have: "I prefer bullet points."
+    /// Something that a speaker wants, likes or cannot have: "I prefer bullet points."
     Preference,
     /// A decision: "We decided to rent the hall."
     Decision,
     /// Something left to be done or decided: "We still need to decide on the caterer."
     Open,
-    /// What a speaker will do: "I'll send the draft on Friday."
+    /// Something that a speaker will do: "I'll send the draft on Friday."
     Promise,
-    /// What takes back an earlier statement and states nothing itself: "Scrap the hall." It is never shown.
+    /// Statement that takes back an earlier one and states nothing itself: "Scrap the hall." It is never shown.
     Revocation,
 }
 
@@ -58,21 +58,22 @@ pub struct Standing {
     pub at: u32,
     /// Its length in bytes, at most 360.
     pub bytes: u16,
-    /// True if it holds only where its subject is the matter: "When I ask about invoices, name the accountant."
+    /// True if the statement holds only where its subject is the matter: "When I ask about invoices, name the
+    /// accountant."
     pub is_conditional: bool,
     /// Its subject: keys of its words, in order, without the announcing phrase.
     terms: Box<[u64]>,
     /// The same of the whole sentence: "Scrap MongoDB, we go with Postgres" takes back what stands before its part.
     around: Box<[u64]>,
-    /// Whether it revokes or changes an earlier statement: "no longer", "instead".
+    /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
-    /// Whether it takes back what was said shortly before, whatever that is about: "scratch that".
+    /// True if the statement takes back what was said shortly before, whatever that is about: "scratch that".
     takes_back: bool,
-    /// Whether it is negative.
+    /// True if the statement is negative.
     negates: bool,
 }
 
-/// Who says something: what of it can stand depends on that.
+/// Speaker of a message, on whom it depends which statements can stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Speaker {
@@ -80,7 +81,7 @@ pub enum Speaker {
     User,
     /// A person in the model's place: everything but instructions, which are advice there.
     Person,
-    /// A model: only what it labels as a decision ("Decision: amounts are integers"). What else it says is its wording.
+    /// A model: only decisions that it labels as such ("Decision: amounts are integers"). The rest is its wording.
     Model,
 }
 
@@ -97,9 +98,9 @@ const MOST: usize = 16;
 
 /// The standing parts of a message's text, in order, at most 16.
 ///
-/// Announcing phrases ("from now on", "I prefer") and labels ("Decision:") are searched in sentences of running text and
-/// lists, not in code, tables or quotations. The items of a list under a label ("My preferences:") are parts each. The
-/// work is linear in the text.
+/// Announcing phrases ("from now on", "I prefer") and labels ("Decision:") are searched in sentences of running text
+/// and lists, not in code, tables or quotations. The items of a list under a label ("My preferences:") are parts each.
+/// The work is linear in the text.
 #[must_use]
 pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = Vec::new();
@@ -135,7 +136,7 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     let emphasized = sentence.strip_prefix("**").and_then(|behind| behind.split_once("**")).map(|(inner, _)| inner);
     let has_matter =
         |part: &&str| sentence.get(matter..2 + part.len()).is_some_and(|part| words(part).nth(1).is_some());
-    // What is emphasized may go on in the next sentence.
+    // An emphasized part may go on in the next sentence.
     let begun = sentence.strip_prefix("**").filter(|behind| !behind.contains("**"));
     let part = emphasized.filter(has_matter).or(begun).unwrap_or(sentence);
     let start = offset(sentence, part);
@@ -151,7 +152,7 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &labelled])
 }
 
-/// Whether a text is a place to be filled in: "[Describe the decision]".
+/// True if a text is a place to be filled in: "[Describe the decision]".
 fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(['*', '_', '"', ' ', '\t', '.']);
     let is_within = |(open, close): &(char, char)| {
@@ -182,7 +183,7 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if kind == StandingKind::Instruction && speaker != Speaker::User {
         return None;
     }
-    // A rule is whole: what was cut from it may be its limit.
+    // A rule is whole: the part that is cut off may be its limit.
     let part = match kind {
         StandingKind::Instruction if !asks(sentence) => 0..cut::bounded(sentence, 0, sentence.len())?,
         _ => cut::part(sentence, &all, at)?,
@@ -232,13 +233,13 @@ fn subject(words: &[Word<'_>]) -> Vec<u64> {
     terms
 }
 
-/// Whether a word says what a sentence is about.
+/// True if a word says what a sentence is about.
 fn is_of_subject(word: &Word<'_>) -> bool {
     word.form != Form::Plain || !is_common(word)
 }
 
-/// The standing part of so many bytes at a byte of the text; the subject and the words of it and of its sentence. `None`
-/// without a subject.
+/// The standing part of so many bytes at a byte of the text; the subject and the words of it and of its sentence.
+/// `None` without a subject.
 fn made(
     kind: StandingKind,
     at: usize,

@@ -1,4 +1,4 @@
-//! What a conversation is about, and when: its words by how many messages have them.
+//! Subjects of a conversation, with their times: its words by how many messages have them.
 
 use std::sync::LazyLock;
 

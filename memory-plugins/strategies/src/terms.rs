@@ -24,7 +24,7 @@ struct Term {
     last: usize,
     /// How often it is capitalized within a sentence.
     capitals: u32,
-    /// Whether it has two words.
+    /// True if the term has two words.
     phrase: bool,
     /// Its weight, set when all segments are read.
     weight: f32,
@@ -88,7 +88,7 @@ impl Terms {
         (of_form(true), of_form(false))
     }
 
-    /// Whether a later source takes up the question of a segment: half of its terms occur again after `source`. Only
+    /// True if a later source takes up the question of a segment: half of its terms occur again after `source`. Only
     /// valid for terms of several sources.
     pub(crate) fn are_taken_up_after(&self, segment: usize, source: usize) -> bool {
         let bag = self.of_segment(segment);
@@ -360,7 +360,7 @@ pub(crate) fn is_common(word: &Word<'_>) -> bool {
     small || grammar || (word.form != Form::Figure && word.text.len() <= 12 && COMMON_KEYS.contains(&word.key))
 }
 
-/// Whether "May" is the month: capitalized within a sentence, or before a figure.
+/// True if "May" is the month: capitalized within a sentence, or before a figure.
 fn is_month(word: &Word<'_>, text: &str, opens: bool) -> bool {
     let after = || text.get(word.at + word.text.len()..).unwrap_or_default().trim_start();
     word.text == "May" && (!opens || after().starts_with(|c: char| c.is_ascii_digit()))

@@ -43,14 +43,14 @@ static OPENING: LazyLock<Phrases<Opener>> =
     LazyLock::new(|| Phrases::listed(&[(Opener::Greets, GREETINGS), (Opener::Asks, ASKS), (Opener::Begins, OPENERS)]));
 
 /// A title for a conversation that begins with `text`: the first sentence with a matter, without greetings and polite
-/// openers, at most 60 bytes, one line. Of a message that is code or data alone, its first line; `None` without words.
+/// openers, at most 60 bytes, one line. A message of only code or data gives its first line; `None` without words.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
     of_matter.or_else(|| text.lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
 }
 
-/// Whether a text asks for something or tells something: no greeting alone. Code and data alone do.
+/// True if a text asks or says something: no greeting alone. Code and data alone do.
 #[must_use]
 pub fn has_matter(text: &str) -> bool {
     let mut said = spoken(text).take(TRIED).peekable();
@@ -60,7 +60,7 @@ pub fn has_matter(text: &str) -> bool {
     said.any(|sentence| matter(sentence).is_some())
 }
 
-/// Words of greetings, thanks, farewells and assent; a text of these alone asks and tells nothing.
+/// Words of greetings, thanks, farewells and assent; a text of these alone asks and says nothing.
 const SMALL: &str = "good night evening morning afternoon day hi hello hey yes yep yeah no nope ok okay k sure continue go on ahead \
                      proceed next cheers mate thanks thank thx ty you so much very for your help today see tomorrow later soon \
                      have a nice great lovely perfect awesome cool fine weekend bye goodbye please danke dankeschön schön vielen \
@@ -73,7 +73,7 @@ const SMALL: &str = "good night evening morning afternoon day hi hello hey yes y
 
 static SMALL_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
 
-/// True if a text is greetings, thanks, assent and the like alone: "Thanks, bye!", "continue", "👍"
+/// True if a text is only greetings, thanks, assent and the like: "Thanks, bye!", "continue", "👍"
 #[must_use]
 pub fn is_small_talk(text: &str) -> bool {
     let is_small = |word: &str| SMALL_WORDS.contains(word.to_lowercase().as_str());
@@ -92,7 +92,7 @@ pub fn is_small_talk(text: &str) -> bool {
 /// Marks that open a word.
 const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\''];
 
-/// The matter of a sentence; `None` for a greeting alone, and for words that say nothing by themselves.
+/// The matter of a sentence; `None` for a mere greeting, and for words that say nothing by themselves.
 fn matter(sentence: &str) -> Option<String> {
     let mut plain = String::new();
     push_plain(sentence, &mut plain);
@@ -135,7 +135,7 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     (first, asks)
 }
 
-/// Whether these words are "let" alone, or "lets" within a sentence: their key is that of "let's".
+/// True if these words are "let" alone, or "lets" within a sentence: their key is that of "let's".
 pub(crate) fn is_let(words: &[Word<'_>], is_within: bool) -> bool {
     let is = |word: &Word<'_>, form: &str| word.text.eq_ignore_ascii_case(form);
     matches!(words, [word] if is(word, "let") || is_within && is(word, "lets"))

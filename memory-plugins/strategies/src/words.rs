@@ -46,7 +46,7 @@ pub(crate) fn words(text: &str) -> Words<'_> {
 pub(crate) struct Words<'a> {
     text: &'a str,
     at: usize,
-    /// Whether the character at `at` was the second of the last bigram.
+    /// True if the character at `at` was the second of the last bigram.
     paired: bool,
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn is_word_char(c: char) -> bool {
     joins || c.is_alphanumeric()
 }
 
-/// Whether `c` belongs to a script without spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
+/// True if `c` belongs to a script without spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'

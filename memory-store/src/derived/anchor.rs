@@ -41,7 +41,7 @@ impl Anchor {
         nodes.find_map(|node| Some((node, self.leaf(node)?)))
     }
 
-    /// The last of these nodes that can be read. What is derived from the nodes after it is not written, since its log
+    /// The last of these nodes that can be read. Data derived from the nodes after it is not written, since its log
     /// could not be identified later. `None` where the log does not have all of these nodes.
     pub(super) fn last_readable(&self, nodes: RangeInclusive<u64>) -> Option<u64> {
         if self.leaves.as_ref().is_some_and(|leaves| leaves.count(&self.conversation) < *nodes.end()) {

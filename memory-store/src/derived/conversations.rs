@@ -1,4 +1,4 @@
-//! What an index holds of each conversation: loaded on first use, and dropped again beyond a number of bytes.
+//! Values that an index holds for each conversation: loaded on first use, and dropped again beyond a number of bytes.
 
 use std::{
     collections::HashMap,
@@ -15,15 +15,15 @@ use memory_core::{ConversationId, DerivedKind, HeldInMemory};
 /// Fewer conversations than this are loaded one after the other: a thread takes as long to start as some of them.
 const LOADED_BY_ONE_THREAD: usize = 16;
 
-/// What is loaded of a conversation.
+/// Loaded value of a conversation.
 pub(super) trait Loaded {
     /// Bytes that it takes on the heap.
     fn heap(&self) -> usize;
 
-    /// Whether its files hold all of it, so that dropping it loses nothing.
+    /// True if the files hold all of the value, so that dropping it loses nothing.
     fn is_saved(&self) -> bool;
 
-    /// Whether another process has changed its files since they were read. Takes some microseconds.
+    /// True if another process has changed the files since they were read. Takes some microseconds.
     fn is_outdated(&self) -> bool;
 
     /// Reads what another process has changed.
@@ -34,7 +34,7 @@ pub(super) trait Loaded {
 #[derive(Debug)]
 pub(super) struct Conversations<T> {
     entries: Mutex<HashMap<ConversationId, Arc<Entry<T>>>>,
-    /// Those that were written to since the last flush. Being here, they are never dropped.
+    /// Values that were written to since the last flush. Being here, they are never dropped.
     changed: Mutex<Vec<Arc<Entry<T>>>>,
     /// Held by a flush, so that another one does not end before it.
     flushing: Mutex<()>,
@@ -170,8 +170,8 @@ impl<T: Loaded> Conversations<T> {
         result
     }
 
-    /// Drops the values whose files were changed, so that they do not keep what was there before, but for those that are
-    /// in use or not saved.
+    /// Drops the values whose files were changed, so that they do not keep what was there before, but for those that
+    /// are in use or not saved.
     pub(super) fn drop_outdated(&self) {
         let outdated: Vec<_> = self.look_at_loaded(|id, value| value.is_outdated().then(|| id.clone()));
         let mut entries = self.lock();
@@ -187,7 +187,7 @@ impl<T: Loaded> Conversations<T> {
         }
     }
 
-    /// What `look` gives of every value that is loaded.
+    /// Results of `look` for every loaded value.
     pub(super) fn look_at_loaded<R>(&self, mut look: impl FnMut(&ConversationId, &T) -> R) -> Vec<R> {
         let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();
         let loaded = all.iter().filter_map(|(id, entry)| Some((id, entry.value.get()?)));
@@ -312,7 +312,8 @@ impl<T: Loaded> Conversations<T> {
             return;
         }
         let mut entries = self.lock();
-        // Only the map names them: nobody uses them, and none is waiting to be flushed. Under its lock nobody begins to.
+        // Only the map names them: nobody uses them, and none is waiting to be flushed. Under its lock nobody begins
+        // to.
         let idle = entries.iter().filter(|(_, entry)| Arc::strong_count(entry) == 1);
         let mut idle: Vec<_> = idle
             .map(|(id, entry)| (entry.used.load(Ordering::Relaxed), entry.heap.load(Ordering::Relaxed), id.clone()))

@@ -27,7 +27,7 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     memory_files::open_with(options.read(true).write(true).create(true).truncate(true), path, Links::Refuse)
 }
 
-/// Whether the contents of a file are wrong, so that it is made anew. Any other failure, such as a lack of descriptors
+/// True if the contents of a file are wrong, so that it is rebuilt. Any other failure, such as a lack of descriptors
 /// or of memory, shows nothing about the file, which then does not count as damaged.
 pub(super) fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)

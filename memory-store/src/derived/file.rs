@@ -1,4 +1,4 @@
-//! A file of blocks: its good prefix is read, blocks are appended, and any other change writes it anew.
+//! A file of blocks: its good prefix is read, blocks are appended, and any other change rewrites the file.
 
 use std::{
     fs::{self, File, Metadata},
@@ -32,8 +32,8 @@ const LONGEST_BODY: u64 = 4 << 30;
 
 /// A file of blocks that follow one another without a gap from node 1 on.
 ///
-/// The blocks before the first bad one count: each is undamaged, and the leaf of its last node is the log's. What
-/// follows them is not an error.
+/// The blocks before the first bad one count: each is undamaged, and the leaf of its last node is the log's. Bytes
+/// after them are not an error.
 #[derive(Debug)]
 pub(super) struct BlockFile {
     path: PathBuf,
@@ -41,21 +41,21 @@ pub(super) struct BlockFile {
     packs: Option<Arc<Packs>>,
     header: Vec<u8>,
     anchor: Anchor,
-    /// Whether there is a file, and its header fits.
+    /// True if there is a file, and its header fits.
     fits: bool,
     /// The good blocks.
     blocks: Vec<Placed>,
-    /// Whether the file goes on after the good blocks.
+    /// True if the file goes on after the good blocks.
     overlong: bool,
     /// The file as it was when it was read or written here.
     seen: Option<Seen>,
     /// The [generation](Packs::generation) of the packs in which it was found as it was.
     generation: AtomicU64,
-    /// Whether the file could not be read the last time. It is not overwritten before it can be read.
+    /// True if the file could not be read the last time. No write overwrites the file before it can be read.
     is_unread: bool,
 }
 
-/// What shows that a file is another, or has other bytes.
+/// Sign that a file is another, or has other bytes.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Loose(u64, u64, Option<SystemTime>),
@@ -147,7 +147,7 @@ impl BlockFile {
         self.packs.as_ref().map_or(Ok(()), |packs| packs.unpack(&self.path))
     }
 
-    /// Removes from the packs what was packed of the conversation before its files were written anew. The caller has the
+    /// Removes from the packs what was packed of the conversation before its files were rewritten. The caller has the
     /// turn.
     pub(super) fn leave_packs(&self) -> io::Result<()> {
         let own = self.path.file_stem().and_then(|stem| stem.to_str());
@@ -182,7 +182,7 @@ impl BlockFile {
         self.blocks.last().map_or(0, |last| last.header.last)
     }
 
-    /// Whether it must be written anew before anything is appended.
+    /// True if the file must be rewritten before anything is appended.
     pub(super) fn is_overlong(&self) -> bool {
         self.overlong
     }
@@ -261,7 +261,7 @@ impl BlockFile {
         Ok(is_good.then_some(Placed { header, begin, rows_at, end }))
     }
 
-    /// Whether no other process has written to the file since it was read or written here.
+    /// True if no other process has written to the file since it was read or written here.
     pub(super) fn is_as_it_was(&self) -> io::Result<bool> {
         let file = match self.open(&self.path) {
             Ok(file) => file,
@@ -274,7 +274,7 @@ impl BlockFile {
         Ok(is_there && header == last.header.bytes() && file.len()? == last.end)
     }
 
-    /// Whether the file is not the one that was read or written here last, or was changed since. Looks at nothing but
+    /// True if the file is not the one that was read or written here last, or was changed since. Looks at nothing but
     /// its metadata.
     pub(super) fn is_outdated(&self) -> bool {
         let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
@@ -334,7 +334,7 @@ impl BlockFile {
         Ok((file, written))
     }
 
-    /// Writes a file of these blocks beside this one, to replace it later: maps of the old file stay as they are.
+    /// Writes a file of these blocks next to this one, to replace it later: maps of the old file stay as they are.
     pub(super) fn stage(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Staged> {
         let file = disk::create(&temporary(&self.path))?;
         let blocks = self.write_all(&file, blocks)?;
@@ -360,7 +360,7 @@ impl BlockFile {
         write(file, self.header.len() as u64, blocks)
     }
 
-    /// Removes the file, and those beside it with other extensions.
+    /// Removes the file, and those next to it with other extensions.
     pub(super) fn remove(&mut self, beside: &[&str]) -> io::Result<()> {
         self.forget();
         let mut paths = vec![self.path.clone()];
@@ -368,7 +368,7 @@ impl BlockFile {
         // Not between another process's look at the files and its block. But they are removed in any case.
         let is_there = |path: &PathBuf| self.open(path).is_ok();
         let _turn = if paths.iter().any(is_there) { self.turn()? } else { None };
-        // What is loose counts, so nothing older is found between the two.
+        // Loose files count, so nothing older is found between the two.
         self.leave_packs()?;
         paths.iter().try_for_each(|path| disk::remove(path))
     }

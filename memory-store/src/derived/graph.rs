@@ -43,12 +43,12 @@ pub struct Near {
 /// A hierarchical navigable small world: HNSW (Malkov and Yashunin, IEEE TPAMI 42(4), 2020, arXiv 1603.09320; comments
 /// name its algorithms) over rows of int8 codes.
 ///
-/// It holds only links. Lists have fixed widths and follow one another in cache lines: those of the lowest layer in one
-/// array, where a node's number is its place, those of the layers above in another. The layers of a node follow from
-/// its number and the seed, so the same rows linked by the same calls give the same graph, on any number of threads and
-/// after any reopening.
+/// A graph holds only links. Lists have fixed widths and follow one another in cache lines: those of the lowest layer
+/// in one array, where a node's number is its place, those of the layers above in another. The layers of a node follow
+/// from its number and the seed, so the same rows linked by the same calls give the same graph, on any number of
+/// threads and after any reopening.
 ///
-/// Its results are near the query by the codes; the owner of the components scores the best anew.
+/// Its results are near the query by the codes; the owner of the components scores the best again.
 ///
 /// Searches take `&self`, as [`link`](Self::link) does, and run meanwhile. [`grow`](Self::grow) makes room and takes
 /// `&mut self` briefly: where rows are appended under a lock, make room under the exclusive lock and link the rows
@@ -126,7 +126,7 @@ impl Graph {
         self.linked.load(Ordering::Acquire)
     }
 
-    /// Whether no row is linked.
+    /// True if no row is linked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -219,7 +219,7 @@ impl Graph {
         self.tombstones.len()
     }
 
-    /// Whether at least a quarter of its rows are buried: they slow walks so much that the rest should be linked anew.
+    /// True if at least a quarter of the rows are buried: they slow walks so much that the rest should be linked again.
     #[must_use]
     pub fn wants_rebuilding(&self) -> bool {
         let removed = self.removed();

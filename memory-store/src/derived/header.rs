@@ -22,11 +22,11 @@ pub(super) const VECTORS: Format = Format { magic: *b"MEMVEC\r\n", version: 4 };
 pub(super) const VECTOR_ROWS: Format = Format { version: 3, ..VECTORS };
 pub(super) const TOKENS: Format = Format { magic: *b"MEMTOK\r\n", version: 3 };
 pub(super) const WORDS: Format = Format { magic: *b"MEMBLK\r\n", version: 3 };
-/// Of many conversations; it has a header of its own after the store.
+/// Files of many conversations; a pack has a header of its own after the store.
 pub(super) const PACKS: Format = Format { magic: *b"MEMPACK\n", version: 1 };
 pub(super) const GRAPH: Format = Format { magic: *b"MEMHNSW\n", version: 3 };
 
-/// Whether the file that begins with `header` holds vectors, tokens or words, of one conversation or of many, that were
+/// True if the file that begins with `header` holds vectors, tokens or words, of one conversation or of many, that were
 /// derived from the log of this store, in a readable format.
 pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: [u8; 16]) -> bool {
     [VECTORS, VECTOR_ROWS, TOKENS, WORDS, PACKS].iter().any(|format| format.named_by(store) == header)
@@ -45,9 +45,9 @@ pub(super) struct Header<'a, const FIELDS: usize> {
 /// Why bytes are not a header of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BadHeader {
-    /// They end too soon.
+    /// Bytes that end too soon.
     Short,
-    /// They are of another format.
+    /// Bytes of another format.
     Format,
     Damaged,
 }

@@ -1,4 +1,4 @@
-//! What the kinds of derived files have in common: a directory of files, each with the name of its conversation.
+//! Parts that the kinds of derived files share: a directory of files, each with the name of its conversation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -42,7 +42,7 @@ pub(super) struct Kind {
     /// # Errors
     /// When they cannot be read for another reason than damage.
     pub(super) read: fn(&Listed, Anchor, Depth) -> io::Result<Contents>,
-    /// Makes the files of a conversation anew without these nodes; gives whether no byte of them is left. Waits for its
+    /// Rewrites the files of a conversation without these nodes; gives whether no byte of them is left. Waits for its
     /// turn.
     pub(super) forget: fn(&Listed, &Anchor, &NodeSet) -> io::Result<bool>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Kind {
 /// How much is read of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// What tells how far it reaches.
+    /// The bytes that state how far the file reaches.
     Headers,
     /// Every byte.
     All,

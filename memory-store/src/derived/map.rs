@@ -69,8 +69,8 @@ impl RowMap {
         let bytes = self.bytes();
         #[expect(unsafe_code, reason = "bytes are seen as numbers")]
         // SAFETY: a map begins at a page, and a file in a pack at a multiple of 64 (`Pack::open` looks), so byte 64 of
-        // either is aligned. Every bit pattern is a number, and only whole ones are taken. The slice lives as long as the
-        // map.
+        // either is aligned. Every bit pattern is a number, and only whole ones are taken. The slice lives as long as
+        // the map.
         unsafe {
             slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / mem::size_of::<f32>())
         }
@@ -93,9 +93,9 @@ impl FileMap {
     /// When it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        // SAFETY: the bytes must not change under the slice. Only graphs and packs are mapped like this; the next one is
-        // a new file, while the map keeps the old one alive. Changes by other programs cannot be ruled out: what is read
-        // is checked when it is used, a cut ends the process.
+        // SAFETY: the bytes must not change under the slice. Only graphs and packs are mapped like this; the next one
+        // is a new file, while the map keeps the old one alive. Changes by other programs cannot be ruled out: what is
+        // read is checked when it is used, a cut ends the process.
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 }

@@ -9,8 +9,8 @@ use crate::LogStore;
 /// was embedded by another model. Embedding makes them again.
 ///
 /// # Errors
-/// When a directory cannot be listed, another process keeps the right to write to it, or a file cannot be removed; files
-/// before that one are gone.
+/// When a directory cannot be listed, another process keeps the right to write to it, or a file cannot be removed;
+/// files before that one are gone.
 pub fn forget_other_models(store: &LogStore, model: &ModelId) -> Result<(), DerivedError> {
     let all =
         [DerivedFiles::vectors(store, None), DerivedFiles::graphs(store, None), DerivedFiles::tokens(store, None)];

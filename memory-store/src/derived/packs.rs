@@ -77,7 +77,7 @@ pub(super) enum Source {
 }
 
 impl Packs {
-    /// The packs beside the loose files in `dir`, nothing of them read yet.
+    /// The packs next to the loose files in `dir`, nothing of them read yet.
     pub(super) fn new(dir: &Path, store: [u8; 16], extensions: &'static [&'static str]) -> Arc<Self> {
         let (listed, looked, tidied) = (Mutex::default(), Mutex::default(), Mutex::default());
         Arc::new(Self { dir: dir.to_owned(), store, extensions, listed, looked, tidied })
@@ -223,7 +223,7 @@ impl Packs {
         Ok(())
     }
 
-    /// Makes packs anew without the files of some conversations, by the stems of their names, so that no byte of them is
+    /// Rewrites packs without the files of some conversations, by the stems of their names, so that no byte of them is
     /// left there. The caller has the turn.
     pub(super) fn forget(&self, is_forgotten: impl Fn(&str) -> bool) -> io::Result<()> {
         let is_forgotten = |name: &str| is_forgotten(stem_of(name));
@@ -235,7 +235,7 @@ impl Packs {
         Ok(())
     }
 
-    /// Makes packs anew without those files of a conversation that do not count any more. The caller has the turn.
+    /// Rewrites packs without those files of a conversation that do not count any more. The caller has the turn.
     pub(super) fn forget_older(&self, stem: &str) -> io::Result<()> {
         let all = self.list()?;
         for pack in all.iter() {
@@ -255,7 +255,7 @@ pub(super) fn name_of(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// What the files of a conversation have in common in their names.
+/// Part that the names of a conversation's files share.
 pub(super) fn stem_of(name: &str) -> &str {
     name.split_once('.').map_or(name, |(stem, _)| stem)
 }
@@ -277,7 +277,7 @@ pub(super) fn open(path: &Path, packs: Option<&Packs>) -> io::Result<Source> {
         if let Some(packed) = packs.find(name_of(path))? {
             return Ok(Source::Packed(packed));
         }
-        // Another process may have made it loose meanwhile, and its pack anew.
+        // Another process may have made it loose meanwhile, and rewritten its pack.
         if path.symlink_metadata().is_err() {
             break;
         }

@@ -7,10 +7,10 @@ use memory_core::{
     Forget, Forgotten, Holding, Holdings, Salt, Store, View, ViewId,
 };
 
-/// The questions that the views of a store record, with the salted hashes beside them.
+/// The questions that the views of a store record, with their salted hashes.
 ///
-/// They stand in records of the log, so they are counted and not forgotten: [`Forgotten::InTheLog`] states what erasure
-/// has to reach. A view that a fork shares with its parent counts once, for the parent.
+/// Records of the log hold the questions, so they are counted and not forgotten: [`Forgotten::InTheLog`] states what
+/// erasure has to reach. A view that a fork shares with its parent counts once, for the parent.
 #[derive(Debug)]
 pub struct RecordedQuestions {
     store: Arc<dyn Store>,
@@ -46,7 +46,7 @@ impl RecordedQuestions {
         Ok(Holdings::new(all, DerivedSize::default()))
     }
 
-    /// What the views from the first of these nodes on record: they show it, or were asked when it was said.
+    /// Records of the views from the first of these nodes on: they show it, or were asked when it was said.
     async fn left(&self, what: &Forget<'_>) -> Result<DerivedSize, DerivedError> {
         let states = self.store.conversations().await?;
         let Some(state) = states.into_iter().find(|state| state.id == *what.conversation) else {

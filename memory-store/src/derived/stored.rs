@@ -25,9 +25,9 @@ use crate::{LogStore, log::Leaves};
 
 /// The derived files of one kind in the cache of a store; [`DerivedBlocks`](crate::DerivedBlocks) are those of words.
 ///
-/// Forgetting nodes writes their files anew without them: vectors and tokens leave an empty place, a graph is removed. Forgetting a conversation removes its files. Both
-/// also remove files that cannot be attributed to any conversation. It happens beside other processes, in turns with
-/// those that write; a crash leaves the files of before or of after.
+/// Forgetting nodes rewrites their files without them: vectors and tokens leave an empty place, a graph is removed.
+/// Forgetting a conversation removes its files. Both also remove files that cannot be attributed to any conversation.
+/// Others may read and write meanwhile, in turns with those that write; a crash leaves the files of before or of after.
 ///
 /// An index that this process has open must be named, since it holds in memory what its files hold.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl DerivedFiles {
             add(&conversation, through, DerivedSize::default().memory(bytes));
         }
         let strange = listing.strange.iter().filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len());
-        // What packs take beside the files that count.
+        // Bytes that packs take in addition to the files that count.
         let packs = listing.packs.bytes().map_err(|source| DerivedError::io("list", self.dir().display(), source))?;
         let counting: u64 = listing.known.iter().map(Listed::packed_bytes).sum();
         let shared = strange.sum::<u64>() + packs.saturating_sub(counting);
@@ -141,7 +141,7 @@ impl DerivedFiles {
             |path: &Path| disk::remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
         let mut stems = listing.strange_in_packs;
         stems.extend(listing.known.iter().filter(|listed| which(listed)).map(|listed| listed.stem().to_owned()));
-        // What is loose counts, so nothing older is found between the two.
+        // Loose files count, so nothing older is found between the two.
         let left = listing.packs.forget(|stem| stems.contains(stem));
         left.map_err(|source| DerivedError::io("write", self.dir().display(), source))?;
         listing.strange.iter().try_for_each(|path| removed(path))?;
@@ -159,7 +159,7 @@ impl DerivedFiles {
                 .filter(|listed| is_theirs(listed))
                 .try_for_each(|listed| self.forget_nodes(listed, nodes))?;
         }
-        // What was renamed and removed must not come back when the power fails.
+        // Renamed and removed files must not come back when the power fails.
         match open_dir(&self.dir(), Links::Refuse).and_then(|dir| dir.sync_all()) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(DerivedError::io("sync", self.dir().display(), source))
@@ -172,11 +172,11 @@ impl DerivedFiles {
         let forgotten = (self.kind.forget)(listed, &self.anchor(&listed.conversation), nodes);
         let failed = |source| DerivedError::io("write", listed.path().display(), source);
         if forgotten.map_err(failed)? {
-            // What was packed before the files were written anew may hold them still.
+            // Files packed before this rewrite may still hold the nodes.
             let _turn = self.turn()?;
             return listed.packs.forget_older(listed.stem()).map_err(failed);
         }
-        // They cannot be written without these nodes, so they are made again from the log.
+        // Files that cannot be written without these nodes are rebuilt from the log.
         self.remove(|other| other.path() == listed.path())
     }
 
@@ -214,7 +214,7 @@ fn strange(path: &Path) -> DerivedFault {
 }
 
 impl Open {
-    /// What is in memory and in no file yet: conversations, how far they reach, and bytes.
+    /// Values in memory and in no file yet: conversations, how far they reach, and bytes.
     fn in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
         let all = match self {
             Self::Nothing | Self::Graphs(_) => Vec::new(),

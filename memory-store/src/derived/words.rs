@@ -53,7 +53,7 @@ pub struct BlockFiles {
 type Open = Option<(StoredBlock, Arc<Block>)>;
 
 impl BlockFiles {
-    /// The files beside the log of `store`; nothing is written where `store` takes no writes.
+    /// The files next to the log of `store`; nothing is written where `store` takes no writes.
     #[must_use]
     pub fn beside(store: &LogStore) -> Self {
         Self { dir: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open: Mutex::default() }
@@ -109,7 +109,8 @@ impl BlockFiles {
 
     /// Writes a file, removes those of the replaced blocks and what is no block of this store.
     ///
-    /// Nothing is synced: a checksum shows what a power failure destroyed, and deriving it again is faster than syncing.
+    /// Nothing is synced: a checksum shows what a power failure destroyed, and deriving it again is faster than
+    /// syncing.
     fn write_file(&self, key: BlockKey, runs: &[BlockRun], bytes: &[u8], replaced: &[BlockId]) -> io::Result<bool> {
         let dir = self.dir.join(key.kind);
         let Some(_turn) = Turn::wait(&dir)? else { return Ok(false) };
@@ -139,7 +140,7 @@ fn path(dir: &Path, id: &str) -> PathBuf {
     dir.join(id).with_extension(EXTENSION)
 }
 
-/// The files of blocks in a directory, whole ones alone.
+/// The files of whole blocks in a directory.
 fn paths(dir: &Path) -> io::Result<std::collections::HashSet<PathBuf>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -14,7 +14,7 @@ pub(crate) struct Failure {
     path: PathBuf,
     kind: io::ErrorKind,
     why: String,
-    /// Whether it is unknown which part of the write is on disk.
+    /// True if any part of the write may be on disk.
     leaves_doubt: bool,
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Self { leaves_doubt: true, ..self }
     }
 
-    /// Whether no space was left and nothing was written: it passes once there is space again.
+    /// True if no space was left and nothing was written: the failure passes once there is space again.
     pub(crate) fn is_disk_full(&self) -> bool {
         is_full(self.kind) && !self.leaves_doubt
     }

@@ -95,8 +95,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Reads a store in every way; gives how many nodes there are. What can be read must agree with verification, unless
-/// the store was opened from a forgery.
+/// Reads a store in every way; gives how many nodes there are. All that can be read must agree with verification,
+/// unless the store was opened from a forgery.
 fn read(store: &LogStore, forged: bool) -> u64 {
     let mut all = 0;
     let states = now(store.conversations()).unwrap_or_default();
@@ -140,7 +140,7 @@ fn open_for_writing(disk: &SimDisk) -> Option<Recovered> {
     recover(disk, &directory, Mode::Write, durable, saved.as_ref(), known).ok()
 }
 
-/// What a store opened for writing holds: conversations with their nodes, and how much is damaged.
+/// Conversations of a store opened for writing, each with its nodes, and the number of damaged places.
 fn held(recovered: &Recovered) -> (Vec<ConversationState>, usize) {
     (recovered.state.conversations().map(|one| recovered.state.overview(one)).collect(), recovered.state.damage.len())
 }
@@ -285,7 +285,7 @@ fn truth() -> &'static Shown {
     TRUTH.get_or_init(|| open(&whole().0).map(|store| shown(&store)).unwrap_or_default())
 }
 
-/// A checkpoint beside a log: as it is it fits the log or is not believed; forged, it does no more harm than to lie.
+/// A checkpoint next to a log: unmodified, it fits the log or is not believed; forged, it does no harm but to lie.
 pub fn checkpoint(bytes: &[u8]) -> u64 {
     [false, true]
         .map(|mended| {

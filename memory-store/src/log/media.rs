@@ -1,4 +1,4 @@
-//! What the log needs of a file system: a seam at which tests simulate a loss of power.
+//! Operations that the log needs of a file system: a seam at which tests simulate a loss of power.
 
 mod cut_safe_map;
 mod disk;
@@ -18,7 +18,7 @@ use std::{
 pub(crate) use disk::Disk;
 pub(crate) use map::{Map, prefetch};
 
-/// What a file is opened for.
+/// Purpose that a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Reading a file that exists.
@@ -55,7 +55,7 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
 
 /// A lock that one opening at a time can hold, in any process; it ends with the value and with the process.
 pub(crate) trait DirLock: fmt::Debug + Send + Sync {
-    /// Takes it; `false` while another opening holds it.
+    /// Takes the lock; `false` while another opening holds it.
     fn try_lock(&self) -> io::Result<bool>;
     fn unlock(&self) -> io::Result<()>;
 }
@@ -63,12 +63,12 @@ pub(crate) trait DirLock: fmt::Debug + Send + Sync {
 /// Words of a [shared file](Media::words).
 pub(crate) const WORDS: usize = 16;
 
-/// A small file as shared memory: what one process stores, the others load, in the order in which it was stored. It is unknown which of
-/// it is on disk after a crash.
+/// A small file as shared memory: what one process stores, the others load, in the order in which it was stored. After
+/// a crash it is unknown which part is on disk.
 pub(crate) trait Words: fmt::Debug + Send + Sync {
     /// Differs between files, machines, and runs of a machine.
     fn identity(&self) -> [u8; 32];
-    /// Whether the file of this name holds these words, all of them, and every word could be stored.
+    /// True if the file of this name holds these words, all of them, and every word could be stored.
     fn is_at(&self, media: &dyn Media, path: &Path) -> bool;
     /// Fills `words` from the words at `first`; with 0 beyond [`WORDS`], and where the file is not there in full. Each
     /// word is a stored one, but all of them may not have been stored together.
@@ -80,7 +80,7 @@ pub(crate) trait Words: fmt::Debug + Send + Sync {
 /// An open file, read and written by position.
 pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     fn size(&self) -> io::Result<u64>;
-    /// Whether it has this name. If not, what is written to it is lost when it is closed.
+    /// True if the file has this name. If not, its writes are lost when it is closed.
     fn is_at(&self, path: &Path) -> bool;
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;

@@ -1,8 +1,8 @@
-//! How a log is opened.
+//! Options with which a log is opened.
 
 use std::time::Duration;
 
-/// How a log is opened.
+/// Options with which a log is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogOptions {
     pub(crate) segment_bytes: u32,

@@ -1,4 +1,4 @@
-//! Whether the log can hold something, found out before anything of a file is written.
+//! Checks that the log can hold an event, before any byte is written.
 
 use memory_core::{Event, Hash, NodeDraft, NodeProof, SummaryId};
 

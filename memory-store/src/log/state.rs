@@ -1,4 +1,4 @@
-//! What is kept in memory of the log: the places of its records, and the state they add up to.
+//! State of the log in memory: the places of its records, and the state they add up to.
 
 pub(super) mod conversation;
 pub(super) mod damage;
@@ -42,7 +42,7 @@ pub(crate) const MOST_DEPTH: u32 = 4096;
 /// that reaches too far; the others that are kept take room in memory and none on disk.
 pub(crate) const MOST_SIFTED: u64 = 1 << 24;
 
-/// What a frame did.
+/// Effects of a frame.
 #[derive(Debug)]
 pub(crate) struct Applied {
     /// The conversation's number.
@@ -63,7 +63,7 @@ pub(crate) struct Cursor {
     pub(crate) last_frame: Option<Location>,
     /// Where the last segment ends, if its header declares it.
     pub(crate) declared_end: Option<u32>,
-    /// Whether damage stands between the last good frame and what follows.
+    /// True if damage stands between the last good frame and the next one.
     pub(crate) gap: bool,
     /// Conversations whose opening is lost: damage is noted once for each, not for each frame.
     pub(crate) orphans: HashSet<u64>,
@@ -86,7 +86,7 @@ impl Default for Cursor {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: StoreId,
-    /// How many times everything was read anew since the store was opened.
+    /// How many times everything was read again since the store was opened.
     pub(crate) epoch: u64,
     names: BTreeMap<ConversationId, u64>,
     conversations: HashMap<u64, Conversation>,
@@ -104,7 +104,7 @@ pub(crate) struct State {
     lost: u64,
     /// How many summaries were checked one by one for forks.
     pub(crate) sifted: u64,
-    /// About how many keys are in memory alone.
+    /// About how many keys are only in memory.
     pub(crate) recent_keys: u64,
 }
 
@@ -196,7 +196,7 @@ impl State {
         level: Level,
         span: NodeRange,
     ) -> Vec<(SummaryId, Location)> {
-        // What a parent got after the fork is not the fork's.
+        // Summaries that a parent got after the fork do not belong to the fork.
         let is_of_it = |(id, location): &(SummaryId, Location)| of.summaries.location(*id) == Some(*location);
         let all = self.line(of).flat_map(|one| one.summaries.with_span(level, span));
         let mut found: Vec<_> = all.filter(is_of_it).collect();

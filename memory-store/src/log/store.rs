@@ -47,9 +47,9 @@ use super::{
 /// dies leaves nothing that could stop the others. One that is stopped while it writes makes them fail with
 /// [`StoreError::Locked`], which names it.
 ///
-/// It needs no runtime: writing happens on a thread of its own, verification on another, and short reads on the thread
-/// that polls the future. The log needs a local file system of a Unix-like system, with `flock` and mapped files that
-/// processes share.
+/// Writing happens on a thread of its own, verification on another, and short reads on the thread that polls the
+/// future, so no runtime is needed. The log needs a local file system of a Unix-like system, with `flock` and mapped
+/// files that processes share.
 ///
 /// Dropping the store waits until all accepted writes are done.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl LogStore {
     /// # Errors
     /// [`StoreError::Locked`] when another process is stuck while writing to it, [`StoreError::NewerFormat`],
     /// [`StoreError::NotAStore`], or an error of the file system. Damage inside the log is not an error: see
-    /// [`Self::report`]. What the damage does not touch can be read.
+    /// [`Self::report`]. The rest can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, LogOptions::default())
     }
@@ -82,7 +82,7 @@ impl LogStore {
         Self::open_on(Arc::new(Disk), path.as_ref(), options)
     }
 
-    /// Opens a store for reading alone, on read-only media too. It follows what other processes append. A torn tail is
+    /// Opens a store read-only, on read-only media too. It follows what other processes append. A torn tail is
     /// left as it is. Writes fail with [`StoreError::ReadOnly`].
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl LogStore {
     pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
         let directory = Directory::open(&*media, path)?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Read)?;
-        // Segments may be replaced while they are opened one by one. What was read before that is discarded.
+        // Segments may be replaced while they are opened one by one. Anything read before that is discarded.
         let (recovered, generation) = loop {
             let before = watermark.as_ref().map_or(0, |watermark| watermark.peek().0);
             let saved = saved(&*media, &directory);
@@ -146,7 +146,7 @@ impl LogStore {
         Ok(Self { shared, report, writer: Some(thread), may_write: true, lease: Mutex::default() })
     }
 
-    /// What opening it found.
+    /// Findings of the opening.
     #[must_use]
     pub fn report(&self) -> &OpenReport {
         &self.report
@@ -174,7 +174,7 @@ impl LogStore {
         self.write(0, |reply| Request::Seal { reply }).await
     }
 
-    /// Whether the end of the log is still in its directory. Every append looks at that itself; this is for a program
+    /// Checks that the end of the log is still in its directory. Every append checks that itself; this is for a program
     /// that has appended for the last time and is about to report success.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ impl LogStore {
         Leaves::of(&self.shared)
     }
 
-    /// Whether it was opened for writing.
+    /// True if the store was opened for writing.
     pub fn may_write(&self) -> bool {
         self.may_write
     }

@@ -1,4 +1,4 @@
-//! Why a conversation cannot be exported or imported.
+//! Errors of exporting or importing a conversation.
 
 use std::io;
 
@@ -19,7 +19,7 @@ pub enum ExchangeError {
     Incomplete {
         /// The conversation.
         conversation: ConversationId,
-        /// What cannot be read.
+        /// Error of the part that cannot be read.
         #[source]
         source: StoreError,
     },
@@ -58,7 +58,7 @@ pub enum ExchangeError {
         file: String,
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Fault of the line.
         why: String,
     },
     /// A line is longer than the limit.
@@ -87,7 +87,7 @@ pub enum ExchangeError {
     Altered {
         /// The file.
         file: String,
-        /// What does not fit.
+        /// Contents that do not fit.
         why: String,
     },
     /// The conversation is there already with other contents.
@@ -114,13 +114,13 @@ pub enum ExchangeError {
 }
 
 impl ExchangeError {
-    /// Whether the error is that something requested does not exist.
+    /// True if the error is "not found".
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_not_found())
     }
 
-    /// Whether a file or the store is damaged or altered.
+    /// True if a file or the store is damaged or altered.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

@@ -13,7 +13,7 @@ use super::{
     run,
 };
 
-/// What was exported.
+/// Result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exported {

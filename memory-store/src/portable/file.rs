@@ -19,8 +19,8 @@ use super::{
 };
 use crate::log::recordable;
 
-/// An export that was read from its first line to its closing one: it is complete, its messages give its root, and a log
-/// can hold all of it.
+/// An export that was read from its first line to its closing one: it is complete, its messages give its root, and a
+/// log can hold all of it.
 ///
 /// Reading holds one line at a time, 16 bytes for each message with a key, and the span of each summary.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct ExportFile {
 }
 
 impl ExportFile {
-    /// Whether a file begins as an export does; `false` for a directory.
+    /// True if a file begins as an export does; `false` for a directory.
     ///
     /// # Errors
     /// When it cannot be read.

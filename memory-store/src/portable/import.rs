@@ -8,7 +8,7 @@ use memory_core::{
 
 use super::{ExchangeError, ExportFile, RUN, RUN_BYTES, file::Lines, run};
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportedExport {
@@ -16,24 +16,24 @@ pub struct ImportedExport {
     pub conversation: ConversationId,
     /// Messages of the file; all of them are in the conversation now.
     pub nodes: u64,
-    /// Those that were not there before.
+    /// Messages that were not there before.
     pub new_nodes: u64,
     /// Summaries of the file.
     pub summaries: u64,
-    /// Those that were not there before.
+    /// Summaries that were not there before.
     pub new_summaries: u64,
-    /// Those whose children the exporting store had lost: they cannot be recorded.
+    /// Summaries whose children the exporting store had lost: they cannot be recorded.
     pub orphaned_summaries: u64,
 }
 
-/// Brings an export into a store, under its own name or another. It becomes the owner's whom the file names; in an
-/// [`OwnedStore`](memory_core::OwnedStore), that store's owner's.
+/// Brings an export into a store, under its own name or another. The conversation gets the owner that the file names;
+/// in an [`OwnedStore`](memory_core::OwnedStore), that store's owner.
 ///
 /// If the conversation exists and begins with the messages of the file, or is a part of them, what is missing is added
 /// and nothing is changed. So an interrupted import is completed by importing again. Memory is bounded by a batch of
 /// lines, a number for each pinned node and two for each summary.
 ///
-/// The root does not cover the file's counts of tokens. So what is added is counted again by `counter`, if there is one.
+/// The root does not cover the file's counts of tokens. So `counter`, if there is one, counts again what is added.
 ///
 /// # Errors
 /// [`ExchangeError::Differs`] when the conversation has other contents; nothing was written then. Any other error may

@@ -40,7 +40,7 @@ pub(super) struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OwnerName(#[serde(with = "text")] OwnerId);
 
-/// The version alone, which decides whether the rest can be read.
+/// Only the version, which decides whether the rest can be read.
 #[derive(Deserialize)]
 pub(super) struct Version {
     pub(super) memory_export: u32,
@@ -261,7 +261,7 @@ impl Header {
         self.owner.as_ref().map(|OwnerName(owner)| owner)
     }
 
-    /// Whether it has the members of its version.
+    /// True if the header has the members of its version.
     pub(super) fn fits_version(&self) -> bool {
         self.owner.is_some() == (self.memory_export == WITH_OWNER)
     }

@@ -93,7 +93,7 @@ pub(super) struct Backups {
     failures: Arc<Failures>,
 }
 
-/// What came of a look at the clock.
+/// Outcome of a look at the clock.
 #[derive(Debug)]
 enum Turn {
     /// None is due.

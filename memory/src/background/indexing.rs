@@ -28,7 +28,7 @@ pub(super) struct Indexer {
     failures: Arc<Failures>,
 }
 
-/// Conversations to look at, each with whether the compaction in the background has to be told of it, too.
+/// Conversations to look at, each with whether the compaction in the background must be notified, too.
 type Due = BTreeMap<ConversationId, bool>;
 
 /// How many messages of each conversation are indexed.

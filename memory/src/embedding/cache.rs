@@ -38,8 +38,8 @@ pub(crate) fn cached(config: &Config, embedder: Arc<dyn Embedder>, may_write: bo
     Arc::new(CachedEmbedder::new(embedder, Arc::new(cache)))
 }
 
-/// The embedding cache of the store as derived data. Without the store's key it can be measured and emptied, but no text
-/// can be found in it.
+/// The embedding cache of the store as derived data. Without the store's key it can be measured and emptied, but no
+/// text can be found in it.
 pub(crate) fn derived(config: &Config, may_write: bool) -> EmbeddingCache {
     let key = key(&config.store, false).ok().flatten().unwrap_or_default();
     cache(config, key, may_write)
@@ -68,7 +68,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     }
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
-    // Readable by its owner alone, as temporary files are.
+    // The key is readable only by its owner, as temporary files are.
     let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(store)?;
     file.write_all(encode(&key).as_bytes())?;
     file.as_file().sync_all()?;

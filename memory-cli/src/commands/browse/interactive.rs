@@ -43,7 +43,7 @@ const MOST_LISTED: usize = 1_000;
 /// Shows a conversation until the user leaves; without a name the only one, or a list to choose from.
 pub(super) async fn run(conversation: &resolve::One, globals: &Globals) -> anyhow::Result<()> {
     let with = |access| -> anyhow::Result<Parts> { Ok(open(&globals.config(access)?.without_model())?) };
-    // A store that cannot be written to is looked at all the same.
+    // A store that cannot be written to is still shown.
     let (runtime, is_writable) = match with(Access::Existing) {
         Ok(runtime) => (runtime, true),
         Err(_) => (with(Access::Read)?, false),

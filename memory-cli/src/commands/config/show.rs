@@ -132,7 +132,7 @@ fn rows(key: &Key, globals: &Globals) -> Vec<Row> {
     vec![Row { table: key.table.map(str::to_owned), key: key.name.to_owned(), value, origin }]
 }
 
-/// What stands for a value that is not set.
+/// Value that stands for one that is not set.
 fn unset(key: &Key, globals: &Globals) -> Value {
     let path = match key.name {
         "store" => memory::Config::default_store(),

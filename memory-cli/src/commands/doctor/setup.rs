@@ -1,4 +1,4 @@
-//! What `memory doctor` says of everything around a store: what is there, what is missing, and how to get it.
+//! Report of `memory doctor` on everything around a store: what is there, what is missing, and how to get it.
 
 mod models;
 
@@ -27,7 +27,7 @@ pub(super) enum State {
     Here,
     /// Nothing fails without it.
     Missing,
-    /// It is asked for, and does not work.
+    /// Asked for, and not working.
     Wrong,
 }
 
@@ -76,7 +76,7 @@ impl Item {
     }
 }
 
-/// Everything around the store of `config`. What of the store itself is damaged is not its matter.
+/// Everything around the store of `config`, without damage of the store itself.
 pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     let mut items = configuration(globals);
     items.extend(models::look(config, globals));
@@ -134,7 +134,7 @@ async fn behind(config: &Config) -> Option<Item> {
 async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
     let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
     let (mut behind, mut conversations) = (0, 0);
-    // What is kept beside conversations is never embedded.
+    // Companions of conversations are never embedded.
     for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_companion()) {
         let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
         behind += missing;

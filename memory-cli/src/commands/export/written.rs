@@ -50,7 +50,7 @@ impl Shape {
     }
 }
 
-/// What was written of a conversation.
+/// Result of writing a conversation.
 struct Done {
     conversation: ConversationId,
     messages: u64,
@@ -107,7 +107,7 @@ pub(super) async fn run(args: &Args, shape: Written, globals: &Globals) -> anyho
     without_loss(done.iter().flat_map(|(done, _)| lost(done)).chain(of_the_log(args, &runtime)))
 }
 
-/// What is missing in a file.
+/// Losses of a file.
 fn lost(done: &Done) -> Option<String> {
     let runs: Vec<_> = done.lost.runs().iter().map(ToString::to_string).collect();
     (!runs.is_empty()).then(|| format!("`{}` without the lost messages {}", done.conversation, runs.join(", ")))

@@ -26,7 +26,7 @@ use crate::{
 /// Fewer messages than this hardly tell models apart: too many of them are among the best.
 const FEW: usize = 100;
 
-/// The name of the figure that tells the models apart.
+/// The name of the figure that distinguishes the models.
 const MEASURE: &str = "reply found";
 
 /// Compares two embedding models side by side: what is found, time, size and cost.
@@ -93,7 +93,7 @@ impl<'a> Comparison<'a> {
         Self { args, sample, models, difference, agreement, news }
     }
 
-    /// What the tokens that each model was sent cost, if that is known; nothing for a model on this machine.
+    /// Cost of the tokens that each model was sent, if that is known; nothing for a model on this machine.
     fn costs(&self) -> [Option<f64>; 2] {
         let [first, second] = self.args.prices.map_or([None; 2], |prices| prices.map(Some));
         let [one, other] = &self.models;

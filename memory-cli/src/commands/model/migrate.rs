@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 /// Embeds everything with the new model and then makes it the store's model. Until then, and if this is interrupted,
-/// the old vectors are used. What was embedded already is not embedded again.
+/// the old vectors are used. Messages that were embedded already are not embedded again.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Existing)?;
     let store = Arc::new(open_log(&config)?);

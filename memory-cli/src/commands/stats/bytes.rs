@@ -38,7 +38,8 @@ impl Bytes {
         })
     }
 
-    /// Prints a table of conversations with the bytes of their messages, and what the store takes for who sees all of it.
+    /// Prints a table of conversations with the bytes of their messages, and what the store takes for who sees all of
+    /// it.
     pub(super) fn print(
         &self,
         output: Output,

@@ -21,9 +21,9 @@ use super::{
 /// A summarizer, as its author writes it.
 ///
 /// Contract: the text costs at most `job.max_tokens` by [`SummaryHost::count_tokens`], is not blank unless all
-/// sources are or fewer than 8 tokens are allowed, and depends on the job alone. Called from several threads at once.
+/// sources are or fewer than 8 tokens are allowed, and depends only on the job. Called from several threads at once.
 pub trait SummarizerPlugin: Sized + Send + Sync + 'static {
-    /// Makes it from its configuration, JSON text or empty.
+    /// Makes the summarizer from its configuration, JSON text or empty.
     ///
     /// # Errors
     /// When the configuration is invalid; the host then refuses the plugin.
@@ -41,7 +41,7 @@ pub trait SummarizerPlugin: Sized + Send + Sync + 'static {
 /// Contract: one finite score in 0..=1 for each job, in input order; equal batches score the same. Called from several
 /// threads at once.
 pub trait ScorerPlugin: Sized + Send + Sync + 'static {
-    /// Makes it from its configuration, JSON text or empty.
+    /// Makes the scorer from its configuration, JSON text or empty.
     ///
     /// # Errors
     /// When the configuration is invalid; the host then refuses the plugin.

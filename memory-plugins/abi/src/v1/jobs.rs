@@ -54,7 +54,7 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -146,7 +146,7 @@ impl ScoreJob<'_> {
 pub struct Failure {
     /// The kind of failure.
     pub code: FailureCode,
-    /// What happened and what to do, in one sentence.
+    /// Cause and remedy, in one sentence.
     pub message: RString,
 }
 

@@ -46,7 +46,7 @@ impl Capabilities {
         Self(self.0 | other.0)
     }
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0

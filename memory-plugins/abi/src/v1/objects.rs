@@ -38,7 +38,7 @@ pub trait SummaryHost: Send + Sync {
     /// The tokens of `text` by the counter that checks the bound; `u32::MAX` after the call was cancelled.
     fn count_tokens(&self, text: RStr<'_>) -> u32;
 
-    /// Whether the call was cancelled. A plugin with long loops checks this now and then and returns.
+    /// True if the call was cancelled. A plugin with long loops checks this now and then and returns.
     fn is_cancelled(&self) -> bool;
 
     /// Writes a line to the host's log.
@@ -55,7 +55,7 @@ pub trait ScoreHost: Send + Sync {
     /// Fails with [`FailureCode::UNAVAILABLE`](crate::v1::FailureCode::UNAVAILABLE) if the host has no model.
     fn embed(&self, texts: RSlice<'_, RStr<'_>>) -> RResult<RVec<RVec<f32>>, Failure>;
 
-    /// Whether the call was cancelled.
+    /// True if the call was cancelled.
     fn is_cancelled(&self) -> bool;
 
     /// Writes a line to the host's log.

@@ -331,7 +331,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
     let formula = if is_formula(text) { 0.15 } else { 1.0 };
-    // What people want, do and decide outlasts what a model states about it.
+    // A person's wishes, acts and decisions outlast what a model states about them.
     let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
 }

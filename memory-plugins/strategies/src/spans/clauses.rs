@@ -56,7 +56,7 @@ struct ClauseCandidate {
     range: RangeInclusive<usize>,
     /// The factor of their words, in addition to each unit's.
     quality: f32,
-    /// Whether they refer to the previous sentence.
+    /// True if the clauses refer to the previous sentence.
     leans: bool,
     source: usize,
 }
@@ -130,7 +130,7 @@ impl<'a> ClauseChooser<'a> {
         self.pool.extend(found);
     }
 
-    /// Whether a quotation may begin with this unit, and then whether it depends on the text before it.
+    /// `None` if no quotation may begin with this unit, `true` if one that does depends on the text before it.
     fn beginning(&self, start: usize, first: usize) -> Option<bool> {
         let unit = self.quotes.units.get(start)?;
         let text = &self.quotes.reading.segments.get(unit.segment)?.text;
@@ -149,7 +149,7 @@ impl<'a> ClauseChooser<'a> {
         speaks.then_some(false)
     }
 
-    /// Whether a segment is a later piece of a sentence that was too long.
+    /// True if a segment is a later piece of a sentence that was too long.
     fn goes_on_from_another(&self, segment: usize) -> bool {
         let of = |at: usize| self.quotes.reading.segments.get(at);
         let (Some(own), Some(before)) = (of(segment), segment.checked_sub(1).and_then(of)) else { return false };
@@ -335,7 +335,7 @@ fn factor(
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
 }
 
-/// Whether a segment is the first or the last one of its source, where a model states its conclusions.
+/// True if a segment is the first or the last one of its source, where a model states its conclusions.
 fn is_edge(reading: &Reading<'_>, segment: usize) -> bool {
     let source = |segment: Option<usize>| segment.and_then(|at| reading.segments.get(at)).map(|of| of.source);
     let own = source(Some(segment));

@@ -41,7 +41,7 @@ pub(super) struct Composer<'a> {
     names: &'a [String],
     /// For each part, the first part with the same name: numbers compare faster than names.
     speaker_ids: Vec<usize>,
-    /// Whether several messages are merged.
+    /// True if several messages are merged.
     merges: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Composer<'a> {
         cut
     }
 
-    /// Whether the clause up to `unit` is itself a question. "I met Ben in Ghent, can you write to him?" begins with a
+    /// True if the clause up to `unit` is itself a question. "I met Ben in Ghent, can you write to him?" begins with a
     /// statement, which may be quoted alone in a merged summary.
     fn asks(&self, unit: &Unit) -> bool {
         let from =

@@ -56,7 +56,7 @@ impl Class {
         Self(self.0 | other.0)
     }
 
-    /// Whether it shares a role with `other`.
+    /// True if both share a role.
     pub(super) fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

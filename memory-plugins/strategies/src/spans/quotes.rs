@@ -68,7 +68,7 @@ impl<'a> Quotes<'a> {
         self.is_chosen.get(unit) == Some(&true)
     }
 
-    /// Whether the unit exists and is not quoted.
+    /// True if the unit exists and is not quoted.
     pub(super) fn lacks(&self, unit: usize) -> bool {
         self.is_chosen.get(unit) == Some(&false)
     }
@@ -135,12 +135,12 @@ impl<'a> Quotes<'a> {
         asks + worth.iter().filter(|(cue, _)| of.cues.has(*cue)).map(|(_, worth)| worth).sum::<f32>()
     }
 
-    /// Whether the unit right before this one is quoted.
+    /// True if the unit right before this one is quoted.
     pub(super) fn goes_on(&self, unit: usize) -> bool {
         unit.checked_sub(1).is_some_and(|before| self.has(before) && self.units.join(before, unit))
     }
 
-    /// Whether neither quoted neighbour has the same speaker.
+    /// True if neither quoted neighbour has the same speaker.
     pub(super) fn is_new_speaker(&self, unit: usize) -> bool {
         let place = self.chosen.partition_point(|&chosen| chosen < unit);
         let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
@@ -149,7 +149,7 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// Whether the speaker is a model or a tool. A person may have the role of an assistant, but not its name.
+/// True if the speaker is a model or a tool. A person may have the role of an assistant, but not its name.
 pub(super) fn is_model(job: &SummaryJob<'_>, segment: &Segment, unit: &Unit, composer: &Composer<'_>) -> bool {
     MACHINES.contains(&composer.name_of(unit))
         || job.sources.get(segment.source).is_some_and(|source| {
@@ -157,7 +157,7 @@ pub(super) fn is_model(job: &SummaryJob<'_>, segment: &Segment, unit: &Unit, com
         })
 }
 
-/// Whether a text has a sign of a formula or a line of code.
+/// True if a text has a sign of a formula or a line of code.
 pub(super) fn is_formula(text: &str) -> bool {
     let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
     text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))

@@ -1,7 +1,7 @@
 //! Splits segments into units: clauses and phrases that can be quoted by themselves.
 //!
-//! A unit never separates a negation from its scope, or a condition from its main clause, nor within a sentence a clause from
-//! one that takes it back in its first words: "We looked at Redis, but decided against it".
+//! A unit never separates a negation from its scope, or a condition from its main clause, nor within a sentence a
+//! clause from one that takes it back in its first words: "We looked at Redis, but decided against it".
 
 mod bonds;
 mod ends;
@@ -38,25 +38,25 @@ pub(super) struct Unit {
     pub(super) bare: usize,
     /// The first unit of its clause.
     pub(super) head: usize,
-    /// Whether it needs the units from its head on to be understood.
+    /// True if the unit needs those from its head on to be understood.
     pub(super) bound: bool,
-    /// Whether it begins within a phrase whose beginning an earlier summary omitted.
+    /// True if the unit begins within a phrase whose beginning an earlier summary omitted.
     pub(super) adrift: bool,
-    /// Whether it begins its segment.
+    /// True if the unit begins its segment.
     pub(super) opens: bool,
-    /// True if it ends its segment.
+    /// True if the unit ends its segment.
     pub(super) ends: bool,
-    /// Whether it ends its segment, with a stop.
+    /// True if the unit ends its segment, with a stop.
     pub(super) closes: bool,
-    /// True if it is quoted whole or not at all: a sentence that is not English for certain.
+    /// True if the unit is quoted whole or not at all: a sentence that is not English for certain.
     pub(super) whole: bool,
-    /// Whether an omission follows it.
+    /// True if an omission follows the unit.
     pub(super) gap: bool,
-    /// Whether it contains a figure, a name or a date.
+    /// True if the unit contains a figure, a name or a date.
     pub(super) informative: bool,
-    /// Whether its beginning alone would say something else: under a negation or condition, or taken back.
+    /// True if its beginning alone would say something else: under a negation or condition, or taken back.
     pub(super) holds: bool,
-    /// Whether its sentence is a question.
+    /// True if its sentence is a question.
     pub(super) asks: bool,
     /// Its cues.
     pub(super) cues: Cues,
@@ -84,7 +84,7 @@ struct WordPlace {
     end_of: End,
     /// Where the next unit would begin.
     cut: usize,
-    /// Whether it is informative by itself.
+    /// True if the word is informative by itself.
     content: bool,
     term: Option<(usize, f32)>,
 }
@@ -171,13 +171,13 @@ impl Units {
         })
     }
 
-    /// Whether a sentence continues from `unit` to `next`.
+    /// True if a sentence continues from `unit` to `next`.
     pub(super) fn same_sentence(&self, unit: usize, next: usize) -> bool {
         let of = |unit: usize| self.get(unit).map(|unit| (unit.part, unit.segment));
         of(unit) == of(next)
     }
 
-    /// Whether `next` directly follows `unit` in the same part.
+    /// True if `next` directly follows `unit` in the same part.
     pub(super) fn join(&self, unit: usize, next: usize) -> bool {
         let parts = || Some(self.get(unit)?.part == self.get(next)?.part);
         next == unit + 1 && self.get(unit).is_some_and(|unit| !unit.gap) && parts() == Some(true)
@@ -196,7 +196,7 @@ fn is_piece(segments: &[Segment], at: usize) -> bool {
     goes_on(at) || at.checked_sub(1).is_some_and(goes_on)
 }
 
-/// Whether a segment is a question, or a piece of one that was too long.
+/// True if a segment is a question, or a piece of one that was too long.
 fn asks(segments: &[Segment], index: usize) -> bool {
     /// Maximum pieces of one sentence that are read.
     const PIECES: usize = 8;
@@ -212,7 +212,7 @@ fn asks(segments: &[Segment], index: usize) -> bool {
     false
 }
 
-/// Whether a text ends with a stop.
+/// True if a text ends with a stop.
 pub(super) fn stops(text: &str) -> bool {
     text.trim_end_matches(closes).ends_with(['.', '!', '?', '…', '。', '！', '？', '।', '؟', '۔', '｡', '．'])
 }
@@ -387,7 +387,7 @@ struct Open {
     bound: bool,
     words: usize,
     content: bool,
-    /// Whether the last word needs a complement.
+    /// True if the last word needs a complement.
     attitude: bool,
     /// Words since a negation, and whether one of them is informative.
     negated: Option<bool>,
@@ -438,7 +438,7 @@ impl Open {
         self.attitude = place.class.is(Class::ATTITUDE);
     }
 
-    /// Whether the unit may end after `place`, and then whether the next one is bound to it.
+    /// `None` if the unit may not end after `place`, `true` if the next one is bound to it when it does.
     fn may_end(&mut self, place: &WordPlace, next: Class, near_condition: bool, words_after: usize) -> Option<bool> {
         if place.end_of == End::Gap {
             return Some(false);
@@ -476,7 +476,7 @@ impl Open {
     }
 }
 
-/// Whether the text at the beginning of a segment or after a gap is a phrase that belongs to words before it.
+/// True if the text at the beginning of a segment or after a gap is a phrase that belongs to words before it.
 fn is_adrift(said: &[WordPlace], text: &str) -> bool {
     let leads = said.first().is_some_and(|place| place.class.is(Class::PHRASE.or(Class::TO)));
     leads && text.trim_start().starts_with(char::is_lowercase)

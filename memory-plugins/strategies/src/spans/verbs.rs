@@ -35,7 +35,7 @@ const SUBJECTS: &str = "i he she we they who";
 
 static LEXICON: LazyLock<[KeySet; 5]> = LazyLock::new(|| [VERBS, REQUESTS, SUBJECTS, ASKING, QUESTIONS].map(word_keys));
 
-/// Whether `words` contain a verb, by lists and endings; `opens` states whether they begin a sentence. Only English is
+/// True if `words` contain a verb, by lists and endings; `opens` states whether they begin a sentence. Only English is
 /// known; other languages have no verbs here.
 pub(super) fn has_verb<'w>(words: impl Iterator<Item = Word<'w>>, opens: bool) -> bool {
     let [verbs, requests, subjects, ..] = &*LEXICON;
@@ -53,14 +53,14 @@ pub(super) fn has_verb<'w>(words: impl Iterator<Item = Word<'w>>, opens: bool) -
     false
 }
 
-/// Whether `word` marks a question: a question word anywhere, an auxiliary only if it `opens` a clause.
+/// True if `word` marks a question: a question word anywhere, an auxiliary only if it `opens` a clause.
 pub(super) fn asks(word: &str, opens: bool) -> bool {
     let [.., asking, questions] = &*LEXICON;
     let key = key(word);
     questions.contains(&key) || (opens && asking.contains(&key))
 }
 
-/// Whether most of the longer words are capitalized: "Review Basic Definitions".
+/// True if most of the longer words are capitalized: "Review Basic Definitions".
 pub(super) fn is_title<'w>(words: impl Iterator<Item = Word<'w>>) -> bool {
     let (mut capitals, mut others) = (0, 0);
     // A sentence begins with a capital, too, and may contain names.

@@ -239,7 +239,8 @@ fn refuses(keys: &[u64]) -> bool {
     refuses && (3..=SHORT).contains(&keys.len())
 }
 
-/// True if a sentence ends as a rule does: "Every function needs a docstring, always.", "I eat no pork, never suggest it."
+/// True if a sentence ends as a rule does: "Every function needs a docstring, always.", "I eat no pork, never suggest
+/// it."
 fn ends_in_rule(sentence: &str, words: &[Word<'_>]) -> bool {
     let after_comma = |word: &Word<'_>| sentence.get(..word.at).is_some_and(|before| before.trim_end().ends_with(','));
     let is = |word: &Word<'_>, text: &str| word.text.eq_ignore_ascii_case(text);
@@ -276,12 +277,12 @@ fn is_no_rule(keys: &[u64], at: usize, length: usize, next: Option<&Word<'_>>) -
         || asks_once && lexicon.one_thing.contains(&next.key)
 }
 
-/// Whether a quotation begins with this word.
+/// True if a quotation begins with this word.
 fn is_quoted(sentence: &str, word: &Word<'_>) -> bool {
     sentence.get(..word.at).is_some_and(|before| before.ends_with(['"', '“', '„', '«', '‘']))
 }
 
-/// Whether "always" or "never" before this word is only a remark.
+/// True if "always" or "never" before this word is only a remark.
 fn is_remark(next: &Word<'_>) -> bool {
     let text = next.text;
     LEXICON.remarks.contains(&next.key)
@@ -289,12 +290,12 @@ fn is_remark(next: &Word<'_>) -> bool {
         || (text.ends_with("ed") && text != "embed" && text != "feed")
 }
 
-/// Whether a word of an announcing phrase belongs to the subject of the instruction.
+/// True if a word of an announcing phrase belongs to the subject of the instruction.
 pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
     LEXICON.topics.contains(&word.key)
 }
 
-/// Whether words with these keys revoke an earlier statement.
+/// True if words with these keys revoke an earlier statement.
 pub(super) fn changes(keys: &[u64]) -> bool {
     LEXICON.changes.are_in(keys)
 }
@@ -328,7 +329,7 @@ pub(super) fn is_conditional(keys: &[u64]) -> bool {
     LEXICON.conditions.are_in(keys)
 }
 
-/// Whether words with these keys are negative.
+/// True if words with these keys are negative.
 pub(super) fn negates(keys: &[u64]) -> bool {
     has_negation(keys) || keys.iter().any(|key| LEXICON.negations.contains(key))
 }

@@ -39,8 +39,8 @@ static LEXICON: LazyLock<ClauseLexicon> = LazyLock::new(|| {
     ClauseLexicon { clauses, joins, asks, conditions, pairs }
 });
 
-/// The byte range of the part around the phrase that begins at the word `at`; `None` in a question. A sentence that is not
-/// English is not cut.
+/// The byte range of the part around the phrase that begins at the word `at`; `None` in a question. A sentence that is
+/// not English is not cut.
 pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Range<usize>> {
     let lexicon = &*LEXICON;
     if !Language::of(sentence).may_be_cut(Language::ENGLISH) {
@@ -67,8 +67,8 @@ pub(super) fn bounded(sentence: &str, start: usize, end: usize) -> Option<usize>
     Some(start + kept.rfind([',', ';', ' ']).filter(|at| *at > LONGEST / 2)?)
 }
 
-/// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's, or
-/// that of a subject that is joined to it.
+/// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's,
+/// or that of a subject that is joined to it.
 fn begin(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     let is_condition = words.first().is_some_and(|word| LEXICON.conditions.contains(&word.key));
     let separated =

@@ -49,14 +49,14 @@ pub(super) struct Label {
     pub(super) kind: StandingKind,
     /// The byte after its colon.
     pub(super) end: usize,
-    /// Whether what it labels is the list that follows.
+    /// True if the label is that of the list that follows.
     pub(super) is_of_list: bool,
-    /// Whether it is the name alone, perhaps with a number: "Decision 2:".
+    /// True if the label is only the name, perhaps with a number: "Decision 2:".
     is_bare: bool,
 }
 
 impl Label {
-    /// Whether what it labels stands where this speaker says it.
+    /// True if the labelled text stands where this speaker says it.
     pub(super) fn may_be_of(self, speaker: Speaker) -> bool {
         match speaker {
             Speaker::User => true,
@@ -95,7 +95,7 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
         let is_bare = at == 0 && rest.iter().all(|word| word.form == Form::Figure);
         is_name.then_some((*kind, is_bare))
     });
-    // A list of rules may be of a game. Those that the speaker asks for are introduced as such: "Please always:".
+    // A list of rules may be of a game. Rules that the speaker asks for are introduced as such: "Please always:".
     let named = named.filter(|(kind, is_bare)| *kind != StandingKind::Instruction || *is_bare && !is_of_list);
     let asked = || announcing::announced(head, &all, &keys).filter(|_| is_of_list).map(|found| (found.kind, false));
     let (kind, is_bare) = named.or_else(asked)?;

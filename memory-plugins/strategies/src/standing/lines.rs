@@ -45,7 +45,7 @@ impl StandingLine {
 
 /// The standing lines of a conversation.
 ///
-/// Of two contradicting lines of one speaker the newer is valid: if it states a change, negates the older one or the
+/// The newer of two contradicting lines of one speaker is valid: if it states a change, negates the older one or the
 /// reverse, has another value in the same words, or repeats it. A decision or a preference is over as soon as something
 /// later in the conversation changes anything of its subject: in doubt it is not shown. Contradictions are detected by
 /// shared words.
@@ -73,7 +73,7 @@ impl StandingLines {
         self.lines.len()
     }
 
-    /// Whether there are no lines.
+    /// True if there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
@@ -86,9 +86,9 @@ impl StandingLines {
         self.lines.iter().skip(from).take_while(|line| line.node == node).filter_map(|line| line.replaced_by).max()
     }
 
-    /// The valid lines that bear on the answer to a question: rules first, the newest before older ones, then the others in
-    /// the order of [`Self::by_worth`]. A rule under a condition and every other line bears on it only by a word that both
-    /// have. Without a question all rules do.
+    /// The valid lines that bear on the answer to a question: rules first, the newest before older ones, then the
+    /// others in the order of [`Self::by_worth`]. A rule under a condition and every other line bears on it only by a
+    /// word that both have. Without a question all rules do.
     #[must_use]
     pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
         let asked = asked(question);
@@ -164,7 +164,7 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
         return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
     }
     let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
-    // What does not begin a message takes back what stands before it there.
+    // A statement within a message takes back what stands before it there.
     let reaches = if new.at == 0 { NEAR } else { 0 };
     if may_be_over && new.takes_back && newer.node.get() - older.node.get() <= reaches {
         return true;
@@ -172,7 +172,7 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
-    // What changes something names it anywhere in its sentence.
+    // A change names its subject anywhere in its sentence.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
     let ends = new.changes || new.kind == StandingKind::Revocation;
     if may_be_over && ends && named > 0 {

@@ -7,7 +7,7 @@ fn parts(text: &str) -> Vec<(StandingKind, &str)> {
         let (at, bytes) = (found.at as usize, usize::from(found.bytes));
         (found.kind, text.get(at..at + bytes).unwrap())
     };
-    // What only puts an earlier statement in doubt states nothing.
+    // A statement that only puts an earlier one in doubt states nothing.
     let states = |found: &Standing| found.kind != StandingKind::Revocation || found.changes;
     standing(text, Speaker::User).into_iter().filter(states).map(slice).collect()
 }

@@ -87,13 +87,13 @@ pub(super) fn word(text: &[u8]) -> Option<Found> {
     Some(Found { length, key, form })
 }
 
-/// Whether the joint at `joint` might be part of a word that continues after it.
+/// True if the joint at `joint` might be part of a word that continues after it.
 fn may_go_on(text: &[u8], joint: usize) -> bool {
     text.get(joint) == Some(&b'%')
         || text.get(joint + 1).is_some_and(|&after| class(after) & (WORD | BEYOND_ASCII) != 0)
 }
 
-/// Whether the final s of a word is excluded from its key.
+/// True if the final s of a word is excluded from its key.
 pub(super) fn ends_in_plural(word: &[u8]) -> bool {
     match word {
         [.., before, b's' | b'S'] => word.len() > 3 && !matches!(before | 0x20, b's' | b'u' | b'i' | b'\''),

@@ -1,4 +1,4 @@
-//! What is held of conversations, by values that count how often they were loaded and saved.
+//! Values held for conversations, which count how often they were loaded and saved.
 
 use std::cell::Cell;
 

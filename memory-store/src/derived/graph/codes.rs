@@ -49,7 +49,7 @@ impl<'a> Codes<'a> {
         self.scales.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
@@ -74,7 +74,7 @@ impl<'a> Codes<'a> {
         self.scales.get(row as usize).copied().unwrap_or_default()
     }
 
-    /// Whether two rows are the same vector.
+    /// True if two rows are the same vector.
     pub(super) fn are_twins(&self, a: u32, b: u32) -> bool {
         self.scale(a).to_bits() == self.scale(b).to_bits() && self.row(a) == self.row(b)
     }

@@ -24,7 +24,7 @@ const FIXED: usize = 8 + 4 + 4 + 8 + 8 + 4 + 32;
 /// Alignment of the arrays.
 const ALIGN: usize = 64;
 
-/// What a graph file belongs to. It is valid only with exactly these rows.
+/// Rows that a graph file belongs to. The file is valid only with exactly these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GraphBinding {
     /// The store that the vectors were derived from; zeros without one.
@@ -50,10 +50,10 @@ impl GraphBinding {
     }
 }
 
-/// Why a graph file is not used. None of these is an error: the graph is built anew.
+/// Why a graph file is not used. None of these is an error: the graph is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SetAside {
-    /// It is shorter or longer than its header requires.
+    /// The file is shorter or longer than its header requires.
     #[error("it is {found} bytes long, and should be {expected}")]
     Size {
         /// Bytes that its header requires, or that a header needs at least.
@@ -61,7 +61,7 @@ pub(crate) enum SetAside {
         /// Bytes that are there.
         found: u64,
     },
-    /// It is not a graph file, or its format is unknown to this program.
+    /// The file is not a graph, or its format is unknown to this program.
     #[error("it is not a graph of format 3")]
     Format,
     /// A checksum does not match, or a number is out of range.
@@ -70,16 +70,16 @@ pub(crate) enum SetAside {
         /// Where.
         what: &'static str,
     },
-    /// It was built with other options.
+    /// The graph was built with other options.
     #[error("it was built with other options")]
     Options,
-    /// It belongs to something else.
+    /// The graph belongs to something else.
     #[error("it belongs to another {what}")]
     Foreign {
         /// The part of the binding that differs.
         what: &'static str,
     },
-    /// It ends before or after the rows do.
+    /// The graph ends before or after the rows do.
     #[error("it is true up to position {found}, the vectors are up to {expected}")]
     Position {
         /// How far the vectors reach.
@@ -191,7 +191,7 @@ impl Graph {
     }
 }
 
-/// What a graph file belongs to, and how many nodes it links. With `all`, its lists are compared with their checksum.
+/// Binding of a graph file, and how many nodes it links. With `all`, its lists are compared with their checksum.
 ///
 /// # Errors
 /// [`SetAside`] when it is not whole.

@@ -56,7 +56,7 @@ impl Graph {
     ///
     /// Algorithm 1, but in batches, as in ParlayANN (Manohar et al., 2024, arXiv 2305.04359, section 3): all nodes of a
     /// batch search for their neighbours in the graph as it was before the batch. Then their lists are written. Then
-    /// every list that they are to be added to is made anew, once. No step depends on the order of the work, so the
+    /// every list that they are to be added to is rewritten, once. No step depends on the order of the work, so the
     /// graph is the same on any number of threads. A batch has at most a fiftieth of the nodes before it. Unlike there,
     /// a node is also compared with all of its batch: consecutive messages are often about one subject, and a node
     /// without any of them among its neighbours is hard to find.

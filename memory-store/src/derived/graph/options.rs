@@ -1,4 +1,4 @@
-//! How a graph is built.
+//! Options with which a graph is built.
 
 /// How a graph is built. Two graphs with the same options and rows are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 /// Its neighbours were visited.
 const EXPANDED: u64 = 1;
-/// It leads on, but is not a result.
+/// Node that leads on, but is not a result.
 const BARRED: u64 = 2;
 const MARKS: u32 = 2;
 
@@ -47,7 +47,7 @@ impl Pool {
         }
     }
 
-    /// Whether a node with this likeness would be added, ignoring ties.
+    /// True if a node with this likeness would be added, ignoring ties.
     pub(super) fn takes(&self, likeness: f32) -> bool {
         self.results < self.capacity
             || self.entries.last().is_none_or(|last| u64::from(!ordered(likeness)) <= *last >> 32)

@@ -164,7 +164,7 @@ fn a_limit_beyond_the_rows_gives_all_of_them() {
     let all = found(&graph, &block, &query, 1000, 10, |_| true);
     assert_eq!(all, block.nearest(&query, 1000, |_| true));
     assert!(graph.search(&block.codes(), &[1; 16], 0, 10, |_| true).is_empty());
-    // Of another length than the rows.
+    // The query has another length than the rows.
     assert!(graph.search(&block.codes(), &[1; 15], 5, 10, |_| true).is_empty());
 }
 
@@ -255,7 +255,7 @@ fn searches_go_on_while_rows_are_linked() {
                         if linked == 0 {
                             continue;
                         }
-                        // What is linked now must be found, whatever is linked meanwhile.
+                        // Rows that are linked now must be found, whatever is linked meanwhile.
                         let row = rng.u32(0..linked as u32);
                         let near = found(&graph, block, block.vector(row), 5, 150, |_| true);
                         assert_eq!(near.len(), 5.min(graph.room()));

@@ -1,4 +1,4 @@
-//! Which nodes a walk has met.
+//! Nodes that a walk has met.
 
 /// A bit for each node. Clearing touches only the words that were set, so that a walk costs as much as it meets,
 /// whatever the size of the graph.
@@ -22,7 +22,7 @@ impl Visited {
         }
     }
 
-    /// Whether the node is met for the first time; `false` for a node without room.
+    /// True if the node is met for the first time; `false` for a node without room.
     pub(super) fn insert(&mut self, node: u32) -> bool {
         let (at, bit) = (node / 64, 1u64 << (node % 64));
         let Some(word) = self.words.get_mut(at as usize) else { return false };

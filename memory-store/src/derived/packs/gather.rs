@@ -26,7 +26,7 @@ const LOOSE: usize = 64;
 const STAYING: usize = 16;
 /// A conversation with more bytes than this stays loose: making it loose again would take too long.
 const LARGEST_CONVERSATION: u64 = 8 << 20;
-/// Most bytes of a pack. Forgetting something writes a pack anew.
+/// Most bytes of a pack. Forgetting something rewrites a pack.
 const LARGEST_PACK: u64 = 128 << 20;
 
 /// The loose files of a conversation.
@@ -46,8 +46,8 @@ impl Packs {
     /// Puts the files of the conversations that have not changed for the longest time into a pack, where more than
     /// [`LOOSE`] have files of their own. Gives whether it did. The caller has the turn.
     ///
-    /// Packs that are not larger than what comes together are gathered, too: so each byte is written again only as often
-    /// as the packs double in size. So is a pack of which less than half counts.
+    /// Packs that are not larger than what comes together are gathered, too: so each byte is written again only as
+    /// often as the packs double in size. So is a pack of which less than half counts.
     pub(in crate::derived) fn gather(&self) -> io::Result<bool> {
         self.gather_beyond(LOOSE, STAYING)
     }
@@ -97,8 +97,8 @@ impl Packs {
         pack.entries().filter(move |entry| !later(entry.name) && !is_loose(entry.name))
     }
 
-    /// Writes a pack of some loose files, and of those of the old packs that count, but for those that are left out, and
-    /// removes these.
+    /// Writes a pack of some loose files, and of those of the old packs that count, but for those that are left out,
+    /// and removes these.
     pub(super) fn replace(
         &self,
         old: &[Arc<Pack>],
@@ -177,7 +177,7 @@ impl Packs {
         Ok(all)
     }
 
-    /// Whether the first file of a conversation was derived from the log of this store.
+    /// True if the first file of a conversation was derived from the log of this store.
     fn is_ours(&self, stem: &str) -> bool {
         let extension = self.extensions.first().unwrap_or(&"");
         let mut header = [0; NAMED_BY];

@@ -118,7 +118,7 @@ impl Pack {
         self.map.as_ref().get(place).unwrap_or_default()
     }
 
-    /// Whether every byte is as it was written: those of files, and the zeros between them.
+    /// True if every byte is as it was written: the bytes of files, and the zeros between them.
     pub(super) fn is_whole(&self) -> bool {
         let mut entries: Vec<_> = self.entries().collect();
         entries.sort_by_key(|entry| entry.place.start);

@@ -64,7 +64,7 @@ impl Setup {
         (files(self.0.path()), files(&self.0.path().join(DIRECTORY)))
     }
 
-    /// Whether the components of a node are anywhere on disk.
+    /// True if the components of a node are anywhere on disk.
     fn has_bytes_of(&self, talk: usize, node: u64) -> bool {
         let wanted: Vec<u8> = vector(talk, node).iter().flat_map(|component| component.to_le_bytes()).collect();
         let (loose, packs) = self.files();
@@ -103,11 +103,11 @@ fn packed_conversations_are_found_and_changed() {
     let (loose, packs) = setup.files();
     assert_eq!((loose.len(), packs.len()), (0, 1));
     (0..20).for_each(|talk| setup.assert_found(talk, 3));
-    // It becomes loose, and counts before what is packed.
+    // The conversation becomes loose, and counts before what is packed.
     setup.derive(7, 5);
     assert_eq!(setup.files().0.len(), 3);
     setup.assert_found(7, 5);
-    // It is packed again, into a pack that counts before the other.
+    // The conversation is packed again, into a pack that counts before the other.
     setup.derive(8, 4);
     assert!(setup.gather().unwrap());
     assert_eq!(setup.files().0.len(), 0);
@@ -160,7 +160,7 @@ fn nothing_is_lost_when_gathering_stops_after_any_operation() {
             assert!(operations > 8, "{operations}");
             return;
         }
-        // What is left over by it disturbs nothing afterwards.
+        // Remains of a stopped gathering disturb nothing afterwards.
         setup.derive(4, 3);
         setup.gather().unwrap();
         check();

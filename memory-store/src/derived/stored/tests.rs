@@ -96,7 +96,7 @@ fn an_index_that_is_open_forgets_in_memory_too_and_does_not_write_it_again() {
     case.derive(&id("talk"), 8);
     let index = Arc::new(harness::index(&case.store, "toy/1"));
     assert_eq!(index.stats(&id("talk")).vectors, 8);
-    // Two nodes are in memory alone.
+    // Two nodes are only in memory.
     harness::insert(&index, &id("talk"), 10);
     let derived = DerivedFiles::vectors(&case.store, Some(Arc::clone(&index)));
     let held = block_on(derived.holdings()).unwrap();

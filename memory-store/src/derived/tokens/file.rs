@@ -37,14 +37,14 @@ pub(super) const EXTENSIONS: &[&str] = &["tok"];
 pub(super) struct TokenFile {
     file: BlockFile,
     row_bytes: usize,
-    /// Whether the good blocks hold something that the memory no longer has.
+    /// True if the good blocks hold something that the memory no longer has.
     altered: bool,
 }
 
 impl TokenFile {
-    /// The file for a conversation and `model`, loose or in `packs`, and the good part of it. The next [`Self::save`] overwrites
-    /// the rest, which is not an error. A file that is unreadable for a reason other than damage counts as missing
-    /// until it can be read.
+    /// The file for a conversation and `model`, loose or in `packs`, and the good part of it. The next [`Self::save`]
+    /// overwrites the rest, which is not an error. A file that is unreadable for a reason other than damage counts as
+    /// missing until it can be read.
     pub(super) fn load(
         packs: &Arc<Packs>,
         anchor: Anchor,
@@ -105,7 +105,7 @@ impl TokenFile {
         };
         match self.on_disk(&file) {
             Ok(on_disk) => kept.rebase(on_disk, self.row_bytes),
-            // It was cut meanwhile.
+            // Another process cut the file meanwhile.
             Err(error) if is_damage(&error) => {
                 tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be mapped");
                 self.file.drop_blocks(0);
@@ -136,17 +136,17 @@ impl TokenFile {
         Ok(OnDisk::new(Some(map), blocks.collect()))
     }
 
-    /// Makes the next [`Self::save`] write the whole file anew.
+    /// Makes the next [`Self::save`] rewrite the whole file.
     pub(super) fn write_anew(&mut self) {
         self.altered = true;
     }
 
-    /// Whether the file must be written anew before anything is appended.
+    /// True if the file must be rewritten before anything is appended.
     fn wants_rewriting(&self) -> bool {
         self.file.is_overlong() || self.altered
     }
 
-    /// Whether another process has changed the file since it was read or written here.
+    /// True if another process has changed the file since it was read or written here.
     pub(super) fn is_outdated(&self) -> bool {
         self.file.is_outdated()
     }
@@ -157,7 +157,7 @@ impl TokenFile {
     /// When the file cannot be read; `kept` stays as it is.
     pub(super) fn refresh(&mut self, kept: &mut Kept) -> io::Result<()> {
         if self.altered {
-            // The next save tells what was removed here.
+            // The next save records what was removed here.
             return Ok(());
         }
         let saved = self.file.through();
@@ -169,7 +169,7 @@ impl TokenFile {
         Ok(())
     }
 
-    /// Whether the file must be updated from the memory.
+    /// True if the file must be updated from the memory.
     pub(super) fn owes(&self, kept: &Kept) -> bool {
         kept.through() > self.file.through() || self.wants_rewriting()
     }
@@ -225,7 +225,7 @@ impl TokenFile {
         Ok(())
     }
 
-    /// Makes the file anew.
+    /// Rewrites the file.
     fn rewrite(&mut self, kept: &mut Kept, end: u64) -> io::Result<()> {
         let mut all = Kept::default();
         all.take_after(kept, self.row_bytes);
@@ -257,7 +257,7 @@ impl TokenFile {
         })
     }
 
-    /// Removes the file; the next [`Self::save`] makes it anew.
+    /// Removes the file; the next [`Self::save`] rebuilds it.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         self.altered = false;
         self.file.remove(&[])

@@ -27,9 +27,9 @@ const MEMORY: usize = 64 << 20;
 
 /// Keeps the vectors of tokens with a few bits for each component, and for each node which tokens occur in it.
 ///
-/// With a directory it keeps a cache file for each conversation there, beside the log that the tokens are derived from.
-/// A file that is cut short, damaged, or of another model, conversation or log is not an error: its good part counts,
-/// [`TokenIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
+/// With a directory it keeps a cache file for each conversation there, next to the log that the tokens are derived
+/// from. A file that is cut short, damaged, or of another model, conversation or log is not an error: its good part
+/// counts, [`TokenIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
 ///
 /// ```
 /// use memory_core::{ConversationId, ModelId, NodeId, TokenIndex, TokenPart, TokenVectors};
@@ -56,9 +56,9 @@ pub struct QuantizedTokens {
     codec: Codec,
     /// The directory of the files, and what is packed there.
     packs: Option<Arc<Packs>>,
-    /// What binds the files to the log that they were derived from.
+    /// Binding of the files to the log that they were derived from.
     leaves: Option<Leaves>,
-    /// Whether a flush writes to disk.
+    /// True if a flush writes to disk.
     writes: bool,
     conversations: Conversations<Held>,
 }
@@ -71,7 +71,7 @@ struct Held {
 }
 
 impl QuantizedTokens {
-    /// An index in memory alone.
+    /// An index only in memory.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         let codec = Codec::new(dimensions, bits);
@@ -79,9 +79,9 @@ impl QuantizedTokens {
         Self { model, bits, codec, packs: None, leaves: None, writes: false, conversations }
     }
 
-    /// An index beside the log that its tokens are derived from, with its files in the store's [cache
+    /// An index next to the log that its tokens are derived from, with its files in the store's [cache
     /// directory](LogStore::cache_dir). Tokens from another store's log, or of nodes that this log does not have (any
-    /// more), are ignored. Beside a store that was opened for reading alone it writes no file.
+    /// more), are ignored. For a store that was opened read-only it writes no file.
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         Self {
@@ -102,8 +102,8 @@ impl QuantizedTokens {
         Self { packs: Some(packs), writes: true, ..Self::in_memory(model, dimensions, bits) }
     }
 
-    /// Drops what was not used for the longest time where all of it takes more than this many bytes on the heap, 64 MiB by
-    /// default. What is in use or not saved stays. Mapped files do not count.
+    /// Drops the tokens that were not used for the longest time where all take more than this many bytes on the heap,
+    /// 64 MiB by default. Tokens in use or not saved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
         self.conversations.limit_to(bytes);

@@ -53,7 +53,7 @@ pub(super) struct MappedRows {
     /// Where they begin, relative to the start of the map.
     pub(super) at: usize,
     pub(super) sum: u32,
-    /// Whether their checksum was compared.
+    /// True if their checksum was compared.
     pub(super) checked: AtomicBool,
 }
 
@@ -124,7 +124,7 @@ impl Kept {
 
     /// Bytes on the heap; mapped rows are not there.
     pub(super) fn heap(&self) -> usize {
-        // A map has a byte for each place beside its key and value.
+        // A map has a byte for each place in addition to its key and value.
         size_of::<Self>()
             + self.nodes.capacity() * size_of::<Span>()
             + self.index.capacity()
@@ -222,7 +222,7 @@ impl Kept {
         }
     }
 
-    /// The same tokens without those of some nodes, all in memory, for a file that is written anew. Damaged rows, and
+    /// The same tokens without those of some nodes, all in memory, for a file that is rewritten. Damaged rows, and
     /// all after them, are left out.
     pub(super) fn without(&self, removed: &NodeSet, row_bytes: usize) -> Self {
         let mut rest = Self::default();

@@ -136,7 +136,7 @@ impl AutoIndex {
         }
     }
 
-    /// Whether a graph, if there is one, should answer for a part.
+    /// True if a graph, if there is one, should answer for a part.
     fn suits_graph(&self, part: &Part<'_>, candidates: usize) -> bool {
         let (rows, selected) = (part.rows.len(), part.selected());
         let is_narrow = selected.saturating_mul(100) < rows.saturating_mul(usize::from(self.options.subset_percent));

@@ -1,4 +1,4 @@
-//! How many threads run at once.
+//! Number of threads that run at once.
 
 use std::{num::NonZero, sync::OnceLock, thread};
 

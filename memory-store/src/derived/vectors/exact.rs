@@ -28,9 +28,9 @@ const MEMORY: usize = 64 << 20;
 /// Finds the nearest vectors by comparing with each one: first by int8 codes, then the best of these again by the
 /// vectors as they were inserted. Large sets are scanned by all cores together.
 ///
-/// With a directory it keeps three cache files for each conversation there, beside the log that the vectors are derived
-/// from. Files that are cut short, damaged, or of another model, conversation or log are not an error: their good part
-/// counts, [`VectorIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
+/// With a directory it keeps three cache files for each conversation there, next to the log that the vectors are
+/// derived from. Files that are cut short, damaged, or of another model, conversation or log are not an error: their
+/// good part counts, [`VectorIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
 ///
 /// ```
 /// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
@@ -53,9 +53,9 @@ pub struct ExactIndex {
     dimensions: usize,
     /// The directory of the files, and what is packed there.
     packs: Option<Arc<Packs>>,
-    /// What binds the files to the log that they were derived from.
+    /// Binding of the files to the log that they were derived from.
     leaves: Option<Leaves>,
-    /// Whether a flush writes to disk.
+    /// True if a flush writes to disk.
     writes: bool,
     conversations: Conversations<Held>,
 }
@@ -68,15 +68,15 @@ pub(super) struct Held {
 }
 
 impl ExactIndex {
-    /// An index in memory alone.
+    /// An index only in memory.
     #[must_use]
     pub fn in_memory(model: ModelId, dimensions: usize) -> Self {
         Self { model, dimensions, packs: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
     }
 
-    /// An index beside the log that its vectors are derived from, with its files in the store's [cache
+    /// An index next to the log that its vectors are derived from, with its files in the store's [cache
     /// directory](LogStore::cache_dir). Vectors from another store's log, or of nodes that this log does not have (any
-    /// more), are ignored. Beside a store that was opened for reading alone it writes no file.
+    /// more), are ignored. For a store that was opened read-only it writes no file.
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl ExactIndex {
         Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
     }
 
-    /// An index that reads its files in `dir` and writes none, for use beside a process that writes: inserted vectors
+    /// An index that reads its files in `dir` and writes none, for use while another process writes: inserted vectors
     /// are forgotten at exit.
     #[must_use]
     pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
@@ -105,8 +105,8 @@ impl ExactIndex {
         Self { packs: Some(packs), ..Self::in_memory(model, dimensions) }
     }
 
-    /// Drops what was not used for the longest time where all of it takes more than this many bytes on the heap, 64 MiB by
-    /// default. What is in use or not saved stays. Mapped files do not count.
+    /// Drops the vectors that were not used for the longest time where all take more than this many bytes on the heap,
+    /// 64 MiB by default. Vectors in use or not saved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
         self.conversations.limit_to(bytes);
@@ -135,12 +135,12 @@ impl ExactIndex {
         self.packs.as_ref().map(|packs| packs.dir())
     }
 
-    /// What binds the vectors of a conversation to the log.
+    /// Binding of the vectors of a conversation to the log.
     pub(super) fn anchor(&self, conversation: &ConversationId) -> Anchor {
         Anchor::new(self.leaves.as_ref(), conversation)
     }
 
-    /// Whether a flush writes to disk.
+    /// True if a flush writes to disk.
     pub(super) fn writes(&self) -> bool {
         self.writes
     }

@@ -37,18 +37,18 @@ pub(super) struct VectorFile {
     rows: usize,
     /// Rows on disk that are marked as removed.
     removed: usize,
-    /// Whether the codes on disk must be rewritten from the components.
+    /// True if the codes on disk must be rewritten from the components.
     codes_owed: bool,
-    /// Whether the files hold something that must not be there, so that the next save makes them anew.
+    /// True if the files hold something that must not be there, so that the next save rewrites them.
     anew: bool,
-    /// Whether a damaged row was found in use: from then on all rows are checked when they are read.
+    /// True if a damaged row was found in use: from then on all rows are checked when they are read.
     wary: bool,
 }
 
 impl VectorFile {
-    /// The files for a conversation and `model`, loose or in `packs`, and the good part of them: undamaged, and derived from the
-    /// log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that are unreadable
-    /// for a reason other than damage count as missing until they can be read.
+    /// The files for a conversation and `model`, loose or in `packs`, and the good part of them: undamaged, and derived
+    /// from the log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that are
+    /// unreadable for a reason other than damage count as missing until they can be read.
     pub(super) fn load(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
         let mut file = Self::new(packs, anchor, model, dimensions);
         let rows = file.read();
@@ -75,7 +75,7 @@ impl VectorFile {
         self.file.path()
     }
 
-    /// Removes the files; the next [`Self::save`] makes them anew.
+    /// Removes the files; the next [`Self::save`] rebuilds them.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         self.forget();
         self.file.remove(&["i8", "f32"])
@@ -132,7 +132,7 @@ impl VectorFile {
         Ok(())
     }
 
-    /// Whether another process has changed the files since they were read or written here.
+    /// True if another process has changed the files since they were read or written here.
     pub(super) fn is_outdated(&self) -> bool {
         self.file.is_outdated()
     }
@@ -149,12 +149,12 @@ impl VectorFile {
         Ok(())
     }
 
-    /// Whether the files must be updated from the memory.
+    /// True if the files must be updated from the memory.
     pub(super) fn owes(&self, rows: &Rows) -> bool {
         rows.through() > self.file.through() || self.differs(rows)
     }
 
-    /// Whether the files differ from the memory in the rows that they hold, or must be made anew.
+    /// True if the files differ from the memory in the rows that they hold, or must be rewritten.
     fn differs(&self, rows: &Rows) -> bool {
         rows.removed_before(self.rows) != self.removed || self.codes_owed || self.anew
     }
@@ -179,9 +179,9 @@ impl VectorFile {
         self.rebase(rows, sums)
     }
 
-    /// Makes the files anew, without the content of removed rows, and without these rows where they are many.
+    /// Rewrites the files without the content of removed rows, and without these rows where they are many.
     ///
-    /// What counts between two renames: usually the old blocks, for the rows that are unchanged. Where something is
+    /// Between two renames the old blocks usually count, for the rows that are unchanged. Where something is
     /// forgotten, rows keep their places and the new blocks come first: they call removed rows removed, whether their
     /// content is gone or not, and the old files of rows hold all others.
     fn rewrite(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
@@ -275,7 +275,7 @@ struct Written {
 
 /// Why rows were not written.
 enum Unwritten {
-    /// They are damaged.
+    /// A row is damaged.
     Damaged(DamagedRow),
     /// The disk failed.
     Io(io::Error),

@@ -64,10 +64,10 @@ pub enum HnswRsError {
 
 /// An index of rows by the crate [hnsw_rs](https://docs.rs/hnsw_rs).
 ///
-/// It holds a copy of each vector, is built from them when it is needed, and never written to disk: the crate reads its
-/// own files back without checking edges, and a damaged one ends the process. Vectors are checked before the crate sees
-/// them. Inserts and searches take turns, which the crate requires and does not enforce. Its points are never iterated,
-/// which hangs during an insert. A panic becomes an error, in that call and in every later one.
+/// An index holds a copy of each vector, is built from them when it is needed, and is never written to disk: the crate
+/// reads its own files back without checking edges, and a damaged one ends the process. Vectors are checked before the
+/// crate sees them. Inserts and searches take turns, which the crate requires and does not enforce. Its points are
+/// never iterated, which hangs during an insert. A panic becomes an error, in that call and in every later one.
 ///
 /// The crate draws levels at random: two indexes of the same rows differ.
 ///
@@ -118,7 +118,7 @@ impl HnswRs {
         self.state.read().unwrap_or_else(PoisonError::into_inner).rows
     }
 
-    /// Whether it has no rows.
+    /// True if the index has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -64,7 +64,8 @@ macro_rules! dispatch {
         match $kernels.0 {
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "calls a function that needs instructions")]
-            // SAFETY: `Kernels::available` made this value having found all of avx512f, avx512bw, avx512vnni, avx512dq and avx2.
+            // SAFETY: `Kernels::available` made this value having found all of avx512f, avx512bw, avx512vnni, avx512dq
+            // and avx2.
             Instructions::Avx512Vnni => unsafe { avx512::$function($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "calls a function that needs instructions")]

@@ -45,7 +45,7 @@ pub(super) struct Base {
 pub(super) enum Codes {
     /// As they are on disk.
     Mapped(RowMap),
-    /// Made anew from the components.
+    /// Rebuilt from the components.
     Derived(Vec<i8>),
 }
 
@@ -211,8 +211,8 @@ impl Rows {
         self.truncate(self.rows_of(NodeRange::first_n(self.through)).end);
     }
 
-    /// Takes the place of these by those that another process has written, `take`s those of its own that follow them, and
-    /// removes what was removed here.
+    /// Takes the place of these by those that another process has written, `take`s those of its own that follow them,
+    /// and removes what was removed here.
     pub(super) fn follow(&mut self, mut theirs: Self, take: bool) {
         if take {
             theirs.take_after(self);
@@ -281,7 +281,7 @@ impl Rows {
         self.scales.iter().take(rows).filter(|scale| **scale == 0.0).count()
     }
 
-    /// Whether at least a quarter of the rows were removed.
+    /// True if at least a quarter of the rows were removed.
     pub(super) fn wants_rebuilding(&self) -> bool {
         self.removed > 0 && self.removed * 4 >= self.len()
     }
@@ -303,7 +303,7 @@ impl Rows {
         removed
     }
 
-    /// The same rows without removed ones, all in memory, for files that are written anew.
+    /// The same rows without removed ones, all in memory, for files that are rewritten.
     ///
     /// # Errors
     /// When a row's components are damaged.

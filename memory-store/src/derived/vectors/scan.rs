@@ -22,7 +22,7 @@ const SHORT_RUN: usize = 8;
 const BYTES_A_THREAD: usize = 4 << 20;
 /// How much longer a row takes that is far from the one before: it is in no cache, and its checksum may be due.
 const SCATTERED: usize = 4;
-/// Fewest candidates that are scored anew. Codes are off by some 0.003 in cosine; when only the first few are wanted,
+/// Fewest candidates that are scored again. Codes are off by some 0.003 in cosine; when only the first few are wanted,
 /// as many more may be that close to each other.
 const FEWEST_CANDIDATES: usize = 32;
 
@@ -30,7 +30,7 @@ const FEWEST_CANDIDATES: usize = 32;
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) codes: Vec<i8>,
-    /// Of unit length.
+    /// The query as a vector of unit length.
     pub(super) components: Vec<f32>,
     kernels: Kernels,
 }
@@ -91,7 +91,7 @@ impl Part<'_> {
     }
 }
 
-/// How many candidates are scored anew for an answer of `limit`.
+/// How many candidates are scored again for an answer of `limit`.
 pub(super) fn candidates_for(limit: usize) -> usize {
     limit.saturating_mul(2).max(FEWEST_CANDIDATES)
 }
@@ -137,7 +137,8 @@ fn all(parts: &[Part<'_>]) -> Vec<Candidate> {
     all
 }
 
-/// Sorts candidates by their components and keeps the `limit` best. Without a limit all stay, in the order of their places.
+/// Sorts candidates by their components and keeps the `limit` best. Without a limit all stay, in the order of their
+/// places.
 ///
 /// # Errors
 /// The first damaged row found, and its part.

@@ -27,7 +27,7 @@ pub(super) struct StoredBlock {
     pub(super) kind: String,
     /// The version of its data.
     pub(super) version: u32,
-    /// What it was derived from, each with the leaf of its last node.
+    /// Nodes that the block was derived from, each run with the leaf of its last node.
     pub(super) runs: Vec<(ConversationId, NodeRange, Hash)>,
     /// Its bytes.
     pub(super) body: Arc<Body>,

@@ -136,7 +136,7 @@ impl DerivedBlocks {
         let removed =
             |path: &PathBuf| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
         listing.strange.iter().chain(theirs).try_for_each(removed)?;
-        // What was removed must not come back when the power fails.
+        // Removed files must not come back when the power fails.
         let synced = open_dir(&self.dir, Links::Refuse).and_then(|dir| dir.sync_all());
         synced.map_err(|source| DerivedError::io("sync", self.dir.display(), source))
     }

@@ -37,13 +37,13 @@ pub(crate) enum Record<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) name: ConversationId,
-    /// Whose it is, if anybody's.
+    /// The owner, if there is one.
     pub(crate) owner: Option<OwnerId>,
     /// Where it was forked from, if it was.
     pub(crate) past: Option<Past>,
 }
 
-/// What a fork shares with its parent.
+/// Past that a fork shares with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Past {
     /// The parent's number.
@@ -82,7 +82,7 @@ pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
     encode(kind::LOST, &count)
 }
 
-/// Whether a record's body is that of a message, even one that cannot be decoded.
+/// True if a record's body is that of a message, even one that cannot be decoded.
 pub(crate) fn is_message(body: &[u8]) -> bool {
     body.first() == Some(&kind::MESSAGE)
 }

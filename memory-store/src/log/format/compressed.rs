@@ -1,4 +1,4 @@
-//! Compressed segments: the whole image of a sealed segment, in blocks that can be read alone.
+//! Compressed segments: the whole image of a sealed segment, in blocks that can be read one by one.
 //!
 //! Offsets in the image are those in the segment, and so are the checksums of frames and records: the compression is
 //! invisible to a reader of the segment. `docs/format.md` has the bytes.

@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FrameKind {
@@ -89,7 +89,7 @@ impl FrameHeader {
         FRAME_HEADER + self.payload as usize
     }
 
-    /// Log sequence numbers that it takes.
+    /// Log sequence numbers that the frame takes.
     pub(crate) fn lsns(&self) -> u64 {
         match self.kind {
             FrameKind::Batch => 1,

@@ -2,7 +2,7 @@
 
 use super::frame::{BadFrame, FRAME_HEADER, FrameHeader, Place};
 
-/// What stands at a place of a segment.
+/// Content at a place of a segment.
 #[derive(Debug)]
 pub(crate) enum Piece<'a> {
     /// A frame whose header is whole.
@@ -11,7 +11,7 @@ pub(crate) enum Piece<'a> {
         header: FrameHeader,
         /// The payload, as far as it is there.
         payload: &'a [u8],
-        /// What is wrong with the payload, if anything.
+        /// Fault of the payload, if any.
         broken: Option<&'static str>,
     },
     /// Bytes that are not a frame.
@@ -148,7 +148,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// Whether this version knows the frame's layout and type, so that its records can be separated.
+/// True if this version knows the frame's layout and type, so that its records can be separated.
 fn is_known(bytes: &[u8], at: usize) -> bool {
     bytes.get(at + 4..at + 8) == Some(&[1, 1, 0, 0])
 }

@@ -32,7 +32,7 @@ pub(crate) enum Found<'a> {
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
     pieces: Pieces<'a>,
-    /// Whether a later segment follows, so that all of this one was on disk.
+    /// True if a later segment follows, so that all of this one was on disk.
     sealed: bool,
     /// Where the next frame would be written.
     end: u32,
@@ -85,11 +85,11 @@ impl<'a> Scan<'a> {
         is_torn.then(|| u64::from(self.pieces.used().saturating_sub(piece.offset())))
     }
 
-    /// Whether the bytes at `offset`, in the piece that was read last, are known to have been on disk: a good frame
+    /// True if the bytes at `offset`, in the piece that was read last, are known to have been on disk: a good frame
     /// names a higher durable offset.
     ///
-    /// What is ahead is computed once: later calls are for places further on, and the frames between the first place
-    /// and theirs were read since, with their durable offsets.
+    /// The highest offset ahead is computed once: later calls are for places further on, and the frames between the
+    /// first place and theirs were read since, with their durable offsets.
     fn is_proven(&mut self, offset: u32) -> bool {
         if self.durable > offset {
             return true;

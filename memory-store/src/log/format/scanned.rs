@@ -1,4 +1,4 @@
-//! How many bytes a thread has searched for frames: a measure of work that is the same on every machine.
+//! Count of the bytes that a thread has searched for frames: a measure of work that is the same on every machine.
 
 use std::cell::Cell;
 

@@ -68,7 +68,7 @@ impl Segment {
         Self { number, path: path.into(), file: file.into(), map: None, encoding }
     }
 
-    /// The same segment for reading alone, once nothing writes to its file or cuts it. It is mapped where that is
+    /// The same segment read-only, once nothing writes to its file or cuts it. It is mapped where that is
     /// possible; elsewhere it is still read by position.
     pub(crate) fn sealed(self) -> Self {
         let map = self.file.map().unwrap_or_else(|error| {
@@ -90,7 +90,7 @@ impl Segment {
         &*self.file
     }
 
-    /// Whether the file still has its name: if not, it goes away with this opening.
+    /// Checks that the file still has its name: if not, it goes away with this opening.
     pub(crate) fn check_place(&self) -> io::Result<()> {
         if self.file.is_at(&self.path) {
             return Ok(());
@@ -99,7 +99,7 @@ impl Segment {
         Err(io::Error::new(io::ErrorKind::NotFound, why))
     }
 
-    /// Whether the file is a compressed segment: it may not be written to, and is never torn.
+    /// True if the file is a compressed segment: it may not be written to, and is never torn.
     pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self.encoding, Encoding::Plain)
     }

@@ -32,7 +32,7 @@ pub(crate) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
     if !known {
         return;
     }
-    // What does not fit into the bytes that there are stays as it is.
+    // A field that does not fit into the bytes stays as it is.
     let _: Option<()> = (|| {
         put(bytes, 12, segment.to_le_bytes())?;
         put(bytes, 16, store)

@@ -1,8 +1,8 @@
 //! A map of a small file that outlives a cut of the file.
 //!
-//! When a program cuts a file, the next access to a map of it is a signal (SIGBUS) that ends the process. Here it is not:
-//! a handler puts zeros in the place of such a page, as journald does for its files, and the map knows that it was cut.
-//! Signals elsewhere go on to the handler that was there before.
+//! When a program cuts a file, the next access to a map of it is a signal (SIGBUS) that ends the process. Here it is
+//! not: a handler puts zeros in the place of such a page, as journald does for its files, and the map knows that it was
+//! cut. Signals elsewhere go on to the handler that was there before.
 
 use std::{
     fs::File,
@@ -22,7 +22,7 @@ const PLACES: usize = 256;
 static BEGINS: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
 /// The bytes of the map in each place.
 static LENGTHS: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
-/// Whether the map in each place was cut.
+/// True for each place whose map was cut.
 static CUT: [AtomicBool; PLACES] = [const { AtomicBool::new(false) }; PLACES];
 
 /// The handler that was there before this one; `None` where none could be replaced.
@@ -63,7 +63,7 @@ impl CutSafeMap {
         &of[self.place]
     }
 
-    /// Whether the file was cut while it was mapped: what is read is not its contents.
+    /// True if the file was cut while it was mapped: the bytes read are not its contents.
     pub(super) fn is_cut(&self) -> bool {
         self.mark(&CUT).load(Ordering::Acquire)
     }
@@ -73,8 +73,8 @@ impl CutSafeMap {
             return None;
         }
         let start = self.map.as_ptr().cast::<AtomicU64>();
-        // SAFETY: the map has that many words, begins at a page and lives as long as `self`; every access to it, in this
-        // process and in others, is atomic. Where the file is cut, the handler puts zeros in its place.
+        // SAFETY: the map has that many words, begins at a page and lives as long as `self`; every access to it, in
+        // this process and in others, is atomic. Where the file is cut, the handler puts zeros in its place.
         #[expect(unsafe_code, reason = "memory shared with other processes has no safe reference")]
         unsafe {
             Some(&*start.add(index))

@@ -44,7 +44,7 @@ impl Media for Disk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        // It may be the directory that a store is made in, which the user may name by a link.
+        // The user may have named the store's parent directory by a link.
         open_dir(dir, Links::Follow)?.sync_all()
     }
 

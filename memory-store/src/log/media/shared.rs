@@ -20,8 +20,8 @@ const BYTES: usize = WORDS * WORD;
 /// Where Linux names the current run of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file of [`WORDS`] words, mapped where that is possible and else read and written by position. What one process
-/// stores the others load at once in either way, since all of them use the page cache.
+/// A file of [`WORDS`] words, mapped where that is possible and else read and written by position. Words that one
+/// process stores the others load at once in either way, since all of them use the page cache.
 #[derive(Debug)]
 pub(super) struct SharedWords {
     file: File,

@@ -1,6 +1,6 @@
 //! The checkpoint: the state of the log at some place, so that opening a store reads only what came after.
 //!
-//! It is a cache. One that does not fit the log is ignored, and the log is read from its beginning instead.
+//! A checkpoint is a cache. One that does not fit the log is ignored, and the log is read from its beginning instead.
 
 mod body;
 
@@ -36,7 +36,7 @@ const KEYS_BEHIND: usize = 32;
 pub(crate) struct Saved {
     file: Kept,
     pub(crate) store: StoreId,
-    /// Whether it says whose conversations are.
+    /// True if the checkpoint records owners of conversations.
     has_owners: bool,
     /// Bytes of the body.
     body: usize,

@@ -31,7 +31,7 @@ pub(crate) const LOCK_FILE: &str = "LOCK";
 pub(crate) const LEASE_FILE: &str = "LEASE";
 pub(crate) const LOG: &str = "log";
 pub(crate) const CACHE: &str = "cache";
-/// Files beside the log; with all directories, anything else under their names is refused.
+/// Files next to the log; with all directories, anything else under their names is refused.
 const FILES: [&str; 4] = [FORMAT_FILE, WATERMARK_FILE, LOCK_FILE, LEASE_FILE];
 const DIRECTORIES: [&str; 9] = [
     LOG,
@@ -67,7 +67,7 @@ impl Directory {
         sync_with_parent(media, &self.path)
     }
 
-    /// Opens a store for reading alone.
+    /// Opens a store read-only.
     pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
         check(media, path)?;
         let id = read_format(media, path)?.ok_or_else(|| lacks_format(media, path, "it holds no file FORMAT"))?;
@@ -148,7 +148,7 @@ pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Store
     }
 }
 
-/// Whether this is the text of a `FORMAT` of ours, of any version.
+/// True if the text is a `FORMAT` of ours, of any version.
 pub(crate) fn is_format(text: &[u8]) -> bool {
     text.strip_prefix(MAGIC.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }

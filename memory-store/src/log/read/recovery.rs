@@ -28,15 +28,15 @@ use crate::log::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenReport {
-    /// Whether there was no store before; it is empty now.
+    /// True if there was no store before; the store is empty now.
     pub created: bool,
     /// Conversations.
     pub conversations: u64,
     /// Nodes in them.
     pub nodes: u64,
-    /// The half-written end, which is cut off unless the store was opened for reading alone.
+    /// The half-written end, which is cut off unless the store was opened read-only.
     pub torn: Option<TornTail>,
-    /// What cannot be read any more. The rest can.
+    /// Parts that cannot be read any more. The rest can.
     pub damage: Vec<Damage>,
     /// Nodes that are known to be missing: lost to damage now, or before the store was salvaged.
     pub lost: Vec<LostNodes>,
@@ -51,16 +51,16 @@ pub(crate) struct Recovered {
     pub(crate) checkpoint: Location,
     /// The durable watermark.
     pub(crate) durable: Option<Location>,
-    /// What another source knows to be on disk.
+    /// End of the log that another source knows to be on disk.
     pub(crate) known: Option<Location>,
 }
 
-/// Whether the log may be changed.
+/// Access to the log: reading, or changing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Reads as far as the log is known to be on disk; where that is not known, as far as there are good frames.
     ReadOnly,
-    /// Reads everything, cuts the tail to the last good frame, and makes the log durable anew. The caller holds the
+    /// Reads everything, cuts the tail to the last good frame, and makes the log durable again. The caller holds the
     /// write lock.
     Write,
 }
@@ -175,7 +175,7 @@ fn read_segment(
     let mut proven = proven.unwrap_or_default();
     let header = SegmentHeader::parse(&bytes);
     if begun.is_none() && header.is_ok_and(|header| header.end.is_some()) {
-        // It was sealed and rewritten since its name was read: what was known is about its old contents.
+        // The segment was sealed and rewritten since its name was read: `proven` is about its old contents.
         proven = 0;
     }
     if begun.is_none() && !header.is_ok_and(|header| header.store == state.store && header.number == number) {
@@ -217,7 +217,7 @@ pub(crate) fn read_to(
 /// Cuts what stands after the end of the log and writes everything that is not proven durable once more. `bytes` is the
 /// segment from `base` on.
 ///
-/// Bytes that no later frame proves to be on disk may be in the page cache alone: after a failed sync the kernel treats
+/// Bytes that no later frame proves to be on disk may be only in the page cache: after a failed sync the kernel treats
 /// them as clean, and a sync would not write them. Once they are read here they count as stored.
 pub(crate) fn renew_tail(
     media: &dyn Media,

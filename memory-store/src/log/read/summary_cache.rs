@@ -1,4 +1,4 @@
-//! Summaries that were read lately, so that views of a long conversation do not read them anew each time.
+//! Summaries that were read lately, so that views of a long conversation do not read them again each time.
 
 use std::{
     collections::HashMap,

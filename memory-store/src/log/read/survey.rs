@@ -37,8 +37,7 @@ pub(crate) struct Surveyed<'a> {
     pub(crate) conversation: u64,
     /// Its name, when the frame opens it.
     pub(crate) opened: Option<&'a ConversationId>,
-    /// What it shares with its parent, when the frame opens a fork: only the nodes that are still there, which may be
-    /// 0.
+    /// Past shared with the parent, when the frame opens a fork: only the nodes that are still there, which may be 0.
     pub(crate) past: Option<Past>,
     /// Nodes of that shared prefix that are missing.
     pub(crate) lost_past: u64,
@@ -56,12 +55,12 @@ pub(crate) trait Visitor {
     fn torn(&mut self, torn: TornTail);
 }
 
-/// Whether bytes after a torn tail are read.
+/// Treatment of bytes after a torn tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// They are not: they were never acknowledged, and opening the log for writing cuts them.
+    /// Not read: they were never acknowledged, and opening the log for writing cuts them.
     Cut,
-    /// They are searched for whole frames.
+    /// Searched for whole frames.
     Searched,
 }
 
@@ -132,7 +131,7 @@ struct Survey<'s> {
     visitor: &'s mut dyn Visitor,
     tail: Tail,
     next_lsn: u64,
-    /// Whether a finding stands between the last frame and the next.
+    /// True if a finding stands between the last frame and the next.
     gap: bool,
     /// How many nodes each conversation has so far.
     nodes: HashMap<u64, u64>,
@@ -241,7 +240,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Whether a frame may stand at its place.
+    /// Checks that a frame may stand at its place.
     fn check_place(&mut self, path: &Path, offset: u64, header: &FrameHeader) -> Result<(), &'static str> {
         if header.lsn < self.next_lsn {
             return Err("a frame repeats");

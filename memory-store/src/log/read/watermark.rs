@@ -17,7 +17,7 @@ pub(crate) const WATERMARK_FILE: &str = "HORIZON";
 /// Begins the file: `MEMHORZ` and the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
 
-/// Places of the words. Those that are stored together stand together.
+/// Places of the words. Words that are stored together stand together.
 mod word {
     pub(crate) const MAGIC: usize = 0;
     /// Even; odd while segments are being replaced. The next is the durable place.
@@ -32,7 +32,7 @@ mod word {
     pub(crate) const SLOTS: [usize; 2] = [8, 11];
 }
 
-/// What is known to be on disk.
+/// Part of the log that is known to be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Durable {
     /// Changes when segments were replaced.
@@ -56,9 +56,9 @@ impl Durable {
 
 /// The store's file `HORIZON`.
 ///
-/// It is changed only under the write lock, except by [`Self::want`]. It is valid only on the file system and in the
-/// run of the machine that it was written in: after a loss of power the frames themselves show what was on disk. So it
-/// is never synced, and may hold anything after a crash.
+/// The file is changed only under the write lock, except by [`Self::want`]. It is valid only on the file system and in
+/// the run of the machine that it was written in: after a loss of power the frames themselves show what was on disk. So
+/// it is never synced, and may hold anything after a crash.
 #[derive(Debug)]
 pub(crate) struct Watermark {
     words: Box<dyn Words>,
@@ -142,7 +142,7 @@ impl Watermark {
         self.words.store(word::MAGIC, &[MAGIC, durable.generation, position]);
     }
 
-    /// Whether its file still has its name and length. If not, other processes share another file, or none.
+    /// True if the file still has its name and length. If not, other processes share another file, or none.
     pub(crate) fn is_in_place(&self, media: &dyn Media, store: &Path) -> bool {
         self.words.is_at(media, &store.join(WATERMARK_FILE))
     }
@@ -157,12 +157,12 @@ impl Watermark {
         self.words.store(word::WRITER, &[writer, 0]);
     }
 
-    /// Whether `writer` wrote last and finished, and no other process died while writing.
+    /// True if `writer` wrote last and finished, and no other process died while writing.
     pub(crate) fn is_as_left_by(&self, writer: u64) -> bool {
         self.load(word::WRITER) == [writer, 0]
     }
 
-    /// Whether a process is writing, or died while doing so.
+    /// True if a process is writing, or died while doing so.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.load(word::WRITING) != [0]
     }
@@ -172,8 +172,8 @@ impl Watermark {
         Self::want_at(&*self.words);
     }
 
-    /// The same, where nothing more is known of the store. Two that begin at once may count as one; nothing but courtesy
-    /// depends on it.
+    /// The same, where nothing more is known of the store. Two that begin at once may count as one; nothing but
+    /// courtesy depends on it.
     pub(crate) fn want_at(words: &dyn Words) {
         let mut wanted = [0];
         words.load(word::WANTED, &mut wanted);

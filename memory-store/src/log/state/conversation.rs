@@ -1,4 +1,4 @@
-//! What is kept in memory of one conversation.
+//! State of one conversation in memory.
 
 use memory_core::{
     Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, OwnerId, Revision,
@@ -74,7 +74,7 @@ pub(crate) struct Conversation {
     pub(crate) id: ConversationId,
     /// The log sequence number of the frame that opened it.
     pub(crate) number: u64,
-    /// Whose it is, if anybody's.
+    /// The owner, if there is one.
     pub(crate) owner: Option<OwnerId>,
     /// Where it was forked from, if it was. Its shared prefix may go on in the parent's own shared prefix.
     pub(crate) past: Option<Past>,
@@ -137,7 +137,7 @@ impl Conversation {
         runs.map(|run| run.last().get().min(nodes) - run.first().get() + 1).sum()
     }
 
-    /// What a fork at a node shares with it.
+    /// Past that a fork at a node shares with this conversation.
     pub(crate) fn past_until(&self, node: NodeId) -> Past {
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let views = match self.nodes.location(node.next()) {
@@ -189,7 +189,7 @@ impl Conversation {
             .owner(self.owner.clone())
     }
 
-    /// What happened since, except the summaries: those are still to be read, from these places.
+    /// Changes since a revision, except the summaries: those are still to be read, from these places.
     pub(crate) fn changes(&self, epoch: u64, since: Revision) -> (Changes, Vec<Location>) {
         let (nodes, summaries) = (self.nodes(), self.summaries.len());
         let revision = Revision::default().epoch(epoch).nodes(nodes).summaries(summaries).revised(self.revised.total());

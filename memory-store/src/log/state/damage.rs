@@ -1,4 +1,4 @@
-//! What is wrong with a log, as reported to those who open it.
+//! Damage of a log, as reported to those who open it.
 
 use std::{fmt, path::PathBuf};
 
@@ -13,7 +13,7 @@ pub struct Damage {
     pub offset: u64,
     /// How far it reaches; 0 when that is not known.
     pub bytes: u64,
-    /// What is wrong there.
+    /// Fault found there.
     pub why: String,
     /// The number of the conversation that it is in, where that is known.
     pub(crate) conversation: Option<u64>,
@@ -35,7 +35,7 @@ impl From<Damage> for StoreError {
     }
 }
 
-/// What a crash left of the last write. None of it was ever acknowledged.
+/// Remains of the last write after a crash. None of it was ever acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TornTail {
@@ -47,12 +47,12 @@ pub struct TornTail {
     pub bytes: u64,
 }
 
-/// Nodes of a conversation that cannot be read. Those after them have kept their numbers.
+/// Nodes of a conversation that cannot be read. Later nodes have kept their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostNodes {
     /// The conversation.
     pub conversation: ConversationId,
-    /// Which nodes.
+    /// Nodes that are lost.
     pub nodes: NodeRange,
 }

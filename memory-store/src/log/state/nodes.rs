@@ -1,4 +1,4 @@
-//! What is kept in memory of each node: 22 bytes. Its text, leaf and key stay on disk.
+//! State of each node in memory: 22 bytes. Its text, leaf and key stay on disk.
 
 use std::mem;
 

@@ -1,4 +1,4 @@
-//! Which nodes got another importance or pin lately, for readers that follow a conversation.
+//! Nodes that got another importance or pin lately, for readers that follow a conversation.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -78,7 +78,7 @@ impl<T: Copy> SharedVec<T> {
         self.tail.get(index - self.leaves * LEAF)
     }
 
-    /// An item to be changed in this copy alone.
+    /// An item to be changed only in this copy.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let leaf = index / LEAF;
         if leaf < self.leaves {

@@ -1,4 +1,4 @@
-//! What is kept in memory of each summary: 32 bytes. Its text stays on disk.
+//! State of each summary in memory: 32 bytes. Its text stays on disk.
 
 use memory_core::{Level, NodeId, NodeRange, SummaryId};
 
@@ -74,7 +74,7 @@ impl Summaries {
         self.slots.partition_point(|slot| u64::from(slot.reach) <= last)
     }
 
-    /// Those that cover no node after `last`, for a fork; its own get numbers above `before`.
+    /// Summaries that cover no node after `last`, for a fork; its own get numbers above `before`.
     pub(crate) fn fork(&self, last: u64, before: u32) -> Self {
         let common = self.common_with(last);
         let slots = self.slots.first(common);
@@ -145,7 +145,7 @@ impl Summaries {
         Ok(())
     }
 
-    /// What a summary covers.
+    /// Nodes that a summary covers.
     pub(crate) fn span(&self, id: SummaryId) -> Option<NodeRange> {
         self.find(id)?.span()
     }

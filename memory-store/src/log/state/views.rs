@@ -1,4 +1,4 @@
-//! What is kept in memory of each recorded view: 12 bytes. Its contents stay on disk.
+//! State of each recorded view in memory: 12 bytes. Its contents stay on disk.
 
 use memory_core::ViewId;
 
@@ -35,7 +35,7 @@ impl Views {
         &self.slots
     }
 
-    /// Those with numbers up to `last`, for a fork.
+    /// Views with numbers up to `last`, for a fork.
     pub(crate) fn fork(&self, last: u32) -> Self {
         Self::forked(self, self.slots.partition_point(|slot| slot.id <= last), last)
     }

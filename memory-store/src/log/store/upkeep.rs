@@ -24,7 +24,7 @@ impl LogStore {
     /// growing log. An earlier backup stays usable until the new one is complete and replaces it. After an interruption
     /// at any point, one of the two is there.
     ///
-    /// It reads all of the log: do not call it on a thread that must not block.
+    /// The backup reads all of the log: do not call it on a thread that must not block.
     ///
     /// # Errors
     /// [`RescueError::WouldLoseGood`] when a part of the store is damaged that the earlier backup holds whole,
@@ -41,7 +41,7 @@ impl LogStore {
     /// Others go on reading and writing. A segment is replaced whole, by a rename. A reader of the old file goes on
     /// reading it until it looks again. A crash leaves the old segments or the new ones, both with the same contents.
     ///
-    /// It reads all of the log: do not call it on a thread that must not block.
+    /// The rewrite reads all of the log: do not call it on a thread that must not block.
     ///
     /// # Errors
     /// [`StoreError::Locked`] while another process does background work, [`StoreError::Damaged`] in a store of which a
@@ -59,7 +59,7 @@ impl LogStore {
         })
     }
 
-    /// Takes the lease for this call alone. [`Store::lease`](memory_core::Store::lease) shares one within the opening.
+    /// Takes the lease for only this call. [`Store::lease`](memory_core::Store::lease) shares one within the opening.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.

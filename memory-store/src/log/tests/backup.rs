@@ -109,7 +109,7 @@ fn only_what_changed_is_copied_again() {
     assert_eq!(check_backup(&backup, &()).unwrap().files, fs::read_dir(backup.join("files")).unwrap().count() as u64);
 }
 
-/// What a person with a shell does, as described in `docs/operations.md`.
+/// Commands of a person with a shell, as described in `docs/operations.md`.
 #[test]
 fn a_backup_is_restored_by_copying_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -193,7 +193,7 @@ fn back_up(disk: &SimDisk) -> Result<BackupReport, RescueError> {
     backup_on(disk, &store.shared, Path::new(BACKUP), &())
 }
 
-/// What the backup holds; `None` when there is none.
+/// Contents of the backup; `None` when there is none.
 fn held(disk: &SimDisk, name: &str) -> Option<Shown> {
     let target = PathBuf::from(format!("/disk/check/{name}"));
     match restore_on(disk, Path::new(BACKUP), &target, &()) {
@@ -447,7 +447,7 @@ fn a_damaged_store_is_backed_up_again_as_it_grows() {
     }
     store.backup(&backup, &()).unwrap();
     drop(store);
-    // What else the backup holds is good, and is not given up.
+    // The rest of the backup is good, and is not given up.
     let held = files_in(&backup);
     bytes = fs::read(&file).unwrap();
     let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();

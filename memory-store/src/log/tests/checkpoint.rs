@@ -68,7 +68,7 @@ fn copy_of_sample() -> tempfile::TempDir {
     dir
 }
 
-/// Whether the checkpoint fits, and how many nodes are in it.
+/// Nodes in the checkpoint; `None` if it does not fit.
 fn checkpointed(media: &dyn Media, path: &Path) -> Option<u64> {
     let directory = Directory::open(media, path).unwrap();
     let names = media.list(&directory.log()).unwrap();
@@ -197,7 +197,7 @@ fn an_end_that_the_checkpoint_knows_of_is_missed_after_the_machine_was_started_a
             is_missed(&reader);
             let store = LogStore::open(dir.path()).unwrap();
             is_missed(&store);
-            // It reads everything anew now that there is a HORIZON, and still reports it missing.
+            // The reader reads everything again now that there is a HORIZON, and still reports the loss.
             is_missed(&reader);
             // Others report it while HORIZON is valid, and nothing is written over it.
             is_missed(&LogStore::open_read_only(dir.path()).unwrap());

@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(shown(&store).unwrap(), shown(&model(&appends[..held])).unwrap());
         let torn = store.report().torn.clone();
         drop(store);
-        // What was cut is reported to the last byte that is not zero, and no whole frame is in it.
+        // The cut is reported to the last byte that is not zero, and no whole frame is in it.
         let end = fs::metadata(&segments(dir.path())[0]).unwrap().len();
         let used = left.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1);
         match torn {

@@ -54,7 +54,7 @@ fn a_store_is_there_after_a_power_failure_however_many_directories_were_made_for
     }
 }
 
-/// What became of the requests: those that were acknowledged, and the first whose fate is not known.
+/// Outcome of the requests: those that were acknowledged, and the first whose fate is not known.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     acknowledged: Vec<Request>,
@@ -183,7 +183,7 @@ fn lossless_when_the_power_fails_again_during_recovery() {
             let outcome = run(&disk);
             disk.power_cycle(Unsynced::Mixed(at as u64));
             disk.fail_after(again, Fault::PowerLoss);
-            // Whether it opens or not: what it holds must be there afterwards.
+            // The contents must still be there afterwards, even if this opening fails.
             let seen = open(&disk).ok().map(|store| check(&store, &outcome, &context));
             disk.power_cycle(Unsynced::Mixed(again as u64));
             let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
@@ -240,7 +240,7 @@ fn a_read_only_directory_is_a_typed_error() {
         match open(&disk) {
             Err(StoreError::Io { .. }) => refused += 1,
             Err(error) => panic!("operation {at}: {error:?}"),
-            // It would only have written down who holds the lock.
+            // The failed operation would only have written down who holds the lock.
             Ok(_) => {}
         }
         open(&disk).unwrap_or_else(|error| panic!("after operation {at} failed: {error:?}"));

@@ -128,7 +128,7 @@ fn a_message_that_is_lost_is_lost_in_every_fork_that_shares_it() {
 
 #[test]
 fn a_fork_whose_parent_is_lost_keeps_what_is_its_own() {
-    // Of a parent that is not there, of itself, of one that comes later, and of more nodes than there are.
+    // Parents: one that is not there, the fork itself, one that comes later, and one with fewer nodes than are shared.
     for (to, there) in
         [(b"\x05child\x63\x03", 0), (b"\x05child\x04\x03", 0), (b"\x05child\x07\x03", 0), (b"\x05child\x01\x09", 6)]
     {

@@ -1,4 +1,4 @@
-//! What one writer leaves, failing, and another goes on from: nothing acknowledged may depend on it.
+//! Remains of a failing writer, from which another goes on: nothing acknowledged may depend on them.
 
 use std::{io, path::Path, sync::Arc};
 

@@ -92,8 +92,7 @@ pub(super) fn salvage_gives_all_that_is_whole(
     report.source
 }
 
-/// Whether the store is whole, doctor and the store itself judge alike; and conversations that doctor calls whole
-/// are.
+/// Asserts that doctor and the store agree on whether the store is whole, and on conversations that doctor calls whole.
 fn doctor_agrees_with_the_store(dir: &Path, diagnosis: &Diagnosis, context: &str) {
     let Ok(store) = LogStore::open_read_only(dir) else {
         assert!(!diagnosis.is_whole(), "{context}: it cannot even be opened");

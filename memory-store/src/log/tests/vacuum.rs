@@ -302,7 +302,7 @@ fn a_dead_vacuum_is_finished_by_the_next_writer() {
     let reader = LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)).unwrap();
     fill(&store, &wasteful());
     check(&reader, &wasteful(), "before");
-    // It died right after its first rename: the generation is odd, and the other processes were not notified again.
+    // The vacuum died after its first rename: the generation is odd, and the other processes were not notified again.
     let watermark = store.shared.watermark().unwrap();
     let durable = watermark.durable().unwrap();
     watermark.publish(crate::log::read::watermark::Durable { generation: durable.generation + 1, ..durable });

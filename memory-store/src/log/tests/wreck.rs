@@ -128,7 +128,7 @@ pub(super) fn frames(files: &Files) -> Vec<WrittenFrame> {
     out
 }
 
-/// What of a whole store is still there, byte by byte, in a wrecked one.
+/// Remains of a whole store, byte by byte, in a wrecked one.
 #[derive(Debug, Default)]
 pub(super) struct Left {
     /// By the number of the conversation.

@@ -29,7 +29,7 @@ fn root() -> &'static Path {
     Path::new("/store")
 }
 
-/// What is done to a file.
+/// Change to a file.
 #[derive(Clone, Debug)]
 enum Change {
     Flip(u8),
@@ -39,7 +39,7 @@ enum Change {
     /// Garbage after the end.
     Tail(Vec<u8>),
     Remove,
-    /// It and another file change places.
+    /// Swaps this file with another.
     Swap(Index),
 }
 
@@ -62,7 +62,7 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 #[derive(Debug)]
 struct Whole {
     files: Files,
-    /// What it shows after each request.
+    /// Contents that the store shows after each request.
     history: Vec<Shown>,
     root: Hash,
     /// A vacuum dropped importances, pins, titles and tags that later records had replaced.
@@ -74,7 +74,7 @@ impl Whole {
         self.history.last().unwrap()
     }
 
-    /// Whether it showed this at some time.
+    /// True if the store showed this at some time.
     ///
     /// The record that replaced another one may be lost with the end of the log, and HORIZON or the checkpoint alone
     /// may show that there was more. Where all are damaged, a vacuum has left nothing of what was replaced, and nothing
@@ -239,12 +239,12 @@ fn refuses(error: &StoreError) -> bool {
     )
 }
 
-/// Whether damage is reported: by opening it, where that reads the log, or else by verification.
+/// True if damage is reported: by opening it, where that reads the log, or else by verification.
 fn tells_of_damage(store: &LogStore) -> bool {
     !store.report().damage.is_empty() || !pollster::block_on(store.verify(None)).unwrap().is_whole()
 }
 
-/// Whether `now` is `then`, except for importances, pins, titles and tags that it does not have.
+/// True if `now` is `then`, except for importances, pins, titles and tags that `now` lacks.
 fn lacks_only_marks(now: &Shown, then: &Shown) -> bool {
     let mut then = then.clone();
     for (now, then) in now.iter().zip(&mut then) {
@@ -264,7 +264,7 @@ fn lacks_only_marks(now: &Shown, then: &Shown) -> bool {
     *now == then
 }
 
-/// Whether damage is reported, or the store shows what it showed at some time.
+/// True if damage is reported, or the store shows what it showed at some time.
 fn tells_or_is_of_the_past(store: &LogStore, whole: &Whole, wrecked: &Files) -> bool {
     tells_of_damage(store) || shown(store).is_ok_and(|now| whole.has_shown(&now, wrecked))
 }
@@ -346,7 +346,7 @@ proptest! {
             Ok(store) => {
                 let found = tells_of_damage(&store) || store.report().torn.is_some();
                 let all_there = is_all_there(&store, whole, &context);
-                // What stands in a compressed segment twice may be flipped once.
+                // Bytes that a compressed segment holds twice may be flipped once.
                 prop_assert!(found || all_there && kind == 3 && shown(&store).unwrap() == *whole.last(), "{}", context());
             }
             Err(error) => prop_assert!(!is_cache && refuses(&error), "{}: {error:?}", context()),
@@ -368,7 +368,7 @@ fn the_stores_that_are_wrecked_hold_what_they_should() {
     }
 }
 
-/// What a random wreck found: the tail is cut that held the record which a vacuum had left others out for.
+/// Case that a random wreck found: the cut tail held the record which a vacuum had left others out for.
 #[test]
 fn a_lost_title_that_a_vacuum_had_left_others_out_for_is_missed_while_watermark_or_checkpoint_is_believed() {
     let whole = &wholes()[2];

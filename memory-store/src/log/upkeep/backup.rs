@@ -35,7 +35,7 @@ use manifest::{Entry, FILES, MANIFEST, Manifest};
 pub(crate) use restore::restore_on;
 pub use restore::{BackupCheck, RestoreReport, backup_taken, check_backup, restore};
 
-/// What a backup did.
+/// Result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupReport {
@@ -239,7 +239,7 @@ impl Backup<'_> {
         Some((entry, self.dir.join(entry.stored())))
     }
 
-    /// Whether the copy in the earlier backup is what was written there.
+    /// True if the copy in the earlier backup is what was written there.
     fn is_copy_whole(&self, path: &str) -> bool {
         self.earlier_copy(path).is_some_and(|(entry, copy)| {
             let hash = self.media.open(&copy, Access::Read).and_then(|file| hash(&*file, entry.bytes, &|_| ()));
@@ -247,7 +247,7 @@ impl Backup<'_> {
         })
     }
 
-    /// Whether `contents` begin with all that the earlier backup has of a file of the store.
+    /// True if `contents` begin with all that the earlier backup has of a file of the store.
     fn holds_no_more_than(&self, path: &str, segment: u32, contents: &[u8]) -> Result<bool, RescueError> {
         let Some((_, copy)) = self.earlier_copy(path) else { return Ok(true) };
         let file = match self.media.open(&copy, Access::Read) {

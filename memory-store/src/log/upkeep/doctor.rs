@@ -60,7 +60,7 @@ pub struct Finding {
     pub offset: u64,
     /// How far it reaches; 0 when that is not known.
     pub bytes: u64,
-    /// What is wrong there.
+    /// Fault found there.
     pub why: String,
     /// The conversation that it is in, where that is known.
     pub conversation: Option<ConversationLabel>,
@@ -83,7 +83,7 @@ pub enum ConversationLabel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationReport {
-    /// Which it is.
+    /// Name or number of the conversation.
     pub label: ConversationLabel,
     /// The parent that it was forked from, and the last node that both have in common. Losses among the shared nodes,
     /// and among their summaries and views, are reported with the conversation that they were appended to.
@@ -106,12 +106,12 @@ pub struct ConversationReport {
     pub views: u64,
     /// Numbers of views whose records are lost.
     pub lost_views: Vec<RangeInclusive<u64>>,
-    /// Whether damage after its last frame may hold more of it.
+    /// True if damage after the last frame of the conversation may hold more of it.
     pub may_have_lost_more: bool,
 }
 
 impl Diagnosis {
-    /// Whether nothing is damaged and every node is there.
+    /// True if nothing is damaged and every node is there.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.findings.is_empty() && self.conversations.iter().all(ConversationReport::is_whole)
@@ -125,7 +125,7 @@ impl Diagnosis {
 }
 
 impl ConversationReport {
-    /// Whether nothing of it is lost.
+    /// True if no part of the conversation is lost.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let named = matches!(self.label, ConversationLabel::Named(_));

@@ -1,4 +1,4 @@
-//! Whether a path lies inside a store, where no other files may be made.
+//! Check that a path lies outside of every store, where other files may be made.
 
 use std::{
     fs, io,

@@ -1,4 +1,4 @@
-//! What doctor, salvage, backup and restore share: their error, and files that are written whole or not at all.
+//! Parts that doctor, salvage, backup and restore share: their error, and files that are written whole or not at all.
 
 use std::{
     io,
@@ -25,7 +25,7 @@ pub enum RescueError {
     NotEmpty {
         /// The directory.
         path: PathBuf,
-        /// What is in it.
+        /// Entry found in the directory.
         entry: String,
     },
     /// The directory lies inside a store, or is one.
@@ -39,7 +39,7 @@ pub enum RescueError {
     NotABackup {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why the directory is not a backup.
         why: String,
     },
     /// The directory holds the backup of another store.
@@ -59,7 +59,7 @@ pub enum RescueError {
     DamagedBackup {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         why: String,
     },
     /// A part of the store is damaged that the earlier backup holds whole; a new backup would lose it.
@@ -85,7 +85,7 @@ pub enum RescueError {
 }
 
 impl RescueError {
-    /// Whether the data on disk is damaged.
+    /// True if the data on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

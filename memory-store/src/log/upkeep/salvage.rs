@@ -46,7 +46,7 @@ pub struct SalvageReport {
 ///
 /// Messages are copied byte for byte, with salts and leaves, so that an undamaged conversation keeps its root. Events
 /// and summaries are copied likewise. Lost nodes keep their numbers where later frames record them; reading one is
-/// [`StoreError::Lost`]. What can be read of a conversation whose opening is lost is named `recovered-NUMBER`. Whole
+/// [`StoreError::Lost`]. The readable rest of a conversation whose opening is lost is named `recovered-NUMBER`. Whole
 /// frames after a torn tail are copied, although they were never acknowledged.
 ///
 /// After an interruption the directory is not a store.
@@ -156,7 +156,7 @@ impl Visitor for Salvager<'_> {
 /// The usable records of a frame, with lost messages in the places of the others.
 fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, StoreError> {
     let mut payload = Payload::default();
-    // The opening of a fork was written anew, and so was one whose name is taken.
+    // The opening of a fork was rewritten, and so was one whose name is taken.
     let keeps_name = frame.past.is_none() && (frame.opened.is_some() || frame.reading.opened.is_none());
     if frame.reading.is_whole() && keeps_name {
         payload.push(frame.reading.payload());

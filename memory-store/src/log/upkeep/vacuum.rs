@@ -1,4 +1,4 @@
-//! Rewrites sealed segments without their dead records, and compresses them, beside readers and writers.
+//! Rewrites sealed segments without their dead records, and compresses them, while others read and write.
 
 mod alive;
 mod renewed;
@@ -37,7 +37,7 @@ pub struct VacuumOptions {
     compression: Compression,
 }
 
-/// Which encoding segments get.
+/// Encoding that segments get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Compression {
     #[default]

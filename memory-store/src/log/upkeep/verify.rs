@@ -23,7 +23,7 @@ struct Check {
     /// Nodes that ought to be there; in a conversation that was not asked for, those that forks share.
     nodes: u64,
     tree: MerkleBuilder,
-    /// Whether it was asked for, and is not read only for the nodes that its forks share.
+    /// True if the conversation was asked for, and is not read only for the nodes that its forks share.
     is_asked: bool,
     /// For a fork: the conversation whose nodes it shares, and how many.
     shares: Option<(u64, u64)>,
@@ -83,7 +83,7 @@ impl Check {
 
 /// Verifies one conversation or all, as far as acknowledged when it begins.
 ///
-/// The root over a conversation is that of the leaves found on disk, computed anew from the messages.
+/// The root over a conversation is that of the leaves found on disk, recomputed from the messages.
 pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<Verification, StoreError> {
     let (segments, end, known, mut checks) = {
         let state = shared.current()?;
@@ -98,7 +98,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     let mut mismatched = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
         let is_last = index + 1 == segments.len();
-        // They belong to no conversation in particular.
+        // Damaged copies belong to no conversation in particular.
         for (place, why) in segment.damaged_copies().into_iter().filter(|_| only.is_none()) {
             let (path, bytes) = (segment.path().to_owned(), u64::from(place.end - place.start));
             mismatched.push(Damage { path, offset: place.start.into(), bytes, why, conversation: None });
@@ -158,7 +158,7 @@ fn begin(checks: &mut HashMap<u64, Check>, fork: u64) {
     }
 }
 
-/// Hashes the messages of a frame anew. Gives those whose content has changed.
+/// Hashes the messages of a frame again. Gives those whose content has changed.
 fn check_frame(
     check: &mut Check,
     segment: &Segment,

@@ -29,9 +29,9 @@ pub(crate) struct PlannedFrame {
     /// The conversation's number; `None` when the frame opens it.
     pub(crate) number: Option<u64>,
     pub(crate) id: ConversationId,
-    /// Whose conversation it opens, if it opens one.
+    /// Owner of the conversation that the frame opens, if it opens one.
     pub(crate) owner: Option<OwnerId>,
-    /// What it shares with its parent, when the frame opens a fork.
+    /// Past shared with the parent, when the frame opens a fork.
     pub(crate) past: Option<Past>,
     pub(crate) nodes_before: u64,
     /// The changes that it makes. Locations are offsets in the frame until it has its place.
@@ -81,7 +81,7 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 struct Overlay {
     number: Option<u64>,
-    /// Whose it is, where the group opens it.
+    /// Owner of the conversation, where the group opens it.
     owner: Option<OwnerId>,
     nodes: u64,
     keys: HashMap<MessageKey, (NodeId, Message)>,
@@ -90,7 +90,7 @@ struct Overlay {
     last_view: Option<ViewId>,
 }
 
-/// What one request adds; none of it counts before the whole request is found valid.
+/// Additions of one request; none counts before the whole request is found valid.
 #[derive(Debug, Default)]
 struct Trial {
     more_nodes: u64,

@@ -1,4 +1,4 @@
-//! When a checkpoint is written, and how it gets its name.
+//! Time at which a checkpoint is written, and how it gets its name.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(crate) fn write_now(shared: &Shared) {
     }
 }
 
-/// Writes the checkpoint for segments that are about to be replaced, beside the current one.
+/// Writes the checkpoint for segments that are about to be replaced, next to the current one.
 pub(crate) fn write_ahead(shared: &Shared, state: &State) {
     let (media, dir) = (&*shared.media, shared.directory.cache());
     let Some((bytes, _)) = encode(state) else { return };
@@ -57,7 +57,7 @@ pub(crate) fn remove_ahead(shared: &Shared) {
     }
 }
 
-/// A checkpoint is due when more keys than that are in memory alone.
+/// A checkpoint is due when more keys than that are only in memory.
 const MANY_KEYS: u64 = 1 << 16;
 
 /// When a checkpoint is written.
@@ -87,7 +87,7 @@ impl Checkpointer {
         Self { name, last, bytes: 0, least }
     }
 
-    /// Whether enough was written since the last checkpoint for another to pay.
+    /// True if enough was written since the last checkpoint for another to pay.
     pub(crate) fn is_due(&self, shared: &Shared, moment: Moment) -> bool {
         let enough = match moment {
             Moment::Between => self.least.saturating_mul(64).max(self.bytes.saturating_mul(8)),
@@ -129,7 +129,7 @@ impl Checkpointer {
             tracing::warn!(path = %dir.join(FILE).display(), %error, "no checkpoint was written");
             return;
         }
-        // What the file holds need not stay in memory.
+        // Keys that the file holds need not stay in memory.
         let map = shared.media.open(&dir.join(FILE), Access::Read).and_then(|file| file.map());
         let Ok(Some(map)) = map else { return };
         if *map == bytes {

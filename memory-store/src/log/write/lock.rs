@@ -105,7 +105,7 @@ impl Lock {
         let host = gethostname::gethostname();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let since = Timestamp::from_millis(i64::try_from(since).unwrap_or(i64::MAX));
-        // Of fixed length, so that one write replaces what the last holder wrote.
+        // The length is fixed, so that one write replaces the last holder's text.
         let text = format!("pid {}\nhost {}\nsince {since}\n", process::id(), host.to_string_lossy());
         let text = format!("{text:SIGNATURE_BYTES$}");
         let file = match media.open(&self.file, Access::Write) {

@@ -26,7 +26,7 @@ use crate::log::{
 pub(crate) struct Owned {
     pub(crate) directory: Directory,
     pub(crate) lock: Lock,
-    /// Whether there was no store before.
+    /// True if there was no store before.
     pub(crate) created: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the writer thread and the readers of one opening share, and how it follows other processes.
+//! State that the writer thread and the readers of one opening share, and how it follows other processes.
 
 use std::{
     fmt,
@@ -63,7 +63,7 @@ impl Shared {
         generation: u64,
     ) -> Self {
         let Recovered { state, durable, known, .. } = recovered;
-        // What is missing of durable data is damage, and need not be looked for again.
+        // Durable data that is missing is damage, and need not be looked for again.
         let seen = state.cursor.end.max(durable.unwrap_or_default());
         let position = AtomicU64::new(Durable::position(seen));
         Self {
@@ -147,7 +147,7 @@ impl Shared {
         let Some(durable) = watermark.durable() else { return Ok(()) };
         let _held = self.hold_following();
         if self.watermark.set(watermark).is_ok() {
-            // What was read without it may be more than it covers, or something else.
+            // The state read without the watermark may be more than it covers, or something else.
             self.reload(durable)?;
         }
         Ok(())
@@ -178,7 +178,7 @@ impl Shared {
             }
             self.enter(end.segment.saturating_add(1), durable.end)?;
         }
-        // What is missing of it is damage, and need not be looked for again.
+        // Durable data that is missing is damage, and need not be looked for again.
         self.note_position(self.state().cursor.end.max(durable.end));
         Ok(())
     }
@@ -220,12 +220,12 @@ impl Shared {
     /// Publishes to every process how far the log is on disk. The caller holds the write lock.
     pub(crate) fn tell(&self, durable: Durable) {
         self.note_position(durable.end);
-        // It may have been further, and something that was on disk is missing: the next opening must know that as well.
+        // Never publish less than was once durable, so that the next opening detects the loss.
         let end = Durable::place(self.position.load(Ordering::Acquire));
         self.watermark().into_iter().for_each(|watermark| watermark.publish(Durable { end, ..durable }));
     }
 
-    /// Reads everything anew, after segments were replaced.
+    /// Reads everything again, after segments were replaced.
     pub(crate) fn reload(&self, durable: Durable) -> Result<(), StoreError> {
         let (media, directory) = (&*self.media, &self.directory);
         let saved = saved(media, directory);
@@ -235,7 +235,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Replaces the state by one that was read anew, after segments were replaced. The caller holds
+    /// Replaces the state by one that was read again, after segments were replaced. The caller holds
     /// [`Self::hold_following`].
     pub(crate) fn renew(&self, mut state: State, durable: Durable) {
         let end = state.cursor.end.max(durable.end);

@@ -36,7 +36,7 @@ pub(crate) fn create_segment(media: &dyn Media, log: &Path, header: &SegmentHead
     file.write_at(&first, 0).map_err(failed)?;
     file.sync_all().map_err(failed)?;
     media.rename(&temporary, &path).map_err(failed)?;
-    // It has its name now, but the name may not be durable: no later write may go to the segment before.
+    // The segment has its name now, but the name may not be durable: no later write may go to the segment before.
     media.sync_dir(log).map_err(|error| failed(error).leaving_doubt())?;
     let segment = Segment::new(header.number, &path, file);
     Ok(Tail { segment, end: SEGMENT_HEADER, allocated: first.len() as u64 })
@@ -81,7 +81,7 @@ impl Tail {
             self.segment.file().set_size(end)?;
             self.segment.file().sync_all()
         };
-        // Whether or not that works, zeros after the end no longer count.
+        // Zeros after the end no longer count, even if the trim fails.
         self.allocated = end;
         trim().map_err(|error| Failure::new("seal", self.segment.path(), &error))
     }

@@ -243,7 +243,7 @@ impl Writer {
                 }
             }
             Request::Fork { parent, node, child, reply } => {
-                // It shares the durable nodes of the parent, and the next request may be about the fork.
+                // A fork shares the durable nodes of the parent, and the next request may be about the fork.
                 let settled = self.settle().map_err(|failure| StoreError::from(&failure));
                 let planned = settled.and_then(|()| self.check(|_, state| plan_fork(state, &parent, node, &child)));
                 match planned {
@@ -397,7 +397,7 @@ impl Writer {
             state.cursor.last_frame = last_frame.or(state.cursor.last_frame);
             state.cursor.end.offset = self.tail.end;
             for frame in applied {
-                // What was written was checked against this very state. If it does not fit, memory and disk differ.
+                // Every write was checked against this very state. If it does not fit, memory and disk differ.
                 if let Err(why) = state.apply(frame) {
                     self.poisoned = Some(format!("the index does not follow the log: {why}"));
                 }

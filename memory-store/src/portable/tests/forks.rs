@@ -65,7 +65,7 @@ fn a_fork_is_exported_with_its_past_and_imported_without_its_parent_and_beside_i
         let state = block_on(store.conversation(&id(name))).unwrap();
         assert_eq!((state.forked_from, state.title.as_deref()), (None, Some("Fork")), "{name}: it stands alone");
     }
-    // What it began from elsewhere is there: nothing is written over it.
+    // The shared messages are there from elsewhere: nothing is written over them.
     let again = import(&from, &bytes).unwrap();
     assert_eq!((again.new_nodes, again.new_summaries), (0, 0));
     assert_eq!(export(&from, "fork"), bytes);

@@ -97,7 +97,7 @@ pub(super) fn messages() -> impl Strategy<Value = Message> {
         })
 }
 
-/// What is appended for these messages: every second one keyed, importances, topics and relations among them.
+/// Drafts of these messages: every second one keyed, importances, topics and relations among them.
 pub(super) fn drafts(messages: Vec<Message>) -> Vec<NodeDraft> {
     let draft = |(mut message, number): (Message, u16)| {
         if number.is_multiple_of(2) {

@@ -17,9 +17,9 @@ use super::{
     state::{Browser, Focus, Mode},
 };
 
-/// Columns from which the text stands beside the list.
+/// Columns from which the text stands next to the list.
 const WIDE: u16 = 72;
-/// What the keys do, by pairs.
+/// Keys and their effects, in pairs.
 const KEYS: [(&str, &str); 16] = [
     ("↑ ↓  j k", "move"),
     ("g G", "first, last"),
@@ -52,7 +52,7 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// Where the text has not the width beside the list, it has the whole screen while the keys move it.
+    /// A text without enough width next to the list has the whole screen while the keys move it.
     pub(super) fn of(area: Rect, focus: Focus) -> Self {
         let [header, main, footer] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
@@ -74,7 +74,7 @@ impl Areas {
     }
 }
 
-/// Draws everything. Without colors, what is selected is seen by its reversed style alone.
+/// Draws everything. Without colors, the selection shows only by its reversed style.
 pub(super) fn draw(frame: &mut Frame<'_>, browser: &Browser, is_colored: bool) {
     let areas = Areas::of(frame.area(), browser.focus);
     let header = match &browser.mode {
@@ -176,7 +176,7 @@ fn text(frame: &mut Frame<'_>, areas: &Areas, item: &Item, browser: &Browser) {
 
 /// The facts and the text of an entry in lines that fit an area. Where it is low, the text comes first.
 fn wrapped(item: &Item, area: Rect) -> Vec<Line<'static>> {
-    // At spaces alone: a time that is broken at its hyphens is hard to read.
+    // Lines break only at spaces: a time that is broken at its hyphens is hard to read.
     let options = textwrap::Options::new(usize::from(area.width.max(1)))
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation);

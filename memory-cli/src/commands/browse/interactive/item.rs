@@ -17,11 +17,11 @@ pub(super) struct Item {
     pub(super) nodes: NodeRange,
     /// The number of the summary; `None` for messages.
     pub(super) summary: Option<SummaryId>,
-    /// What it is, in a word or two: `META 41-80`, `57 user`.
+    /// Name of the entry in a word or two: `META 41-80`, `57 user`.
     pub(super) name: String,
     /// The beginning of its text on one line.
     pub(super) beginning: String,
-    /// What is known of it, by lines.
+    /// Facts about the entry, by lines.
     pub(super) facts: Vec<String>,
     /// Its text.
     pub(super) text: String,
@@ -55,7 +55,7 @@ impl Item {
     }
 }
 
-/// What is known of an entry beside its text.
+/// Facts about an entry, without its text.
 fn facts(entry: &LevelEntry) -> Vec<String> {
     let (tokens, lines) = (counted(u64::from(entry.tokens), "token", "tokens"), counted(entry.lines, "line", "lines"));
     if entry.level == Level::Full {

@@ -11,14 +11,14 @@ const NEAR: usize = 20;
 /// The most entries in memory.
 const MOST: usize = 8 * PAGE;
 
-/// What a listing is of.
+/// Place that a listing shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The top of the tree.
     Top,
-    /// What a summary was made from.
+    /// Sources of a summary.
     Below(SummaryId),
-    /// Messages word for word.
+    /// Messages verbatim.
     Messages(NodeRange),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum At {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) place: Place,
-    /// What the place is called.
+    /// Name of the place.
     pub(super) name: String,
     pub(super) at: At,
 }
@@ -48,9 +48,9 @@ pub(super) struct Load {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) items: Vec<Item>,
-    /// Whether there are entries before the first one.
+    /// True if there are entries before the first one.
     pub(super) before: bool,
-    /// Whether there are entries after the last one.
+    /// True if there are entries after the last one.
     pub(super) after: bool,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Listing {
     pub(super) selected: usize,
     before: bool,
     after: bool,
-    /// Whether a repair may have changed its entries since they were read.
+    /// True if a repair may have changed the entries since they were read.
     pub(super) is_stale: bool,
 }
 
@@ -139,7 +139,7 @@ impl Listing {
         Load { place: self.place.clone(), name: self.name.clone(), at }
     }
 
-    /// The page that is read anew around the selection.
+    /// The page to read again around the selection.
     pub(super) fn anew(&self) -> Load {
         self.load(self.item().map_or(At::Start, |item| At::Around(item.nodes.first())))
     }

@@ -22,7 +22,7 @@ use ratatui::{
 
 use crate::terminal::hold_errors;
 
-/// Whether the terminal is drawn on now.
+/// True while the terminal is drawn on.
 static IS_DRAWN: AtomicBool = AtomicBool::new(false);
 static PANICS: Once = Once::new();
 
@@ -33,7 +33,7 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn enter() -> io::Result<Self> {
-        // What a panic says would be drawn over.
+        // The screen would be drawn over the message of a panic.
         PANICS.call_once(|| {
             let said = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! What the system wants of the program while it has the terminal.
+//! Wishes of the system for the program while it has the terminal.
 
 #[cfg(not(unix))]
 use std::{io, time::Duration};
@@ -12,12 +12,12 @@ pub(super) enum Wish {
     Stop,
 }
 
-/// What the terminal has.
+/// Input that the terminal has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     /// A key, or a signal came, or nothing did in time.
     Perhaps,
-    /// It is gone: nothing comes from it any more.
+    /// The terminal is gone: nothing comes from it any more.
     Gone,
 }
 
@@ -100,7 +100,7 @@ mod unix {
 
     /// Ends as the signal ends a program that does not hear it, so that the shell sees that.
     pub(in super::super) fn end_by(signal: i32) {
-        // It does not return.
+        // The default handler ends the program and does not return.
         drop(emulate_default_handler(signal));
     }
 }

@@ -1,11 +1,11 @@
-//! What is on the screen, and what a key does to it. It reads no store and draws nothing.
+//! State of the screen, and the effect of a key on it. This module reads no store and draws nothing.
 
 use memory_core::{NodeId, NodeRange, SummaryId, one_line};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::listing::{At, Listing, Load, Page, Place};
 
-/// What a key asks for, which the caller does.
+/// Effect that a key asks for, which the caller carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Load(Load),
@@ -25,13 +25,13 @@ pub(super) enum Effect {
     Leave,
 }
 
-/// What the keys are for.
+/// Purpose of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Browsing,
     /// A pattern is being typed.
     Asking(String),
-    /// Whether this summary is to be dissolved.
+    /// The user is asked to confirm that this summary is dissolved.
     Confirming(SummaryId, String),
     /// A conversation is being chosen from rows.
     Choosing {
@@ -54,7 +54,7 @@ struct Matches {
     pattern: String,
     nodes: Vec<NodeId>,
     at: usize,
-    /// Whether there are more after the last one.
+    /// True if there are more after the last one.
     more: bool,
 }
 
@@ -66,14 +66,14 @@ pub(super) struct Browser {
     /// Its title, which may be empty.
     pub(super) title: String,
     nodes: u64,
-    /// Whether summaries can be changed.
+    /// True if summaries can be changed.
     is_writable: bool,
     stack: Vec<Listing>,
     pub(super) mode: Mode,
     pub(super) focus: Focus,
     /// Lines of the text that are above the screen.
     pub(super) scroll: usize,
-    /// What happened last.
+    /// Message about the last event.
     pub(super) status: String,
     matches: Option<Matches>,
     /// Rows of a page of the list and of the text.
@@ -204,7 +204,7 @@ impl Browser {
         self.go_to_match()
     }
 
-    /// What a key does.
+    /// Effect of a key.
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         if key.kind == KeyEventKind::Release {
             return None;
@@ -349,7 +349,7 @@ impl Browser {
         Some(Effect::Load(load))
     }
 
-    /// The messages of a summary word for word.
+    /// The messages of a summary verbatim.
     fn source(&mut self) -> Option<Effect> {
         let item = self.listing()?.item()?;
         if item.summary.is_none() {

@@ -62,7 +62,7 @@ fn is_here(name: &str, store: &ModelStore) -> bool {
     files(&source, source.precision, store).is_ok() || files(&source, Precision::Full, store).is_ok()
 }
 
-/// The items of a model on this machine: all that is missing of it, and not the first part alone.
+/// The items of a model on this machine: all that is missing of it, and not only the first part.
 fn here(name: &str, store: &ModelStore) -> Vec<Item> {
     let source = source_of(name, store);
     let remedy = match &source.location {
@@ -104,7 +104,7 @@ fn here(name: &str, store: &ModelStore) -> Vec<Item> {
     items
 }
 
-/// Looks for the files of a model beside the runtime, and loads nothing.
+/// Looks for the files of a model apart from the runtime, and loads nothing.
 fn files(source: &ModelSource, precision: Precision, store: &ModelStore) -> Result<PathBuf, ModelError> {
     let directory = source.directory(store);
     if ModelDirectory::read(&directory)?.backend != Backend::Static {
@@ -130,7 +130,7 @@ fn reranker(name: &str, store: &ModelStore) -> Item {
     }
 }
 
-/// What is missing, without the command that the remedy names.
+/// Missing part, without the command that the remedy names.
 fn of_file(error: &ModelError) -> String {
     match error {
         ModelError::Missing { what, path, .. } => format!("{what} is missing at {}", path.display()),

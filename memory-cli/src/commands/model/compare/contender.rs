@@ -32,15 +32,15 @@ pub(super) struct Contender {
     embedder: Arc<dyn Embedder>,
 }
 
-/// What a model found, and what that took.
+/// Figures of a model: its findings, and their price.
 #[derive(Debug)]
 pub(super) struct Figures {
     pub(super) model: ModelId,
     pub(super) dimensions: usize,
     pub(super) is_remote: bool,
-    /// Of each question, the share of what was wanted that was among the best, 0..=1.
+    /// For each question, the share of the wanted messages among the best, 0..=1.
     pub(super) found: Vec<f64>,
-    /// Of each question, the best.
+    /// For each question, the best.
     pub(super) best: Vec<BTreeSet<Place>>,
     /// The time of each question.
     pub(super) took: Vec<Duration>,
@@ -49,7 +49,7 @@ pub(super) struct Figures {
     pub(super) vector_bytes: u64,
     /// Bytes of the model's weights; `None` for one that is elsewhere.
     pub(super) model_bytes: Option<u64>,
-    /// What embedding told.
+    /// Notices of the embedding.
     pub(super) notices: Vec<Notice>,
 }
 
@@ -132,7 +132,7 @@ impl Contender {
         let started = Instant::now();
         let answer = parts.retriever.search(&query).await?;
         figures.took.push(started.elapsed());
-        // Words alone would be compared with a model.
+        // A search only by words would be compared with a model.
         let without = |notice: &&Notice| {
             matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. } | Notice::TokensNotCompared { .. })
         };
@@ -147,7 +147,7 @@ impl Contender {
     }
 }
 
-/// A temporary directory for this user alone.
+/// A temporary directory for only this user.
 fn private_directory() -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::{
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter, TokenEmbedder, TokenEmbedding};
 use memory_embed::TiktokenCounter;
 
-/// What embedding took.
+/// Time and tokens that embedding took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
     /// Messages that were embedded.

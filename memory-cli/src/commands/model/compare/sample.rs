@@ -1,4 +1,4 @@
-//! What two models are compared on: messages, and questions whose answers are among them.
+//! Sample on which two models are compared: messages, and questions whose answers are among them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -31,7 +31,7 @@ pub(super) struct Sample {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) text: String,
-    /// What it is asked of.
+    /// Scope that the question is asked of.
     pub(super) scope: Scope,
     /// The messages to find; not empty.
     pub(super) wanted: BTreeSet<Place>,
@@ -73,7 +73,7 @@ impl Sample {
                     question = Some(node.message.text());
                     continue;
                 }
-                // What follows a question is its reply.
+                // The message after a question is its reply.
                 sample.questions.extend(question.take().map(|text| Question {
                     text,
                     scope: Scope::all(),
@@ -88,7 +88,7 @@ impl Sample {
 }
 
 /// Runs of messages, at most so many in all, as evenly over conversations as these have messages. A fork counts with
-/// what it has of its own. Of many conversations some are drawn, so that each has a run that is not too short.
+/// its own messages. Only some of many conversations are drawn, so that each has a run that is not too short.
 fn runs(states: &[ConversationState], messages: u64, rng: &mut Rng) -> Vec<(ConversationId, NodeRange)> {
     let mut own: Vec<(ConversationId, NodeRange)> = Vec::new();
     for state in states {
@@ -132,7 +132,7 @@ fn with_replies(nodes: &[Node]) -> Vec<usize> {
     if answered.is_empty() { pairs().filter(has_reply).map(|(at, ..)| at).collect() } else { answered }
 }
 
-/// Whether somebody said it in more than a word, and it is no call of a tool.
+/// True if the message is somebody's, longer than a word, and no call of a tool.
 fn is_prose(message: &Message) -> bool {
     message.tool_calls().next().is_none()
         && message.tool_results().next().is_none()

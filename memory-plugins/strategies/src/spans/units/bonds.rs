@@ -1,9 +1,9 @@
-//! Boundaries at which no unit may end: before what takes a clause back, and near a condition.
+//! Boundaries at which no unit may end: before words that take a clause back, and near a condition.
 
 use super::{LONGEST_BOND, WordPlace, ends::End};
 use crate::spans::lexis::Class;
 
-/// What takes a clause back stands at most this many words after "but".
+/// Words that take a clause back stand at most this many words after "but".
 const NEAR_REVERSAL: usize = 6;
 
 /// A condition belongs to a main clause that begins at most this many words before it.

@@ -40,7 +40,7 @@ fn a_file_gives_back_the_graph() {
         let find = |graph: &Graph| found(graph, &block, block.vector(row), 10, 30, |_| true);
         assert_eq!(find(&again), find(&graph));
     }
-    // It grows on, as the other would.
+    // The decoded graph grows on, as the other would.
     let more = clustered(&mut Rng::with_seed(2), 8, 100, 4);
     (0..100).for_each(|row| block.push(more.vector(row)));
     let [grown, expected] = [again, graph].map(|mut graph| {

@@ -291,7 +291,7 @@ fn several_blocks(dir: &Path) -> (Vec<u8>, TokenAnswer) {
     (fs::read(only_file(dir)).unwrap(), ask(&index, 40))
 }
 
-/// What is there of a wrecked file is right, and what is missing can be inserted and stays.
+/// Asserts that the remains of a wrecked file are right, and that missing tokens can be inserted and stay.
 fn heals(dir: &Path, expected: &TokenAnswer) {
     let index = open(dir);
     // The first question finds damage that is seen in use only.

@@ -21,7 +21,7 @@ use super::super::{
 /// Vectors that are added at a time: few, since searches wait meanwhile.
 const STEP: usize = 32;
 
-/// An index of hnsw_rs for each conversation that is large enough, in memory alone, built from the vectors as they were
+/// An index of hnsw_rs for each conversation that is large enough, only in memory, built from the vectors as they were
 /// inserted.
 #[derive(Debug)]
 pub(super) struct Backends {
@@ -73,7 +73,7 @@ impl Backends {
         built.as_ref().map_or(0, |built| built.of(rows))
     }
 
-    /// The nearest rows that `keep` accepts. `None` after a failure: the index is built anew then.
+    /// The nearest rows that `keep` accepts. `None` after a failure: the index is then rebuilt.
     pub(super) fn search(
         &self,
         conversation: &ConversationId,
@@ -159,7 +159,7 @@ impl Backends {
     }
 }
 
-/// The components of a row. Those of a removed row are gone, so any will do: it is never a result.
+/// The components of a row. A removed row has none any more, so any will do: it is never a result.
 fn stand_in(rows: &Rows, row: usize) -> Option<Vec<f32>> {
     if rows.is_removed(row) {
         return Some((0..rows.dimensions()).map(|component| if component == 0 { 1.0 } else { 0.0 }).collect());

@@ -1,4 +1,4 @@
-//! When a scan answers and when a graph does.
+//! Choice of a scan or a graph for an answer.
 
 use crate::GraphOptions;
 
@@ -13,7 +13,7 @@ pub enum Method {
     Scan,
     /// By a graph, even for few vectors, except for a narrow selection.
     Graph,
-    /// As [`Method::Graph`], by the graph of the crate hnsw_rs, which is kept in memory alone and rebuilt each time.
+    /// As [`Method::Graph`], by the graph of the crate hnsw_rs, which is kept only in memory and rebuilt each time.
     #[cfg(feature = "hnsw-rs")]
     HnswRs,
 }
@@ -59,7 +59,7 @@ impl AutoOptions {
         const graph: GraphOptions,
     }
 
-    /// How many vectors are scanned beside a graph before they are linked to it: few enough for a fast answer, and
+    /// How many vectors are scanned next to a graph before they are linked to it: few enough for a fast answer, and
     /// enough at once to be worth a thread.
     pub(super) fn scan_beside(&self, linked: usize) -> usize {
         if self.method == Method::Fastest { (linked / 64).max(512) } else { 0 }

@@ -1,4 +1,4 @@
-//! What is chosen when, and the choosing index before the suite that every index passes.
+//! Choice between scan and graph, and the choosing index before the suite that every index passes.
 
 use std::{fs, path::PathBuf, sync::Mutex};
 
@@ -117,7 +117,7 @@ fn the_size_and_the_selection_decide() {
     assert_eq!(search(&index, 5, Some(&of(1..199))).1, AnsweredBy::SubsetScan);
     let (hits, by) = search(&index, 5, Some(&of(100..1_900)));
     assert!(by == GRAPH && hits.iter().all(|hit| (100..1_900).contains(&hit.slot.node.get())));
-    // What the graph lacks is scanned.
+    // Vectors that the graph lacks are scanned.
     insert(&index, 2_001, 10);
     let (hits, by) = search(&index, 2_005, None);
     assert_eq!((hits[0].slot.node.get(), by), (2_005, GRAPH));
@@ -172,7 +172,7 @@ fn a_graph_of_messages_that_the_log_lost_is_not_used_for_those_in_their_place() 
     drop((index, store));
 
     copy(backup.path(), &log);
-    // It knows better than that.
+    // HORIZON shows that the log was longer.
     fs::remove_file(dir.path().join("HORIZON")).unwrap();
     let store = LogStore::open(dir.path()).unwrap();
     say(&store, 1_900);
@@ -231,7 +231,7 @@ fn a_damaged_graph_is_set_aside_and_answers_are_exact_meanwhile() {
     }
 }
 
-/// What was reported.
+/// Progress that was reported.
 #[derive(Default)]
 struct Steps(Mutex<Vec<(u64, u64)>>);
 

@@ -43,7 +43,7 @@ impl Contents {
         self.codes.retain(|(end, _)| *end <= rows);
     }
 
-    /// Whether all codes match their checksums. Uses all cores: an index is opened for an answer.
+    /// True if all codes match their checksums. Uses all cores: an index is opened for an answer.
     pub(super) fn are_whole(&self, codes: &RowMap, dimensions: usize) -> bool {
         let is_whole = |(begin, end, sum): &(usize, usize, u32)| {
             let bytes = codes.bytes().get(begin * dimensions..end * dimensions);

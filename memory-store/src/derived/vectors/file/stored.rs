@@ -55,7 +55,7 @@ fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool>
             return Ok(true);
         }
         file.anew = true;
-        // It writes nothing while another process does.
+        // A save writes nothing while another process does.
         file.save(&mut rows)?;
     }
     Ok(false)

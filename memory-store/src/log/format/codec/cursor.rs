@@ -12,7 +12,7 @@ impl<'a> Cursor<'a> {
         Self(bytes)
     }
 
-    /// Whether nothing is left.
+    /// True if nothing is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }

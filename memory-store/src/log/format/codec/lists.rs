@@ -10,7 +10,7 @@ pub(super) const FIRST_ITEMS: usize = 16;
 /// The tag of a text block.
 pub(super) const TEXT: u8 = 0;
 
-/// What follows the head: topics; blocks, depth first, a tool result followed by its content; metadata by name.
+/// Lists after the head: topics; blocks, depth first, a tool result followed by its content; metadata by name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lists<'a>(Cursor<'a>);
 

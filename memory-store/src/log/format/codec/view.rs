@@ -19,7 +19,7 @@ const LOST: u8 = 2;
 const EXCERPT: u8 = 3;
 const OMITTED: u8 = 4;
 
-/// Version 1: of one conversation alone.
+/// Version 1: of only one conversation.
 #[derive(Encode, BorrowDecode)]
 struct WireView<'a> {
     id: u64,

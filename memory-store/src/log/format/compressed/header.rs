@@ -47,7 +47,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Whether a file that begins with these bytes is a compressed segment.
+    /// True if a file that begins with these bytes is a compressed segment.
     pub(super) fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }

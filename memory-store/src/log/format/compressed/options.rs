@@ -1,12 +1,12 @@
-//! How a segment is compressed.
+//! Options of the compression of a segment.
 
 use super::header::{MAX_BLOCK, MAX_DICTIONARY, MIN_BLOCK};
 
-/// How a segment is compressed.
+/// Options of the compression of a segment.
 ///
-/// The defaults were measured on real texts: a dictionary spares a fifth of the room and gains nothing beyond 64 KiB, blocks
-/// of 4 KiB take less room than those of 2 KiB and are read in less than twice the time, and level 19 takes several times
-/// as long as level 9 to spare a little more.
+/// The defaults were measured on real texts: a dictionary spares a fifth of the room and gains nothing beyond 64 KiB,
+/// blocks of 4 KiB take less room than those of 2 KiB and are read in less than twice the time, and level 19 takes
+/// several times as long as level 9 to spare a little more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressionOptions {
     pub(super) level: i32,

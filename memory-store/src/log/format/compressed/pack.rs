@@ -116,7 +116,7 @@ fn prepare(dictionary: &[u8], level: i32) -> Result<Option<CDict<'static>>, &'st
     CDict::try_create(dictionary, level).map(Some).ok_or("zstd cannot load the dictionary that it made")
 }
 
-/// Whether the dictionary saves more than its two copies take, judged by some of the blocks.
+/// True if the dictionary saves more than its two copies take, judged by some of the blocks.
 fn pays(image: &[u8], options: &CompressionOptions, dictionary: &[u8]) -> Result<bool, &'static str> {
     let block_bytes = options.block_bytes as usize;
     let blocks = image.len().div_ceil(block_bytes);

@@ -99,7 +99,7 @@ impl CompressedSegment {
         self.header.store
     }
 
-    /// Up to `buffer.len()` bytes of the image from `offset`; fewer only at its end.
+    /// Up to `buffer.len()` bytes of the image from `offset`; fewer only at the end of the image.
     ///
     /// # Errors
     /// When the file cannot be read, or a block that is needed is damaged.

@@ -1,4 +1,4 @@
-//! Where the bytes of a compressed segment come from.
+//! Sources of the bytes of a compressed segment.
 
 use std::io;
 

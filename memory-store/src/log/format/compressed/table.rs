@@ -1,4 +1,4 @@
-//! Where the blocks of a compressed segment stand.
+//! Places of the blocks of a compressed segment.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a compressed segment gives back, and what damage to it costs.
+//! Contents that a compressed segment gives back, and the cost of damage to it.
 
 mod store;
 

@@ -10,7 +10,7 @@ use std::{
 
 pub(super) const SECTOR: usize = 512;
 
-/// What goes wrong at a chosen operation.
+/// Fault at a chosen operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The power fails: this operation and every later one does nothing and fails.
@@ -20,7 +20,7 @@ pub(crate) enum Fault {
     Fail(io::ErrorKind),
 }
 
-/// Which unsynced bytes and names are on disk after a power loss.
+/// Unsynced bytes and names that are on disk after a power loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unsynced {
     Lost,
@@ -52,7 +52,7 @@ pub(super) struct Disk {
     pub(super) read_while_locked: usize,
     /// The suffix of a file name; the next such file gets a bad sector.
     spoil_next: Option<&'static str>,
-    /// It loses nothing, and so does not track what is unsynced.
+    /// True if the disk loses nothing, and so does not track what is unsynced.
     pub(super) is_lossless: bool,
 }
 

@@ -16,6 +16,6 @@ pub(crate) struct RawFinding {
     pub(crate) conversation: Option<u64>,
     /// The node that is lost with it, if it is exactly one.
     pub(crate) node: Option<NodeId>,
-    /// Whether frames or records that nothing else records may have stood here.
+    /// True if frames or records that nothing else records may have stood here.
     pub(crate) hides: bool,
 }

@@ -13,7 +13,7 @@ use crate::log::format::{
 #[derive(Debug)]
 pub(crate) enum Part {
     Opened(Opening),
-    /// A message with its leaf, hashed anew.
+    /// A message with its leaf, hashed again.
     Message(Hash),
     /// Lost nodes: recorded by this record, or the record itself was the message.
     Lost(u64),
@@ -30,7 +30,7 @@ pub(crate) struct BadRecords {
     pub(crate) why: String,
     /// The node that is lost with it, by its index among those of the frame.
     pub(crate) node: Option<u64>,
-    /// Whether it may have held more than is known.
+    /// True if the range may have held more than is known.
     pub(crate) hides: bool,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct Reading<'a> {
     payload: &'a [u8],
     /// The end of the part of the payload whose records can be separated.
     known: usize,
-    /// Whether records that cannot be read are messages.
+    /// True if records that cannot be read are messages.
     holds_messages: bool,
-    /// Whether the opening of a conversation, first in its frame, cannot be read.
+    /// True if the opening of a conversation, first in its frame, cannot be read.
     lost_opening: bool,
     /// The conversation that it opens, if any.
     pub(crate) opened: Option<Opening>,
@@ -155,7 +155,7 @@ impl<'a> Reading<'a> {
         (self.opened, self.nodes, self.lost, self.bad) = (opened, nodes, lost, bad);
     }
 
-    /// Whether every record can be used as it is.
+    /// True if every record can be used as it is.
     pub(crate) fn is_whole(&self) -> bool {
         self.bad.is_empty()
     }

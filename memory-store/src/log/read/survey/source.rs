@@ -37,7 +37,7 @@ pub(crate) struct Source {
     pub(super) durable: Option<Location>,
     /// By number.
     pub(super) segments: Vec<SourceSegment>,
-    /// What is wrong with files as a whole.
+    /// Faults of files as a whole.
     pub(super) findings: Vec<RawFinding>,
     /// Files that were never finished.
     pub(crate) leftovers: Vec<PathBuf>,
@@ -177,8 +177,8 @@ pub(crate) fn read_image(segment: &Segment) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the disk still gives back where a long read failed, with zeros in the places of what it does not; `None`
-/// when that is nothing.
+/// Bytes that the disk still gives back where a long read failed, with zeros in the places of the others; `None` when
+/// there are none.
 fn around_bad_sectors(segment: &Segment, offset: u32, length: usize) -> Option<Vec<u8>> {
     let (mut found, mut scratch) = (Vec::with_capacity(length), Vec::new());
     let mut any = false;

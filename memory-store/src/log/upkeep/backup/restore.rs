@@ -32,7 +32,7 @@ pub struct BackupCheck {
     pub damaged: Vec<(PathBuf, String)>,
 }
 
-/// What was restored.
+/// Result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RestoreReport {

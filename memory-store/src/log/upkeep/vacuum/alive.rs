@@ -19,10 +19,10 @@ enum Replaced {
     Pin(NodeId),
 }
 
-/// What was found in the segments, from the last back to the first.
+/// Findings in the segments, from the last back to the first.
 #[derive(Debug, Default)]
 pub(super) struct Alive {
-    /// What was met already, since the fork with this number if there is one: all earlier records of it are dead.
+    /// Records met so far, since the fork with this number if there is one: all earlier records of the same are dead.
     met: HashSet<(u64, u64, Replaced)>,
     /// How many forks of each conversation were met. A fork has the importances and pins that held when it began.
     forks: HashMap<u64, u64>,

@@ -33,7 +33,7 @@ pub(super) fn renewed(
         let new = replacements.iter().find(|new| new.number == old.number());
         let file = new.map_or(old.path(), |new| &new.file);
         let segment = match new {
-            // It has the old one's name by the time anyone reads the path.
+            // The new segment has the old one's name by the time anyone reads the path.
             Some(Replacement { number, file }) => {
                 let opened = shared.media.open(file, Access::Read).map_err(io_error("open", file))?;
                 Segment::new(*number, old.path(), opened).sealed()

@@ -71,7 +71,7 @@ fn vectors_of_nodes_that_the_log_lost_are_not_used_again() {
     drop(store);
 
     copy_files(backup.path(), &log);
-    // It knows better than that.
+    // HORIZON shows that the log was longer.
     fs::remove_file(dir.path().join("HORIZON")).unwrap();
     let store = LogStore::open(dir.path()).unwrap();
     assert_eq!(through(&store), 2, "the log has two nodes");

@@ -29,7 +29,7 @@ fn removed_vectors_stay_removed_and_new_ones_are_kept_when_the_compacted_copy_ca
         file.with_extension(format!("{extension}.tmp"))
     });
     for obstacle in &obstacles {
-        // What an attempt before this one left.
+        // An earlier attempt may have left a file.
         if obstacle.exists() {
             fs::remove_file(obstacle).unwrap();
         }

@@ -8,7 +8,7 @@ use std::{
 
 use super::*;
 
-/// What an index does.
+/// Act of an index.
 #[derive(Clone, Debug)]
 enum Act {
     Insert(usize),
@@ -29,7 +29,7 @@ fn advance(index: &ExactIndex, truth: &[Vec<Vec<f32>>], count: usize) {
     insert(index, &id("a"), &truth[through..end]);
 }
 
-/// Everything that an index holds is what one index alone would hold.
+/// Asserts that an index holds exactly the vectors that a single index would hold.
 fn assert_sound(index: &ExactIndex, truth: &[Vec<Vec<f32>>], query: &[f32]) {
     let alone = ExactIndex::in_memory(ModelId::new("toy/1"), DIMENSIONS);
     let through = usize::try_from(index.stats(&id("a")).through).unwrap();
