@@ -72,7 +72,7 @@ impl MerkleFrontier {
         self.leaves
     }
 
-    /// Whether no leaf was pushed.
+    /// True if no leaf was pushed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.leaves == 0

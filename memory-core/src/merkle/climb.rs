@@ -22,7 +22,7 @@ impl Climb {
         Self { node, last }
     }
 
-    /// Whether no level is above.
+    /// True if no level is above.
     pub(super) fn at_root(self) -> bool {
         self.last == 0
     }

@@ -10,7 +10,7 @@ const DEFAULT_WINDOW: u64 = 200_000;
 /// The threshold where compression is simply turned on.
 const DEFAULT_THRESHOLD: f64 = 0.7;
 
-/// Whether, and from which share of the model's window on, a list is reduced before a call to the model.
+/// Share of the model's window from which on a list is reduced before a call to the model, if at all.
 ///
 /// As JSON: `false` or `null`, `true` for the default threshold of 0.7, or `{"compression_threshold": 0.8}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,7 +39,7 @@ impl ProactiveCompression {
         self.0
     }
 
-    /// Whether a request of `projected` tokens is due to be reduced. A window that is unknown or 0 counts as 200,000
+    /// True if a request of `projected` tokens is due to be reduced. A window that is unknown or 0 counts as 200,000
     /// tokens; a request whose tokens are unknown is not due.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share of a window")]
