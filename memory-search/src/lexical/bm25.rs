@@ -35,13 +35,13 @@ const MAX_TERMS: usize = 64;
 /// The terms of a question, weighed by how rare they are among all nodes that are searched together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weighed {
-    /// Those that some node contains, rarest first.
+    /// Terms that some node contains, rarest first.
     pub(crate) terms: Vec<QuestionTerm>,
-    /// Those that no node contains; a title may.
+    /// Terms that no node contains; a title may.
     pub(crate) unheard: Vec<QuestionTerm>,
     /// The IDF of all terms together, including those that no node contains.
     pub(crate) total: f32,
-    /// What the searched nodes come to.
+    /// Statistics of the searched nodes.
     pub(crate) all: Collection,
 }
 
