@@ -1,4 +1,4 @@
-//! The record of a model's converted graphs, stored beside them.
+//! The record of a model's converted graphs, stored next to them.
 
 use std::{
     io,
@@ -36,7 +36,7 @@ impl GateReport {
         Self { texts, mean, least, processor: int8_instructions() }
     }
 
-    /// Whether it was measured with the instruction set of this processor.
+    /// True if the quality was measured with the instruction set of this processor.
     #[must_use]
     pub fn matches_this_processor(&self) -> bool {
         self.processor == int8_instructions()

@@ -175,7 +175,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the request was replied to or cancelled.
+/// True if the request was replied to or cancelled.
 fn is_closed<O>(answer: &ReplySlot<O>) -> bool {
     answer.as_ref().is_none_or(|(reply, _)| reply.is_closed())
 }

@@ -4,7 +4,7 @@ use std::{env, fmt};
 
 use crate::redact::keep_secret;
 
-/// The key of a service. It does not appear in logs, errors or ids of models.
+/// Key of a service, which does not appear in logs, errors or ids of models.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
