@@ -38,7 +38,7 @@ impl Conversation {
         }
     }
 
-    /// Reports that the conversation goes on.
+    /// Reports that the conversation continues.
     pub(crate) async fn restored(&self) -> Result<(), MemoryError> {
         let state = self.parts.store.conversation(&self.id).await?;
         let (conversation, messages, last_at) = (self.id.clone(), state.nodes, state.last_at);

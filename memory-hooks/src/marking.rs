@@ -1,4 +1,4 @@
-//! What a person sets of a conversation as a whole: title, tags, marks.
+//! Settings of a person for a conversation as a whole: title, tags, marks.
 
 use memory_core::{Event, Mark};
 
@@ -42,7 +42,7 @@ impl Conversation {
         self.record_tags(&state.tags, state.tags_with_own(tags)).await
     }
 
-    /// Whether it has a mark.
+    /// True if the conversation has a mark.
     ///
     /// # Errors
     /// When the conversation does not exist, or the store fails.
