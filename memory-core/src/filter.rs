@@ -22,7 +22,7 @@ pub struct Filter {
     pub during: Option<TimeWords>,
     /// Who said it; empty for any role.
     pub roles: Vec<Role>,
-    /// In which session of its conversation; empty for any. See [`Filter::SESSION`].
+    /// Sessions of its conversation; empty for any. See [`Filter::SESSION`].
     pub sessions: Vec<String>,
     /// Tags that its conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::Scope) does:
     /// other conversations are not searched at all.

@@ -265,7 +265,7 @@ impl Message {
     }
 }
 
-/// As many as [`str::lines`] gives, counted without splitting.
+/// Number of lines that [`str::lines`] gives, counted without splitting.
 fn lines(text: &str) -> usize {
     // Sums of bytes are vectorized; 255 of them cannot overflow.
     let in_chunk = |chunk: &[u8]| chunk.iter().fold(0_u8, |sum, byte| sum + u8::from(*byte == b'\n'));

@@ -5,7 +5,7 @@ use crate::{NodeId, NodeRange};
 /// Nodes of one conversation, held as runs: small where nodes are adjacent, and quick to iterate and to query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSet {
-    /// In order; no two overlap or touch.
+    /// Runs in order; no two overlap or touch.
     runs: Vec<NodeRange>,
     len: u64,
 }

@@ -1,4 +1,4 @@
-//! Whose a conversation is.
+//! Owners of conversations.
 
 use std::{fmt, str::FromStr, sync::Arc};
 

@@ -45,7 +45,7 @@ impl TimeRange {
     /// All times.
     pub const ALL: Self = Self { since: None, before: None };
 
-    /// From `since` up to, and excluding, `before`; `None` leaves an end open.
+    /// The range from `since` up to, and excluding, `before`; `None` leaves an end open.
     ///
     /// # Errors
     /// When no time lies between them.

@@ -102,7 +102,7 @@ enum Time {
     LastNight,
     /// A calendar unit, this many before the clock's own.
     Calendar { unit: Unit, back: i32 },
-    /// This many units up to the clock.
+    /// A span of this many units up to the clock.
     Past { unit: Unit, count: i32 },
     /// A time between `least` and `most` units before the clock.
     Ago { unit: Unit, least: i32, most: i32 },

@@ -17,7 +17,7 @@ pub(super) enum Side {
 }
 
 impl Climb {
-    /// From the level of the leaves.
+    /// Begins at the level of the leaves.
     pub(super) fn from_leaf(node: u64, last: u64) -> Self {
         Self { node, last }
     }

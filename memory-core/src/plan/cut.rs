@@ -7,7 +7,7 @@ use crate::{NodeRange, SummaryId};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cut {
-    /// In order of the nodes they represent; the spans tile the conversation.
+    /// Pieces in order of the nodes that they represent; the spans tile the conversation.
     pub pieces: Vec<CutPiece>,
     /// Tokens that the pieces cost under the policy.
     pub tokens: u32,

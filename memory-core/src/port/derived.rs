@@ -236,7 +236,7 @@ pub trait Derived: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`DerivedError::ReadOnly`], [`DerivedError::Busy`], or when something cannot be removed. Forgetting again is
-    /// safe and goes on where it stopped.
+    /// safe and continues where it stopped.
     fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>>;
 
     /// Reads everything again and reports what is not as it was written.

@@ -348,7 +348,7 @@ pub enum ManagerError {
     OtherManager {
         /// The manager of the state.
         found: String,
-        /// Whose it should be.
+        /// The manager that restores it.
         expected: String,
     },
     /// A state cannot be read.

@@ -196,7 +196,7 @@ pub struct RecallRequest {
     pub conversation: ConversationId,
     /// Other conversations to recall from as well; none by default.
     pub others: Conversations,
-    /// Whose all of them must be, as in a [`Scope`]; anybody's with `None`.
+    /// Owner of all of them, as in a [`Scope`]; any with `None`.
     pub owner: Option<OwnerId>,
     /// Messages that may be hits. Their neighbours may be any messages.
     pub filter: Filter,
@@ -251,7 +251,7 @@ impl RecallRequest {
         }
     }
 
-    /// Where it searches.
+    /// Scope that it searches.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let conversations = match &self.others {

@@ -14,7 +14,7 @@ use crate::{ConversationId, OwnerId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scope {
-    /// Whose conversations; `None` for all, those with an owner and those without.
+    /// Owner of the conversations; `None` for all, those with an owner and those without.
     pub owner: Option<OwnerId>,
     /// Conversations to search among these.
     pub conversations: Conversations,
@@ -40,13 +40,13 @@ impl Scope {
         Self { owner: None, conversations: Conversations::All }
     }
 
-    /// These conversations alone.
+    /// Only these conversations.
     #[must_use]
     pub const fn only(conversations: Vec<ConversationId>) -> Self {
         Self { owner: None, conversations: Conversations::Only(conversations) }
     }
 
-    /// One conversation alone.
+    /// Only one conversation.
     #[must_use]
     pub fn one(conversation: &ConversationId) -> Self {
         Self::only(vec![conversation.clone()])

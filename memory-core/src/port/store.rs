@@ -109,7 +109,7 @@ pub struct ConversationState {
     pub title: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
-    /// Where it was forked, if it was and if that is still known.
+    /// Place where it was forked, if it was and if that is still known.
     pub forked_from: Option<ForkedFrom>,
     /// Owner, if any.
     pub owner: Option<OwnerId>,
@@ -274,8 +274,8 @@ impl fmt::Debug for Lease {
 pub trait Store: Source {
     /// Appends messages to a conversation, and begins it as `owner`'s if needed. An empty batch writes nothing.
     ///
-    /// Whose a conversation is is recorded together with its first messages and never changes. Without an owner it
-    /// begins without an owner, and appending goes to any conversation.
+    /// The owner of a conversation is recorded together with its first messages and never changes. Without `owner` a
+    /// conversation begins without an owner, and appending goes to any conversation.
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's, [`StoreError::Reserved`] when its name

@@ -19,10 +19,10 @@ pub struct ProactiveCompression(Option<f64>);
 impl ProactiveCompression {
     /// Never.
     pub const OFF: Self = Self(None);
-    /// From 0.7 of the window on.
+    /// Reduction from 0.7 of the window on.
     pub const ON: Self = Self(Some(DEFAULT_THRESHOLD));
 
-    /// From this share of the window on, greater than 0 and at most 1.
+    /// Reduction from this share of the window on, greater than 0 and at most 1.
     ///
     /// # Errors
     /// When it is out of range.

@@ -25,7 +25,7 @@ pub struct ListPlan {
     pub summary_at: Option<usize>,
     /// The first message after everything that was considered. All messages from it on stay as they are.
     pub cut: usize,
-    /// Why nothing is done, where somebody asked for less without need.
+    /// Reason for doing nothing, where a smaller list was asked for without need.
     pub stopped: Option<ListError>,
 }
 

@@ -25,7 +25,7 @@ pub struct ListState<M> {
     pub pinned: Vec<M>,
     /// The summary that stands in the list.
     pub summary: Option<M>,
-    /// Extent that was summarized last in vain.
+    /// Extent whose last summary was paid for in vain.
     pub spent: Option<Extent>,
     /// The list for which it was last reported that it cannot be reduced.
     pub reported: Option<Extent>,

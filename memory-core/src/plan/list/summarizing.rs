@@ -101,7 +101,7 @@ impl Summarizing {
         self.plan_unless_spent(items, first_reduction, cause, None)
     }
 
-    /// The same, where a summary of `spent` was paid for in vain.
+    /// [`Self::plan_reduce`] after a summary of `spent` was paid for in vain.
     pub(super) fn plan_unless_spent(
         &self,
         items: &[ListItem],

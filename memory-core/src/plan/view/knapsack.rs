@@ -37,11 +37,11 @@ enum Unit {
 /// How a point of a unit is shown.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
-    /// By its own summary or SUMMARYs.
+    /// Shown by its own summary or SUMMARYs.
     Summarized,
-    /// Word for word.
+    /// Shown verbatim.
     Verbatim,
-    /// By the choices below it that make this point of their table.
+    /// Shown by the choices below it that make this point of their table.
     Below(u16),
 }
 
