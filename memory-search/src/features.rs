@@ -33,7 +33,7 @@ pub(crate) enum Feature {
     CoverageWindow,
     /// The cosine of question and node.
     Cosine,
-    /// The same plus 0.5 of the previous node's and 0.3 of the next node's.
+    /// [`Self::Cosine`] plus 0.5 of the previous node's and 0.3 of the next node's.
     CosineSmoothed,
     CosineBefore,
     CosineAfter,

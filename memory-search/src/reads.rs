@@ -17,7 +17,7 @@ pub(crate) struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Nothing read yet.
+    /// Reads of a source without any message yet.
     pub(crate) fn new(source: &'a dyn Source) -> Self {
         Self { source, read: HashMap::new() }
     }

@@ -47,7 +47,7 @@ pub(super) struct Live {
 #[derive(Debug)]
 pub(crate) struct ScopedSegment {
     pub(crate) segment: Arc<Segment>,
-    /// By run: the number of its conversation.
+    /// Number of the conversation of each run.
     pub(crate) conversations: Vec<Option<usize>>,
 }
 
