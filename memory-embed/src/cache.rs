@@ -45,7 +45,7 @@ const DEFAULT_BYTES: u64 = 256 << 20;
 
 /// The key of a cache: 32 secret random bytes, the same at every opening of the cache.
 ///
-/// Without the key nobody can test from the files whether a text was embedded.
+/// Without the key no one can test from the files whether a text was embedded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CacheKey([u8; 32]);
 

@@ -221,7 +221,7 @@ fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<Stri
         return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture });
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
-    // Other families are run by their authors' graph.
+    // Models of other families run by their authors' graph.
     let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
     let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
     let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {

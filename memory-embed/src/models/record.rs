@@ -105,7 +105,7 @@ impl ConvertedGraphs {
 mod tests {
     use super::*;
 
-    /// As the first converter wrote it.
+    /// A record as the first converter wrote it.
     const FIRST: &str = r#"{"converter": 1, "weights_sha256": "aa", "tokenizer_sha256": "bb",
         "full": {"file": "model.onnx", "size": 9, "sha256": "cc", "gate": null},
         "int8": {"file": "model_int8.onnx", "size": 3, "sha256": "dd",

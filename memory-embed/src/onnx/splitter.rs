@@ -45,7 +45,7 @@ impl Splitter {
         Ok(Self { frame: Some([begin, end]), ..splitter })
     }
 
-    /// The same for a model without special tokens around a text, and chunks of at most `limit` tokens.
+    /// A splitter for a model without special tokens around a text, and chunks of at most `limit` tokens.
     pub(crate) fn unframed(json: &[u8], limit: usize, overlap: usize) -> Result<Self, BoxError> {
         let mut tokenizer = Tokenizer::from_bytes(json)?;
         let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);

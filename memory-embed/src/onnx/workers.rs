@@ -326,7 +326,7 @@ impl<I: Sequence, O: Send + 'static> Pool<I, O> {
         let thread = thread::Builder::new().name(name).spawn(move || {
             match engine.map_or_else(&shared.config.start, Ok) {
                 Ok(mut engine) => shared.work(engine.as_mut()),
-                // The others go on.
+                // The other workers continue.
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a worker of the model did not start")
                 }

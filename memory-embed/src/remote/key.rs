@@ -16,7 +16,7 @@ impl ApiKey {
         if key.is_empty() {
             return None;
         }
-        // From here on it is redacted, even where a server echoes it.
+        // The key is redacted from here on, even where a server echoes it.
         keep_secret(key);
         Some(Self(key.to_owned()))
     }
