@@ -104,7 +104,7 @@ impl<'a> DocumentsNow<'a> {
         self.below(name).next().is_some()
     }
 
-    /// Documents whose names go on with `/` after this one, by name.
+    /// Documents whose names continue with `/` after this one, by name.
     pub fn below(self, name: &str) -> impl Iterator<Item = (&'a str, &'a Document)> + use<'a> {
         let prefix = format!("{name}/");
         let from = self.0.range(prefix.clone()..);

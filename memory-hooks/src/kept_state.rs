@@ -11,7 +11,7 @@ use memory_core::{
 
 use crate::{Conversation, MemoryError};
 
-/// This document.
+/// Name of the document.
 const MANAGER_STATE: &str = "manager_state";
 
 impl Conversation {
@@ -40,7 +40,7 @@ impl Conversation {
     /// # Errors
     /// [`ManagerError::InvalidState`] for one that cannot be read; otherwise when the store fails.
     pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, MemoryError> {
-        // Nothing was kept of a conversation whose name is too long for it.
+        // A conversation whose name is too long for the document has no kept state.
         let Ok(document) = self.document() else { return Ok(None) };
         let nodes = match self.parts.store.conversation(&document).await {
             Err(error) if error.is_not_found() => return Ok(None),

@@ -59,7 +59,7 @@ impl Conversation {
         self.record_tags(&state.tags, state.tags_with(mark, is_set)).await
     }
 
-    /// Keeps a conversation that nobody speaks in out of lists and of searches over all.
+    /// Hides a conversation without a speaker from lists and from searches over all.
     pub(crate) async fn hide(&self) -> Result<(), MemoryError> {
         let mut state = self.parts.store.conversation(&self.id).await?;
         let before = state.tags.clone();

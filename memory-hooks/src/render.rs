@@ -27,7 +27,7 @@ use crate::{Piece, PieceKind, SourceClass, extent::Extent, kept_out::Redactor, s
 /// released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// For a question: recalled words stand behind the history. The present is the time of the last message.
+    /// Layout for a question: recalled words stand behind the history. The present is the time of the last message.
     Question,
     /// Like `Question`, but the present is the time that the caller gave.
     QuestionAsked,

@@ -1,4 +1,4 @@
-//! Finds the conversation that somebody means: `last`, an id, the beginning of one, or a title.
+//! Finds the conversation that a name means: `last`, an id, the beginning of one, or a title.
 
 use memory_core::{ConversationId, ConversationState, Mark, StoreError};
 

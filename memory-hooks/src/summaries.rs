@@ -16,7 +16,7 @@ pub struct SummariesRequest {
     pub from: NodeId,
     /// Only those of this node or of earlier ones; `None` for the end of the conversation.
     pub to: Option<NodeId>,
-    /// Also those whose words were replaced.
+    /// True to list also summaries whose words were replaced.
     pub replaced: bool,
     /// Only those that follow this one in the order of the list, which is where a page before ended.
     pub after: Option<SummaryId>,
