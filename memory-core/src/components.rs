@@ -1,4 +1,4 @@
-//! What a message is made of: the parts of a model's turn, and what a user attached.
+//! Parts of a message: those of a model's turn, and a user's attachments.
 
 use crate::{ContentBlock, Json, Media, Message, Node};
 
@@ -6,15 +6,15 @@ use crate::{ContentBlock, Json, Media, Message, Node};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AiComponents<'a> {
-    /// What the model said, in order.
+    /// Texts of the model, in order.
     pub text: Vec<&'a str>,
-    /// What it reasoned, in order.
+    /// Reasoning of the model, in order.
     pub reasoning: Vec<&'a str>,
     /// The tools that it called, in order.
     pub calls: Vec<ToolCall<'a>>,
-    /// What the tools returned, in the order of the results.
+    /// Results of the tools, in order.
     pub results: Vec<ToolAnswer<'a>>,
-    /// What the tools that failed returned, in the order of the results.
+    /// Results of the tools that failed, in order.
     pub errors: Vec<ToolAnswer<'a>>,
 }
 
@@ -30,17 +30,17 @@ pub struct ToolCall<'a> {
     pub input: &'a Json,
 }
 
-/// What a tool returned for a call.
+/// Result of a tool for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolAnswer<'a> {
     /// The id of the call.
     pub id: &'a str,
-    /// What it returned, as text.
+    /// The result as text.
     pub text: String,
     /// The later message with it; `None` for the message itself.
     pub node: Option<crate::NodeId>,
-    /// What it returned, as blocks.
+    /// The result as blocks.
     pub content: &'a [ContentBlock],
 }
 
@@ -48,7 +48,7 @@ pub struct ToolAnswer<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attachment<'a> {
-    /// Whether it is a picture or a document.
+    /// Picture or document.
     pub kind: AttachmentKind,
     /// Its title or file name, where it has one.
     pub title: Option<&'a str>,
@@ -147,7 +147,7 @@ impl<'a> AiComponents<'a> {
 }
 
 impl Message {
-    /// The pictures and documents of it, in order. Those that a tool returned are the tool's.
+    /// Pictures and documents of the message, in order, without those in a tool's results.
     pub fn attachments(&self) -> impl Iterator<Item = Attachment<'_>> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::Image(media) => Some(Attachment { kind: AttachmentKind::Image, title: None, media }),

@@ -1,10 +1,10 @@
-//! Which messages may answer a question.
+//! Filter of the messages that may answer a question.
 
 use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
 
-/// Which messages may answer a question. The default admits all.
+/// Filter of the messages that may answer a question. The default admits all.
 ///
-/// A message must meet every condition. Of several roles, sessions or levels, one is enough.
+/// A message must meet every condition. One of several roles, sessions or levels is enough.
 ///
 /// ```
 /// use memory_core::{Filter, Role};
@@ -22,7 +22,7 @@ pub struct Filter {
     pub during: Option<TimeWords>,
     /// Who said it; empty for any role.
     pub roles: Vec<Role>,
-    /// In which session of its conversation; empty for any. See [`Filter::SESSION`].
+    /// Sessions of its conversation; empty for any. See [`Filter::SESSION`].
     pub sessions: Vec<String>,
     /// Tags that its conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::Scope) does:
     /// other conversations are not searched at all.
@@ -46,19 +46,19 @@ impl Filter {
         levels: Vec<Level>,
     }
 
-    /// Whether every message of every conversation passes.
+    /// True if every message of every conversation passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it tells messages of one conversation apart.
+    /// True if the filter distinguishes messages of one conversation.
     #[must_use]
     pub fn is_by_node(&self) -> bool {
         Self { tags: Vec::new(), ..self.clone() } != Self::default()
     }
 
-    /// Whether a conversation with these tags has all that are required.
+    /// True if a conversation with these tags has all that are required.
     #[must_use]
     pub fn admits_tags(&self, tags: &[String]) -> bool {
         self.tags.iter().all(|tag| tags.contains(tag))

@@ -6,7 +6,7 @@ use crate::{
 
 /// Summarizes by the first eight words of each source, as many sources as fit.
 ///
-/// It has no dependencies and cannot fail, so a summarizer is always available.
+/// The strategy has no dependencies and cannot fail, so a summarizer is always available.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstWords;
 
@@ -63,8 +63,8 @@ fn head(text: &str) -> String {
     head
 }
 
-/// The longest beginning of `text` that costs at most `max_tokens`. It ends between two characters, and is empty only
-/// if `text` is or not even one character fits.
+/// Longest beginning of `text` that costs at most `max_tokens`, cut between two characters; empty only if `text` is
+/// empty or not even one character fits.
 fn fit(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> String {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let fitting = ends.partition_point(|&end| text.get(..end).is_some_and(|head| counter.count(head) <= max_tokens));

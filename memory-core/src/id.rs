@@ -22,11 +22,11 @@ pub struct ConversationId(Arc<str>);
 pub struct InvalidConversationId {
     /// The refused text, shortened.
     pub name: String,
-    /// What is wrong with it.
+    /// The fault.
     pub why: UnfitName,
 }
 
-/// What is wrong with a name.
+/// Fault of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnfitName {
@@ -113,7 +113,7 @@ impl ConversationId {
     }
 }
 
-/// What every name in a store fulfils.
+/// Rules for every name in a store.
 pub(crate) fn check_name(name: &str) -> Result<(), UnfitName> {
     if name.is_empty() {
         return Err(UnfitName::Empty);
@@ -128,7 +128,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), UnfitName> {
     }
 }
 
-/// What a new name fulfils in addition: no other may look the same.
+/// Additional rules for a new name: no other may look the same.
 pub(crate) fn check_new_name(name: &str) -> Result<(), UnfitName> {
     if let Some((at, character)) = name.char_indices().find(|(_, c)| is_hidden(*c) || *c == '\u{2800}') {
         return Err(UnfitName::Hidden { character, at });

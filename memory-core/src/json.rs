@@ -33,7 +33,7 @@ impl Json {
         Self(serde_json::Value::from(text).to_string().into())
     }
 
-    /// From a parsed value, printed compactly.
+    /// JSON of a parsed value, printed compactly.
     #[must_use]
     pub fn from_value(value: &serde_json::Value) -> Self {
         Self(value.to_string().into())

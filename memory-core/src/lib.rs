@@ -25,8 +25,8 @@
 //! Engines in other crates implement the ports. A program holds each of them as `Arc<dyn Port>`:
 //!
 //! - [`Store`] keeps conversations; [`Source`], which every store is, is the little of it that a searcher reads.
-//!   [`OwnedStore`] shows those of one owner, [`PastStore`] one as it was. [`BlockCache`] keeps derived data between runs. [`Derived`] lists, checks
-//!   and forgets everything that is derived.
+//!   [`OwnedStore`] shows those of one owner, [`PastStore`] one as it was. [`BlockCache`] keeps derived data between
+//!   runs. [`Derived`] lists, checks and forgets everything that is derived.
 //! - [`Embedder`], [`TokenEmbedder`] and [`Reranker`] run models for search. [`VectorIndex`] and [`TokenIndex`] keep
 //!   the vectors.
 //! - [`Retriever`] searches and recalls.
@@ -44,7 +44,7 @@
 //!
 //! `serde` implements `Serialize` and `Deserialize` for what programs pass to each other: ids, messages in the shape of
 //! [`message_to_json`], nodes, summaries, hits, notices, requests to chat models, and the states of conversations. The
-//! whole answers of a search ([`Retrieved`], [`Recall`]) are written only. It brings no further crate.
+//! whole answers of a search ([`Retrieved`], [`Recall`]) are only written. The feature brings no further crate.
 //!
 //! # Non-goals
 //!

@@ -4,19 +4,20 @@ use std::{fmt, str::FromStr};
 
 use crate::ConversationState;
 
-/// What is said of a whole conversation: by a person, or of one that the program keeps for itself.
+/// Mark on a whole conversation, set by a person, or by the program on one that it keeps for itself.
 ///
-/// A mark is stored as a reserved tag, so that it is in the log, in exports and in forks of older versions, as every tag.
+/// A mark is stored as a reserved tag, so that it is in the log, in exports and in forks of older versions, as every
+/// tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Mark {
-    /// It matters more than others.
+    /// A conversation that matters more than others.
     Important,
-    /// It is done with: lists and `last` leave it out. Searches find it as before, because an answer that silently misses
-    /// what was said is worse than a hit too many.
+    /// A conversation that is done with: lists and `last` leave it out. Searches still find it, because an answer that
+    /// silently misses what was said is worse than a hit too many.
     Archived,
-    /// It holds what a program keeps beside a conversation, such as documents or the state of a manager, and is archived as
-    /// well. Nobody spoke in it: what searches or counts all conversations leaves it out, unless it is named.
+    /// Data that a program keeps next to a conversation, such as documents or the state of a manager; archived as well.
+    /// Nobody spoke in it: searches and counts over all conversations leave it out, unless it is named.
     Companion,
 }
 
@@ -37,7 +38,7 @@ impl Mark {
         }
     }
 
-    /// Whether a tag is reserved.
+    /// True if a tag is reserved.
     #[must_use]
     pub fn reserves(tag: &str) -> bool {
         tag.trim_start().starts_with(Self::PREFIX)
@@ -65,13 +66,13 @@ impl FromStr for Mark {
 }
 
 impl ConversationState {
-    /// Whether it has this mark.
+    /// True if the conversation has this mark.
     #[must_use]
     pub fn is_marked(&self, mark: Mark) -> bool {
         self.tags.iter().any(|tag| tag == mark.tag())
     }
 
-    /// Whether it is kept beside a conversation, and is none itself.
+    /// True if this is kept next to a conversation, and is none itself.
     #[must_use]
     pub fn is_companion(&self) -> bool {
         self.is_marked(Mark::Companion)

@@ -37,7 +37,7 @@ fn inner_hash(left: &Hash, right: &Hash) -> Hash {
     let (first, second) = hashes.split_at_mut(32);
     first.copy_from_slice(left.as_bytes());
     second.copy_from_slice(right.as_bytes());
-    // In one piece, since BLAKE3 is faster then.
+    // One piece of input, since BLAKE3 is faster then.
     Hash::from_bytes(*blake3::hash(&input).as_bytes())
 }
 
@@ -72,7 +72,7 @@ impl MerkleFrontier {
         self.leaves
     }
 
-    /// Whether no leaf was pushed.
+    /// True if no leaf was pushed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.leaves == 0

@@ -1,4 +1,4 @@
-//! What was said: messages and their content blocks.
+//! Messages and their content blocks.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
@@ -58,9 +58,9 @@ pub enum ContentBlock {
     ToolResult {
         /// The id of the call that it answers.
         tool_use_id: String,
-        /// What the tool returned.
+        /// Result of the tool.
         content: Vec<ContentBlock>,
-        /// Whether the tool failed.
+        /// True if the tool failed.
         is_error: bool,
     },
     /// A picture.
@@ -146,7 +146,7 @@ pub struct Message {
     pub role: Role,
     /// The speaker's name, where the conversation knows one.
     pub speaker: Option<String>,
-    /// What is said, in order.
+    /// Content blocks, in order.
     pub content: Vec<ContentBlock>,
     /// The caller's name for the message, which makes appending it idempotent.
     pub key: Option<MessageKey>,
@@ -202,8 +202,8 @@ impl Message {
         self.speaker.as_deref().unwrap_or(self.role.as_str())
     }
 
-    /// Who speaks: the role, but a tool where a user's message holds nothing but results of tools, as in Anthropic's
-    /// Messages API. What is stored keeps its role.
+    /// Role of the speaker: the message's role, but a tool where a user's message holds nothing but results of tools,
+    /// as in Anthropic's Messages API. The stored message keeps its role.
     #[must_use]
     pub fn said_as(&self) -> Role {
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
@@ -258,14 +258,14 @@ impl Message {
         })
     }
 
-    /// Whether a prompt may begin here: a user's message that answers no tool call.
+    /// True if a prompt may begin here: a user's message that answers no tool call.
     #[must_use]
     pub fn begins_prompt(&self) -> bool {
         self.role == Role::User && self.tool_results().next().is_none()
     }
 }
 
-/// As many as [`str::lines`] gives, counted without splitting.
+/// Number of lines that [`str::lines`] gives, counted without splitting.
 fn lines(text: &str) -> usize {
     // Sums of bytes are vectorized; 255 of them cannot overflow.
     let in_chunk = |chunk: &[u8]| chunk.iter().fold(0_u8, |sum, byte| sum + u8::from(*byte == b'\n'));

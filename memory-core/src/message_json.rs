@@ -34,7 +34,7 @@ use crate::Message;
 pub struct InvalidMessage {
     /// The member, as in `content[2].input`.
     pub at: String,
-    /// What is wrong there.
+    /// The fault.
     pub why: String,
 }
 
@@ -57,11 +57,11 @@ pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
 /// Reads the same from text, where JSON from outside (metadata, tool inputs, unknown blocks) is kept byte for byte: no
 /// number is rounded.
 ///
-/// In the shape of OpenAI's Chat Completions API, an `image_url` block becomes an image, `tool_calls` of an assistant become
-/// calls after the content, and a message with a `tool_call_id` becomes the result of that call. A member of the message that it does not know is
-/// ignored if it is `null`, as `refusal` is there.
+/// In the shape of OpenAI's Chat Completions API, an `image_url` block becomes an image, `tool_calls` of an assistant
+/// become calls after the content, and a message with a `tool_call_id` becomes the result of that call. A member of the
+/// message that it does not know is ignored if it is `null`, as `refusal` is there.
 ///
-/// The members named `beside` are the caller's: they are given back as they came, in their order.
+/// Members named in `beside` are the caller's, and are returned unchanged and in order.
 ///
 /// # Errors
 /// As [`message_from_json`]; also when a member of the message, its metadata or a block is given twice.
@@ -181,7 +181,7 @@ mod tests {
             let read = imported(&format!(r#"{{"role":"user","content":[{block}]}}"#)).unwrap();
             let unknown = || ContentBlock::Unknown(Json::new(&block).unwrap());
             assert_eq!(read.content, [expected.map_or_else(unknown, ContentBlock::Image)], "{image}");
-            // What was kept as it came stays so.
+            // Blocks that were kept as they came stay so.
             let kept = Message::new(Role::User, vec![unknown()]);
             assert_eq!(message_from_raw_json(&message_to_raw_json(&kept).unwrap()), Ok(kept.clone()));
             assert_eq!(message_from_json(&message_to_json(&kept)), Ok(kept));

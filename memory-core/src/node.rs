@@ -21,11 +21,11 @@ pub struct Node {
     pub tokens: u32,
     /// Importance in 0..=1; 0.5 until it is scored.
     pub importance: f32,
-    /// What it is about.
+    /// Topics of the message.
     pub topics: Vec<String>,
     /// An earlier node that it follows up or corrects.
     pub relates_to: Option<Relation>,
-    /// Whether it stays verbatim in every view that it fits.
+    /// True if the message stays verbatim in every view that it fits.
     pub pinned: bool,
 }
 
@@ -58,14 +58,14 @@ impl Node {
         const pinned: bool,
     }
 
-    /// Whether the user's side or the model said it.
+    /// Side that said the message: the user's or the model.
     #[must_use]
     pub fn kind(&self) -> NodeKind {
         NodeKind::of(self.message.role)
     }
 }
 
-/// Whether the user's side or the model said a message.
+/// Side that said a message: the user's or the model.
 ///
 /// Exhaustive: every role is of one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,11 +104,11 @@ impl NodeKind {
 pub struct Relation {
     /// The earlier node.
     pub to: NodeId,
-    /// What this one does to it.
+    /// Kind of the relation.
     pub kind: RelationKind,
 }
 
-/// What a node does to the earlier one that it refers to.
+/// Relation of a node to the earlier one that it refers to.
 ///
 /// Exhaustive: a new kind is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,7 +133,7 @@ pub struct NodeDraft {
     pub tokens: u32,
     /// Importance in 0..=1.
     pub importance: f32,
-    /// What it is about.
+    /// Topics of the message.
     pub topics: Vec<String>,
     /// An earlier node that it follows up or corrects.
     pub relates_to: Option<Relation>,
@@ -181,9 +181,9 @@ pub struct NodeOutline {
     importance: u8,
     /// Who speaks.
     pub role: Role,
-    /// Whether it stays verbatim in every view that it fits.
+    /// True if the message stays verbatim in every view that it fits.
     pub pinned: bool,
-    /// Whether its content is excluded from summaries.
+    /// True if its content is excluded from summaries.
     pub keep_out_of_summaries: bool,
 }
 
@@ -239,7 +239,7 @@ impl NodeOutline {
         self.importance = (importance.clamp(0.0, 1.0) * 255.0).round() as u8;
     }
 
-    /// Whether a prompt may begin here: a user's message that answers no tool call.
+    /// True if a prompt may begin here: a user's message that answers no tool call.
     #[must_use]
     pub fn begins_prompt(&self) -> bool {
         self.role == Role::User && self.answers == 0

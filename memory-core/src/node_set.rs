@@ -5,7 +5,7 @@ use crate::{NodeId, NodeRange};
 /// Nodes of one conversation, held as runs: small where nodes are adjacent, and quick to iterate and to query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSet {
-    /// In order; no two overlap or touch.
+    /// Runs in order; no two overlap or touch.
     runs: Vec<NodeRange>,
     len: u64,
 }
@@ -30,13 +30,13 @@ impl NodeSet {
         self.len
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Whether `node` is in the set.
+    /// True if `node` is in the set.
     #[must_use]
     pub fn contains(&self, node: NodeId) -> bool {
         let behind = self.runs.partition_point(|run| run.last() < node);

@@ -1,4 +1,4 @@
-//! Conversations that keep the notes of models: what they are called, whose they are, and what stands in them.
+//! Conversations that keep the notes of models: their names, owners and contents.
 
 use crate::{ConversationId, InvalidConversationId, Message, OwnerId, StoreError};
 
@@ -20,14 +20,14 @@ impl ConversationId {
         }
     }
 
-    /// Whether the name is reserved for notes.
+    /// True if the name is reserved for notes.
     #[must_use]
     pub fn is_of_notes(&self) -> bool {
         self.as_str().strip_prefix(NOTES).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// Checks that this conversation, if its name is reserved for notes, is that of the one whose notes it keeps. Else one
-    /// owner could read or lock the notes of another.
+    /// Checks that this conversation, if its name is reserved for notes, is that of the one whose notes it keeps. Else
+    /// one owner could read or lock the notes of another.
     ///
     /// # Errors
     /// [`StoreError::Reserved`].

@@ -1,4 +1,4 @@
-//! Whose a conversation is.
+//! Owners of conversations.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -21,7 +21,7 @@ pub struct OwnerId(Arc<str>);
 pub struct InvalidOwnerId {
     /// The refused text, shortened.
     pub name: String,
-    /// What is wrong with it.
+    /// The fault.
     pub why: UnfitName,
 }
 

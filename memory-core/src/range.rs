@@ -48,19 +48,19 @@ impl NodeRange {
         self.last.get() - self.first.get() + 1
     }
 
-    /// Whether `node` lies in the run.
+    /// True if `node` lies in the run.
     #[must_use]
     pub fn contains(self, node: NodeId) -> bool {
         self.first <= node && node <= self.last
     }
 
-    /// Whether `other` lies wholly in the run.
+    /// True if `other` lies wholly in the run.
     #[must_use]
     pub fn covers(self, other: Self) -> bool {
         self.first <= other.first && other.last <= self.last
     }
 
-    /// Whether `other` begins right after this run.
+    /// True if `other` begins right after this run.
     #[must_use]
     pub fn is_followed_by(self, other: Self) -> bool {
         self.last.next() == other.first

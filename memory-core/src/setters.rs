@@ -6,7 +6,7 @@
 /// - `into field: Type` takes `impl Into<Type>`.
 /// - `some field: Type` sets a field of type `Option<Type>` to a value; `some into` takes `impl Into<Type>` for it.
 ///
-/// For the crates of this workspace; it may change in any version.
+/// Only for the crates of this workspace; the macro may change in any version.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {

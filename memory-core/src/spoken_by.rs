@@ -1,4 +1,4 @@
-//! Which model said a message, and what of it goes to which model.
+//! The model that said a message, and the blocks that may be sent to a model.
 
 use crate::{ContentBlock, Json, Message};
 
@@ -22,10 +22,10 @@ impl Message {
 
     /// The blocks of it that may be sent to `model`; `None` for a model that is not known.
     ///
-    /// A signature over reasoning, and reasoning that a provider has encrypted, are of use to the model that wrote them
-    /// alone, and providers refuse them from any other. They refuse signed reasoning without its signature as well. So to
-    /// another model, and to one that is not known to be the same, such blocks are left out whole. Reasoning without a
-    /// signature is text and stays.
+    /// A signature over reasoning, and reasoning that a provider has encrypted, are of use only to the model that wrote
+    /// them, and providers refuse them from any other. Providers refuse signed reasoning without its signature as well.
+    /// So to another model, and to one that is not known to be the same, such blocks are left out whole. Reasoning
+    /// without a signature is text and stays.
     #[must_use]
     pub fn content_for(&self, model: Option<&str>) -> Vec<ContentBlock> {
         let is_same = model.is_some_and(|model| self.model().as_deref() == Some(model));
@@ -33,7 +33,7 @@ impl Message {
     }
 }
 
-/// Whether only the model that wrote a block can read it.
+/// True if only the model that wrote a block can read it.
 fn is_of_one_model(block: &ContentBlock) -> bool {
     match block {
         ContentBlock::Reasoning { signature, .. } => signature.is_some(),

@@ -139,8 +139,8 @@ pub struct SummaryDraft {
     pub written_by: WrittenBy,
     /// Hash over the leaves and texts that it was written from.
     pub input_hash: Hash,
-    /// True if it was written for a view of a small budget, before it was due. It is recorded so that the view can be
-    /// shown again, and larger views ignore it.
+    /// True if it was written for a view of a small budget, before it was due. The record lets the view be shown again,
+    /// and larger views ignore it.
     pub for_view: bool,
 }
 
@@ -182,11 +182,11 @@ impl SummaryDraft {
 pub struct SummaryMetadata {
     /// Importance in 0..=1.
     pub importance: f32,
-    /// What it is about.
+    /// Topics of the messages.
     pub topics: Vec<String>,
-    /// Whether a decision was taken.
+    /// True if a decision was taken.
     pub has_decision: bool,
-    /// Whether code was shown.
+    /// True if code was shown.
     pub has_code: bool,
     /// Lines of the messages that it covers.
     pub line_count: u64,
@@ -209,7 +209,8 @@ impl SummaryMetadata {
 pub struct WrittenBy {
     /// The strategy's name, as in `spans`; `person` for a person.
     pub strategy: String,
-    /// Its version, or the person's name, which may be empty. Another version may write other words from the same input.
+    /// Its version, or the person's name, which may be empty. Another version may write other words from the same
+    /// input.
     pub version: String,
 }
 
@@ -220,21 +221,21 @@ impl WrittenBy {
         Self { strategy: strategy.into(), version: version.into() }
     }
 
-    /// A person, whose name may be empty. Of it the first 64 characters that are visible count.
+    /// A person, whose name may be empty. Only the first 64 visible characters of the name count.
     #[must_use]
     pub fn person(name: &str) -> Self {
         let name: String = name.trim().chars().filter(|c| !is_hidden(*c)).take(LONGEST_NAME).collect();
         Self::new(PERSON, name)
     }
 
-    /// Whether a person wrote it.
+    /// True if a person wrote it.
     #[must_use]
     pub fn is_person(&self) -> bool {
         self.strategy == PERSON
     }
 }
 
-/// What stands in the place of a strategy's name for a person.
+/// Strategy name that stands for a person.
 const PERSON: &str = "person";
 /// The most characters of a person's name.
 const LONGEST_NAME: usize = 64;

@@ -36,7 +36,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Whether the time is known. The epoch itself, which is the default, means an unknown time.
+    /// True if the time is known. The epoch itself, which is the default, means an unknown time.
     #[must_use]
     pub const fn is_known(self) -> bool {
         self.0 != 0
@@ -68,7 +68,7 @@ impl Civil {
         self.date.to_string()
     }
 
-    /// Whether both are on the same day.
+    /// True if both are on the same day.
     #[must_use]
     pub fn is_same_day(&self, other: &Self) -> bool {
         self.date == other.date

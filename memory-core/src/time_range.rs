@@ -45,7 +45,7 @@ impl TimeRange {
     /// All times.
     pub const ALL: Self = Self { since: None, before: None };
 
-    /// From `since` up to, and excluding, `before`; `None` leaves an end open.
+    /// The range from `since` up to, and excluding, `before`; `None` leaves an end open.
     ///
     /// # Errors
     /// When no time lies between them.
@@ -68,13 +68,13 @@ impl TimeRange {
         self.before
     }
 
-    /// Whether a time lies in the range.
+    /// True if a time lies in the range.
     #[must_use]
     pub fn contains(self, at: Timestamp) -> bool {
         self.since.is_none_or(|since| since <= at) && self.before.is_none_or(|before| at < before)
     }
 
-    /// Whether the range is unbounded.
+    /// True if the range is unbounded.
     #[must_use]
     pub fn is_all(self) -> bool {
         self == Self::ALL

@@ -13,8 +13,8 @@ use crate::{TimeRange, Timestamp};
 /// units (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), spans up to the clock (`the
 /// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the
 /// week (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
-/// `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`, `after`, `before`, `until`, `between … and …`, `from … to …`.
-/// Other languages, seasons, holidays and future times are not recognized.
+/// `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`, `after`, `before`, `until`,
+/// `between … and …`, `from … to …`. Other languages, seasons, holidays and future times are not recognized.
 ///
 /// Days are in UTC, as are the times of the log. A date without a year is the latest that had begun by the clock. `two
 /// weeks ago` means the week around that time, `two months ago` the month around it, and so on; `two days ago` is that
@@ -60,7 +60,7 @@ impl TimeWords {
         (dates, rest.join(" "))
     }
 
-    /// Whether no time is named.
+    /// True if no time is named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty()
@@ -102,7 +102,7 @@ enum Time {
     LastNight,
     /// A calendar unit, this many before the clock's own.
     Calendar { unit: Unit, back: i32 },
-    /// This many units up to the clock.
+    /// A span of this many units up to the clock.
     Past { unit: Unit, count: i32 },
     /// A time between `least` and `most` units before the clock.
     Ago { unit: Unit, least: i32, most: i32 },
@@ -116,7 +116,7 @@ enum Time {
     Year(i16),
 }
 
-/// Which of several days or months of the same name.
+/// One of several days or months of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     /// The latest that had begun.

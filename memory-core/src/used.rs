@@ -5,7 +5,7 @@ use crate::{ConversationId, NodeId, Retrieved, grouped};
 /// Most pieces that a sentence names.
 const NAMED: usize = 6;
 
-/// What of a memory stands in an answer, beside the messages of the conversation itself: a sign for every door that
+/// Memory that stands in an answer, next to the messages of the conversation itself: a sign for every door that
 /// something was remembered, and where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -37,7 +37,7 @@ impl MemoryUsed {
         conversations: Vec<ConversationId>,
     }
 
-    /// Whether anything was remembered.
+    /// True if anything was remembered.
     #[must_use]
     pub fn is_any(&self) -> bool {
         !self.pieces.is_empty()
@@ -73,7 +73,7 @@ impl MemoryUsed {
 }
 
 impl Retrieved {
-    /// What was found, as a sign that memory was used. Each hit names its conversation.
+    /// Hits as a sign that memory was used. Each hit names its conversation.
     #[must_use]
     pub fn used(&self) -> MemoryUsed {
         let pieces = self.hits.iter().map(|hit| MemoryUsed::message(hit.node.id, Some(&hit.conversation))).collect();

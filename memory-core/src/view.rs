@@ -12,7 +12,7 @@ const RUN: u8 = 3;
 pub struct View {
     /// Its number.
     pub id: ViewId,
-    /// What was shown.
+    /// Content of the view.
     pub body: ViewDraft,
 }
 
@@ -51,12 +51,12 @@ pub struct ViewDraft {
     pub longest_result: Option<u32>,
     /// The history: each of the messages exactly once, in order.
     pub history: Vec<ShownRun>,
-    /// What was shown beside the history: standing lines, then what was recalled for the question, each in order.
+    /// Runs shown next to the history: standing lines, then what was recalled for the question, each in order.
     pub recalled: Vec<ShownRun>,
-    /// What was shown of other conversations, in order; empty where the view is of one conversation alone.
+    /// Parts of other conversations that were shown, in order; empty where the view is of one conversation alone.
     pub elsewhere: Vec<ShownElsewhere>,
-    /// What was shown between messages of the history: what a running agent was shown for earlier messages of its user.
-    /// In order of the messages; empty in other views.
+    /// Runs shown between messages of the history, which a running agent was shown for earlier messages of its user. In
+    /// order of the messages; empty in other views.
     pub attached: Vec<ShownAttached>,
     /// The question as it was asked.
     pub question: String,
@@ -102,9 +102,9 @@ impl ViewDraft {
     }
 }
 
-/// What a view shows of another conversation.
+/// Part of a view that shows another conversation.
 ///
-/// Title and times stand in its heading. They are recorded because both change later.
+/// Title and times stand in the heading, and are recorded because both change later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShownElsewhere {
@@ -137,7 +137,7 @@ impl ShownElsewhere {
     }
 }
 
-/// What a view shows before a message of its history.
+/// Runs that a view shows before a message of its history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShownAttached {
@@ -148,7 +148,7 @@ pub struct ShownAttached {
 }
 
 impl ShownAttached {
-    /// What stands before a message.
+    /// Runs that stand before a message.
     #[must_use]
     pub fn new(before: NodeId, runs: Vec<ShownRun>) -> Self {
         Self { before, runs }
@@ -158,7 +158,7 @@ impl ShownAttached {
 /// Consecutive pieces of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownRun {
-    /// What they show.
+    /// Content of the pieces.
     pub shown: Shown,
     /// [`run_check`] of their text, to find the part that differs.
     pub check: [u8; 8],
@@ -169,7 +169,7 @@ pub struct ShownRun {
 /// Exhaustive: a new kind is a new format, and a replay shows every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Messages word for word, one piece each.
+    /// Messages verbatim, one piece each.
     Messages(NodeRange),
     /// Summaries with consecutive numbers, one piece each.
     Summaries {
@@ -227,8 +227,8 @@ pub fn run_check<'a>(salt: &Salt, texts: impl IntoIterator<Item = &'a str>) -> [
 }
 
 /// Checks that a view may be recorded in a conversation of `nodes` messages: its history represents each message up to
-/// then exactly once, in order, and it names nothing of its conversation that does not exist. What it names of others is
-/// checked when it is shown again, since they may be lost before the view is.
+/// then exactly once, in order, and it names nothing of its conversation that does not exist. References to other
+/// conversations are checked when the view is shown again, since those may be lost before the view is.
 ///
 /// # Errors
 /// A description of the fault.

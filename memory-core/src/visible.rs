@@ -18,8 +18,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     shown(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Equal JSON text without hidden characters except for new lines: inside of strings they become escapes, and outside of
-/// strings JSON has none.
+/// Equal JSON text without hidden characters except for new lines: inside of strings they become escapes, and outside
+/// of strings JSON has none.
 ///
 /// ```
 /// assert_eq!(memory_core::visible_json("{\"a\": \"\u{202e}\"}"), r#"{"a": "\u202e"}"#);
@@ -44,7 +44,7 @@ pub fn visible_json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether `c` is invisible: control characters, characters that change the direction of writing or have no width,
+/// True if `c` is invisible: control characters, characters that change the direction of writing or have no width,
 /// separators of lines and paragraphs, tags, and what Unicode reserves for such.
 ///
 /// Format characters that are printed, such as the Arabic ones around numbers, are visible.
@@ -95,7 +95,7 @@ fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether the hidden character `c` shapes the character before it, as scripts define: joiners in scripts that need
+/// True if the hidden character `c` shapes the character before it, as scripts define: joiners in scripts that need
 /// them and in emoji, selectors after characters with variants, breaks between words where no spaces are written. Only
 /// one in a row: a second one shapes nothing.
 fn belongs(left: char, c: char, right: Option<char>) -> bool {

@@ -45,7 +45,7 @@ const DEFAULT_BYTES: u64 = 256 << 20;
 
 /// The key of a cache: 32 secret random bytes, the same at every opening of the cache.
 ///
-/// Without the key nobody can test from the files whether a text was embedded.
+/// Without the key no one can test from the files whether a text was embedded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CacheKey([u8; 32]);
 
@@ -73,8 +73,8 @@ impl fmt::Debug for CacheKey {
 /// A hit is bit for bit the vectors that the model computed. Vectors lost to damage or eviction are computed again. A
 /// failing disk is logged once and turns the cache off; it is not an error.
 ///
-/// It does not know from which conversation a text came. As [`Derived`](memory_core::Derived) data it forgets the texts
-/// that a request names, or everything where the request names none.
+/// The cache does not know from which conversation a text came. As [`Derived`](memory_core::Derived) data it forgets
+/// the texts that a request names, or everything where the request names none.
 ///
 /// The size is bounded by two generations: vectors are appended to one file until it has half of the allowed bytes;
 /// then it replaces the older file. A hit in the older file is copied to the newer one, so that vectors in use stay.
@@ -86,7 +86,7 @@ pub struct EmbeddingCache {
     text_key: [u8; 32],
     /// The key of the hashes of models and texts.
     hash_key: [u8; 32],
-    /// In each header: recognizes files of this key.
+    /// Check in each header that recognizes files of this key.
     key_check: [u8; 32],
     max_bytes: u64,
     writes: bool,
@@ -167,7 +167,7 @@ impl EmbeddingCache {
                     generation.refresh()?;
                     generations.push((path, generation));
                 }
-                // It cannot be told what is in it, and nothing in it is used.
+                // The contents of this file are unknown, and nothing in it is used.
                 None => remove(&path)?,
             }
         }
@@ -185,7 +185,7 @@ impl EmbeddingCache {
         File::open(&self.directory)?.sync_all()
     }
 
-    /// Removes what a process left that was killed while it made a file. The caller has the lock.
+    /// Removes the leftovers of a process that was killed while it made a file. The caller has the lock.
     fn remove_leftovers(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;

@@ -18,9 +18,9 @@ enum Border {
 /// Splits a text into chunks of at most `limit` tokens. `tokens` are the byte ranges of the tokens; chunks are ranges
 /// of their indices.
 ///
-/// A chunk ends at a sentence boundary (Unicode Standard Annex 29), else at a word boundary, else at a token. It
-/// repeats at most `overlap` tokens of the previous chunk: whole sentences, else whole words. Every token is in a
-/// chunk. A text without tokens is one empty chunk.
+/// A chunk ends at a sentence boundary (Unicode Standard Annex 29), else at a word boundary, else at a token. A chunk
+/// repeats at most `overlap` tokens of the previous one: whole sentences, else whole words. Every token is in a chunk.
+/// A text without tokens is one empty chunk.
 ///
 /// `overlap` must be less than `limit`.
 pub(crate) fn plan_chunks(text: &str, tokens: &[Range<usize>], limit: usize, overlap: usize) -> Vec<Range<usize>> {

@@ -53,9 +53,9 @@ impl Precision {
 /// `model.safetensors`.
 ///
 /// Supports BERT and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask`
-/// and, for BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row. It returns
-/// `last_hidden_state`, `[batch, sequence, hidden]`. It uses operators of opset 24. The same files give the same bytes.
-/// The conversion takes about four times the memory of the weights.
+/// and, for BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row. The graph
+/// returns `last_hidden_state`, `[batch, sequence, hidden]`, and uses operators of opset 24. The same files give the
+/// same bytes. The conversion takes about four times the memory of the weights.
 ///
 /// The graph in 8-bit integers needs calibration, which runs the model: [`prepare`](crate::prepare) does that.
 ///
@@ -71,8 +71,8 @@ pub(crate) fn convert_for_calibration(directory: &Path) -> Result<Vec<u8>, Conve
     graph_of(directory, NumberFormat::Calibration)
 }
 
-/// The graph in 8-bit integers for inputs of linear layers within `ranges`; values outside are clamped. It needs ONNX
-/// Runtime.
+/// The graph in 8-bit integers for inputs of linear layers within `ranges`; values outside are clamped. The graph needs
+/// ONNX Runtime.
 pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec<u8>, ConvertError> {
     graph_of(directory, NumberFormat::Quantized(ranges))
 }

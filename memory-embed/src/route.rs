@@ -1,4 +1,4 @@
-//! Whether a request with a key may take its network route.
+//! Network routes that a request with a key may take.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ pub(crate) struct Route<'a> {
     pub(crate) to: &'a Uri,
     /// The proxy that the client would use.
     pub(crate) proxy: Option<Uri>,
-    /// Whether requests hold a key.
+    /// True if requests hold a key.
     pub(crate) has_key: bool,
 }
 
@@ -81,7 +81,7 @@ fn origin(uri: &Uri) -> String {
     redacted(&format!("{}://{host}", uri.scheme_str().unwrap_or("http"))).into_owned()
 }
 
-/// Whether a host name or address is loopback.
+/// True if a host name or address is loopback.
 pub(crate) fn is_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

@@ -116,8 +116,8 @@ fn is_accessible(metadata: &fs::Metadata) -> bool {
     metadata.permissions().mode() & 0o077 != 0
 }
 
-/// Whether others than its owner may read a file or a directory, by its mode alone: access lists are not looked at. `false`
-/// where that is not known.
+/// True if others than its owner may read a file or a directory, by its mode alone: access lists are not looked at.
+/// `false` where that is not known.
 #[cfg(unix)]
 #[must_use]
 pub fn is_readable_by_others(path: &Path) -> bool {

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Whether a path may be a symbolic link.
+/// Handling of a path that may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     /// Links are followed, and their target is checked: in a directory of models, or where a user names a file.
@@ -15,7 +15,7 @@ pub enum Links {
     Refuse,
 }
 
-/// A path names another kind of file than expected. It is the source of an [`io::Error`].
+/// Source of an [`io::Error`] where a path names another kind of file than expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is {found}, not {expected}")]
 pub struct NotRegular {
@@ -40,7 +40,7 @@ impl From<NotRegular> for io::Error {
     }
 }
 
-/// Whether the source of an error is [`NotRegular`].
+/// True if the source of an error is [`NotRegular`].
 #[must_use]
 pub fn is_not_regular(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|source| source.is::<NotRegular>())

@@ -1,4 +1,4 @@
-//! Which recorded view is requested.
+//! Requests for a recorded view.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum AsOf {
 }
 
 impl AsOf {
-    /// Whether a view matches the request.
+    /// True if a view matches the request.
     pub(crate) fn is_met_by(&self, view: &View) -> bool {
         match self {
             Self::Node(node) => view.body.nodes <= node.get(),

@@ -1,4 +1,4 @@
-//! Conversations that somebody may mean.
+//! Conversations that a name may mean.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use memory_core::ConversationId;
 /// Most candidates that an error names.
 const NAMED: usize = 5;
 
-/// A conversation that somebody may mean.
+/// A conversation that a name may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {

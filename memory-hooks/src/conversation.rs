@@ -100,8 +100,8 @@ impl Conversation {
         self.add_message_beside(message, visible).await
     }
 
-    /// The same for a program that keeps its model's list by itself: hooks add nothing of the messages that are `visible`
-    /// there word for word.
+    /// The same for a program that keeps its model's list itself: hooks add nothing of the messages that are `visible`
+    /// there verbatim.
     ///
     /// # Errors
     /// As [`Self::add_message`].
@@ -124,9 +124,9 @@ impl Conversation {
     }
 
     /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay
-    /// in the log, superseded: views that were recorded show them, later ones show the new. What a person wrote or
-    /// dissolved stays unless [`Resummarize::also_by_person`] is set. This never runs automatically. When it is cancelled,
-    /// what was recorded stays.
+    /// in the log, superseded: views that were recorded show them, later ones show the new. Summaries that a person
+    /// wrote or dissolved stay unless [`Resummarize::also_by_person`] is set. This never runs automatically. Summaries
+    /// that were recorded before a cancellation stay.
     ///
     /// # Errors
     /// When the conversation, node or summary does not exist; when other background work on the store is under way
@@ -140,9 +140,10 @@ impl Conversation {
         rewriting::resummarize(&self.parts, &self.id, what, progress).await
     }
 
-    /// Puts other words in the place of a summary, as a person wants them. `summary` is the number of any record of that
-    /// place, `by` the person's name, which may be empty. Hidden characters and words of messages that are kept out of
-    /// summaries are left out. The old record stays in the log: views that were recorded show it, later ones the new.
+    /// Puts other words in the place of a summary, as a person wants them. `summary` is the number of any record of
+    /// that place, `by` the person's name, which may be empty. Hidden characters and words of messages that are kept
+    /// out of summaries are left out. The old record stays in the log: views that were recorded show it, later ones the
+    /// new.
     ///
     /// # Errors
     /// [`RepairError`](crate::RepairError): no such summary, a text that is blank or longer than a summary of these
@@ -167,7 +168,7 @@ impl Conversation {
         repairing::repair(&self.parts, &self.id, summary, Repair::Parts, WrittenBy::person(by)).await
     }
 
-    /// What the manager knows of the conversation beside the log, for a session that keeps it.
+    /// State of the manager for the conversation, next to the log, for a session that keeps it.
     ///
     /// # Errors
     /// When the store fails.
@@ -175,8 +176,8 @@ impl Conversation {
         Ok(self.parts.manager.state(&self.id).await?)
     }
 
-    /// Gives the manager a state that [`manager_state`](Self::manager_state) gave. Returns messages to put before those of
-    /// the session; none for the hierarchical manager, whose summaries are in the log.
+    /// Gives the manager a state that [`manager_state`](Self::manager_state) gave. Returns messages to put before those
+    /// of the session; none for the hierarchical manager, whose summaries are in the log.
     ///
     /// # Errors
     /// [`MemoryError::Manager`] for the state of another manager; then nothing changed.
@@ -215,14 +216,14 @@ impl Conversation {
         Ok(self.recorded(options, prompt).await)
     }
 
-    /// The prompt for the next call of an agent's model, after its last message was appended: there is no question beside
-    /// the history.
+    /// The prompt for the next call of an agent's model, after its last message was appended: there is no question next
+    /// to the history.
     ///
-    /// What was shown at the turn before is shown again, byte for byte, followed by the messages since, so that the
+    /// The prompt repeats what was shown at the turn before, byte for byte, followed by the messages since, so that the
     /// provider reads its cache. Once for each message of the user, messages that bear on it and are not visible are
     /// recalled and stand before it, within [`PromptOptions::turn_share`], and stay there. When that does not fit the
-    /// budget any more, the history shrinks to [`PromptOptions::window_floor`], and what was recalled before goes. Another
-    /// process goes on with the last window that was recorded. Only this conversation is recalled from.
+    /// budget any more, the history shrinks to [`PromptOptions::window_floor`], and what was recalled before goes.
+    /// Another process continues with the last window that was recorded. Only this conversation is recalled from.
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
@@ -233,8 +234,8 @@ impl Conversation {
         Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, options.budget, error))?).await)
     }
 
-    /// The prompt for a question that is asked aside of a running agent: what [`turn`](Self::turn) shows, what is recalled
-    /// for the question, and the question. It leaves nothing that changes a later prompt, but for its record.
+    /// The prompt for a question that is asked aside of a running agent: what [`turn`](Self::turn) shows, what is
+    /// recalled for the question, and the question. Nothing of it but its record changes a later prompt.
     ///
     /// # Errors
     /// As [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
@@ -256,10 +257,10 @@ impl Conversation {
         MemoryError::QuestionTooLong { question, needed, budget }
     }
 
-    /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`. It has
-    /// strictly fewer tokens than `overflowed`, and at most the budget of `options`, which may be the limit that the
-    /// model reports. If the model reports no limit, call it again with the prompt that still did not fit: at most six
-    /// steps are needed.
+    /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`. The prompt
+    /// has strictly fewer tokens than `overflowed`, and at most the budget of `options`, which may be the limit that
+    /// the model reports. If the model reports no limit, call this again with the prompt that still did not fit: at
+    /// most six steps are needed.
     ///
     /// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
     /// repeatedly, and summaries are written at once where needed. At last it is as coarse as possible. The log keeps
@@ -326,7 +327,7 @@ impl Conversation {
     }
 }
 
-/// The error of a text, with the tokens of the instructions beside it, for a budget of at most `most`.
+/// The error of a text, with the tokens of the instructions next to it, for a budget of at most `most`.
 fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
     match error {
         MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) => {

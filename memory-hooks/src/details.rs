@@ -19,7 +19,7 @@ pub struct NodeDetails {
     pub node: Node,
     /// Its level: that of the highest summary over it.
     pub level: Level,
-    /// Whether a view may show something shorter in place of the message.
+    /// True if a view may show something shorter in place of the message.
     pub is_expandable: bool,
     /// The later messages with the results of its calls, in order.
     pub answers: Vec<Node>,
@@ -29,9 +29,9 @@ pub struct NodeDetails {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DetailedNodes {
-    /// Those that can be read, in order.
+    /// Messages that can be read, in order.
     pub nodes: Vec<NodeDetails>,
-    /// Those that cannot.
+    /// Messages that cannot be read.
     pub losses: Losses,
 }
 
@@ -91,7 +91,7 @@ impl Conversation {
     }
 }
 
-/// Whether a summary may stand in place of a message. A short message stands where its own SUMMARY would.
+/// True if a summary may stand in place of a message. A short message stands where its own SUMMARY would.
 fn is_expandable(tree: &Tree, node: &Node, level: Level) -> bool {
     level > Level::Summary || (level == Level::Summary && node.tokens >= tree.policy().short)
 }

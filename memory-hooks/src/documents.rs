@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 
 use crate::{Conversation, Memory, MemoryError};
 
-/// What stands in the log for an empty text.
+/// Text in the log that stands for an empty one.
 const EMPTY: &str = "(empty)";
-/// Most messages that are read at once, each of which may be as long as the longest document.
+/// Most messages that are read at once; each may be as long as the longest document.
 const CHUNK: u64 = 16;
 /// How often a change is tried again after another process changed something first.
 const TRIES: usize = 64;
 
-/// Texts under names, which a model or a program writes, reads and changes. Each change is appended to one conversation as
-/// a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
+/// Texts under names, which a model or a program writes, reads and changes. Each change is appended to one conversation
+/// as a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
 ///
-/// Several processes may change the same documents at once: a change is decided on what stands there, and decided again if
-/// another process was first. That conversation is a [companion](memory_core::Mark::Companion), which is neither indexed nor
-/// summarized, since most of its texts are of the past. It is read on from where it was read last.
+/// Several processes may change the same documents at once: a change is decided on the documents as they are, and
+/// decided again if another process was first. That conversation is a [companion](memory_core::Mark::Companion), which
+/// is neither indexed nor summarized, since most of its texts are of the past. Reading continues where it ended last.
 #[derive(Debug)]
 pub struct Documents {
     conversation: Conversation,
@@ -60,12 +60,12 @@ pub enum DocumentChange {
         /// The text to add.
         text: String,
     },
-    /// Removes a document, and every one whose name goes on with `/`.
+    /// Removes a document, and every one whose name continues with `/`.
     Remove {
         /// Its name.
         name: String,
     },
-    /// Renames a document, and every one whose name goes on with `/`.
+    /// Renames a document, and every one whose name continues with `/`.
     Rename {
         /// Its name.
         from: String,
@@ -98,13 +98,13 @@ impl<'a> DocumentsNow<'a> {
         self.0.iter().map(|(name, document)| (name.as_str(), document))
     }
 
-    /// Whether there are documents whose names go on with `/` after this one.
+    /// True if names of documents continue with `/` after this one.
     #[must_use]
     pub fn is_directory(self, name: &str) -> bool {
         self.below(name).next().is_some()
     }
 
-    /// Documents whose names go on with `/` after this one, by name.
+    /// Documents whose names continue with `/` after this one, by name.
     pub fn below(self, name: &str) -> impl Iterator<Item = (&'a str, &'a Document)> + use<'a> {
         let prefix = format!("{name}/");
         let from = self.0.range(prefix.clone()..);
@@ -127,7 +127,7 @@ impl Documents {
         &self.conversation
     }
 
-    /// What `look` gives of the documents as they are now.
+    /// Result of `look` at the documents as they are now.
     ///
     /// # Errors
     /// When the store fails.
@@ -136,8 +136,8 @@ impl Documents {
         Ok(look(DocumentsNow(&known.documents)))
     }
 
-    /// Makes the change that `decide` decides on the documents as they are now. It is called again where another process
-    /// changed something first, so that it decides on what its change follows. What it refuses changes nothing.
+    /// Makes the change that `decide` decides on the documents as they are now. `decide` is called again where another
+    /// process changed something first, so that it decides on what its change follows. A refusal changes nothing.
     ///
     /// # Errors
     /// When the store fails, or others always changed something first.
@@ -151,7 +151,7 @@ impl Documents {
                 Ok(decided) => decided,
                 Err(refused) => return Ok(Err(refused)),
             };
-            // Of all changes that follow the same message the first one has the key.
+            // The first of all changes that follow the same message has the key.
             let key = MessageKey::new(&format!("documents after {}", known.nodes)).ok();
             let parts = &self.conversation.parts;
             let message = message(&change).key(key);

@@ -91,7 +91,7 @@ pub enum MemoryError {
     Ambiguous {
         /// The name.
         name: String,
-        /// Those that it may mean.
+        /// Conversations that it may mean.
         candidates: Vec<Candidate>,
     },
     /// A past view cannot be reproduced.
@@ -106,7 +106,7 @@ pub enum MemoryError {
 }
 
 impl MemoryError {
-    /// Whether the requested item does not exist.
+    /// True if the requested item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(
@@ -116,7 +116,7 @@ impl MemoryError {
             || self.store_error().is_some_and(StoreError::is_not_found)
     }
 
-    /// Whether data on disk is damaged.
+    /// True if data on disk is damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::View(error) if error.is_damage()) || self.store_error().is_some_and(StoreError::is_damage)

@@ -12,7 +12,7 @@ pub struct MessageAdded {
     pub node: NodeId,
     /// The outgoing copy.
     pub outgoing: Message,
-    /// Earlier messages that the model is shown word for word anyway, in order.
+    /// Earlier messages that the model is shown verbatim anyway, in order.
     pub visible: Vec<NodeRange>,
     /// The earlier messages whose words hooks have added to it, in order: a sign that memory was used.
     pub recalled: Vec<NodeRange>,
@@ -26,7 +26,7 @@ pub struct AgentInitialized {
     pub conversation: ConversationId,
 }
 
-/// An earlier conversation goes on.
+/// An earlier conversation continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionRestored {
@@ -62,8 +62,8 @@ pub struct AfterInvocation {
 pub struct BeforeModelCall {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The number of the call in this process, from 1. It is counted by conversation, across invocations; a conversation
-    /// that was not used while 4,096 others were counts from 1 again.
+    /// Number of the call in this process, from 1, counted by conversation, across invocations. A conversation that was
+    /// not used while 4,096 others were counts from 1 again.
     pub call: u64,
     /// Tokens of the request, where they are known.
     pub projected_tokens: Option<u64>,
@@ -107,9 +107,9 @@ pub struct AfterToolCall {
     pub conversation: ConversationId,
     /// The call's id.
     pub id: String,
-    /// What the tool returned.
+    /// Result of the tool.
     pub content: Vec<ContentBlock>,
-    /// Whether it failed.
+    /// True if it failed.
     pub is_error: bool,
 }
 
@@ -145,7 +145,7 @@ pub struct ContextJudged {
     pub model: String,
     /// The messages of the summaries that it was asked about.
     pub asked: Vec<NodeRange>,
-    /// Those that matter, the most important first. As many of them as fit are shown word for word.
+    /// Messages that matter, the most important first. As many of them as fit are shown verbatim.
     pub chosen: Vec<NodeRange>,
 }
 

@@ -14,7 +14,7 @@ const SHORT: u64 = 64;
 /// Most runs that are kept; a view shows some dozens.
 const MOST: usize = 512;
 
-/// What the outlines of a run have in common.
+/// Facts over all outlines of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     /// The first known time, and the last; the epoch if none is known.
@@ -53,7 +53,8 @@ impl Extent {
 pub(crate) struct Extents(Mutex<BTreeMap<(NodeId, NodeId), Extent>>);
 
 impl Extents {
-    /// The extent of a run. Of a long one only what no known run covers is read: a summary that grew costs what was added.
+    /// The extent of a run. Only the parts of a long run that no known one covers are read: a summary that grew costs
+    /// what was added.
     pub(crate) fn of(&self, tree: &Tree, run: NodeRange) -> Extent {
         if run.count() <= SHORT {
             return Extent::of(tree, run);

@@ -7,11 +7,11 @@ use crate::{
     BeforeToolCall, Conversation, MemoryError, SessionRestored,
 };
 
-/// From a message of a user to the model's last answer. An agent's own loop makes one and reports each step to it, so
-/// that hooks see the step and the memory keeps the conversation small.
+/// The work from a message of a user to the model's last answer. An agent's own loop makes one and reports each step to
+/// it, so that hooks see the step and the memory keeps the conversation small.
 ///
-/// Hooks before a step may change or stop it: their error is the step's. Hooks after it are all called; a failure of one
-/// is reported ([`HookFailed`](crate::HookFailed)) and stops nothing.
+/// Hooks before a step may change or stop it: their error is the step's. Hooks after it are all called; a failure of
+/// one is reported ([`HookFailed`](crate::HookFailed)) and stops nothing.
 #[derive(Clone, Debug)]
 pub struct Invocation {
     conversation: Conversation,
@@ -21,9 +21,9 @@ pub struct Invocation {
 }
 
 impl Conversation {
-    /// Reports that an agent was made that works on the conversation: as one that goes on, if it has messages. Gives the
-    /// manager the state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager puts
-    /// before those of the session; none for a manager by name.
+    /// Reports that an agent was made that works on the conversation: as one that continues, if it has messages. Gives
+    /// the manager the state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager
+    /// puts before those of the session; none for a manager by name.
     ///
     /// # Errors
     /// [`MemoryError::Manager`] where the state of another manager is kept: choose that manager, or
@@ -38,7 +38,7 @@ impl Conversation {
         }
     }
 
-    /// Reports that the conversation goes on.
+    /// Reports that the conversation continues.
     pub(crate) async fn restored(&self) -> Result<(), MemoryError> {
         let state = self.parts.store.conversation(&self.id).await?;
         let (conversation, messages, last_at) = (self.id.clone(), state.nodes, state.last_at);
@@ -72,7 +72,7 @@ impl Invocation {
     /// done. Where the request reaches the threshold of
     /// [`proactive_compression`](crate::MemoryBuilder::proactive_compression), the conversation is reduced below it as
     /// far as possible; then the prompt is to be made again. Returns what was written. A failure of either is an event
-    /// ([`CompactionFailed`](crate::CompactionFailed)), and the call goes on.
+    /// ([`CompactionFailed`](crate::CompactionFailed)), and the call continues.
     ///
     /// # Errors
     /// When a hook fails.

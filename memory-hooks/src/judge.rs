@@ -100,7 +100,7 @@ fn request(question: &str, told: &[Told]) -> String {
     format!("{FENCE_OPEN}\n{lines}[The next message]: {}\n{FENCE_CLOSE}\n\nWhich numbers?", escape(question))
 }
 
-/// What a reply names; `None` where it is nonsense.
+/// Choices that a reply names; `None` where it is nonsense.
 fn chosen<'t>(reply: &Message, told: &'t [Told]) -> Option<Vec<&'t Told>> {
     let texts = reply.content.iter().map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),

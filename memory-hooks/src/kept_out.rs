@@ -29,8 +29,8 @@ fn is_code(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// Whether a term is not a common word, so that repeating it would reveal the excluded message: it has a digit and at least
-/// `characters`.
+/// True if a term is not a common word, so that repeating it would reveal the excluded message: it has a digit and at
+/// least `characters`.
 fn identifies(term: &str, characters: usize) -> bool {
     term.chars().any(char::is_numeric) && term.chars().count() >= characters
 }
@@ -40,7 +40,7 @@ const LONG: usize = 4;
 /// The fewest characters of a term that is removed at all: a single digit says nothing.
 const SHORT: usize = 2;
 
-/// Whether a text asks to be excluded from summaries.
+/// True if a text asks to be excluded from summaries.
 #[must_use]
 pub(crate) fn asks_to_be_kept_out(text: &str) -> bool {
     ASKS.is_match(&text.to_lowercase())
@@ -57,7 +57,8 @@ pub(crate) struct Redactor {
 enum Terms {
     #[default]
     None,
-    /// Long terms, which may stand in longer ones, and short ones, all in lower case: a pasted log has tens of thousands.
+    /// Long terms, which may stand in longer ones, and short ones, all in lower case: a pasted log has tens of
+    /// thousands.
     Some { long: AhoCorasick, short: HashSet<String> },
     /// Too many terms to distinguish: every identifying term is removed.
     All,
@@ -92,7 +93,7 @@ impl Redactor {
         Self { terms }
     }
 
-    /// Whether any of the terms is in `text`.
+    /// True if any of the terms is in `text`.
     fn finds(&self, text: &str) -> bool {
         !matches!(self.terms, Terms::None) && IDENTIFIER.find_iter(text).any(|term| self.strikes(term.as_str()))
     }

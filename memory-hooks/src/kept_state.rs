@@ -1,7 +1,7 @@
-//! The state of a conversation's manager, kept beside the conversation for the next process.
+//! State of a conversation's manager, kept next to the conversation for the next process.
 //!
-//! It is a document as those of sessions of Strands are: a message of a conversation of its own, appended whole each time
-//! it changes. The last one counts.
+//! The state is a document as those of sessions of Strands are: a message of a conversation of its own, appended whole
+//! each time it changes. The last one counts.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,13 +11,14 @@ use memory_core::{
 
 use crate::{Conversation, MemoryError};
 
-/// This document.
+/// Name of the document.
 const MANAGER_STATE: &str = "manager_state";
 
 impl Conversation {
-    /// Keeps what the manager knows of the conversation beside the log, if that has changed since it was last kept, for
-    /// [`initialize`](Self::initialize) to restore. [`Invocation::end`](crate::Invocation::end) calls it. A manager whose
-    /// state follows from the log, as that of every manager by name, has nothing to keep. Returns whether it was written.
+    /// Keeps what the manager knows of the conversation next to the log, if that has changed since it was last kept,
+    /// for [`initialize`](Self::initialize) to restore. [`Invocation::end`](crate::Invocation::end) calls it. A manager
+    /// whose state follows from the log, as that of every manager by name, has nothing to keep. Returns whether it was
+    /// written.
     ///
     /// # Errors
     /// [`ManagerError::OtherManager`] where the state of another manager is kept; otherwise when the store fails.
@@ -39,7 +40,7 @@ impl Conversation {
     /// # Errors
     /// [`ManagerError::InvalidState`] for one that cannot be read; otherwise when the store fails.
     pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, MemoryError> {
-        // Nothing was kept of a conversation whose name is too long for it.
+        // A conversation whose name is too long for the document has no kept state.
         let Ok(document) = self.document() else { return Ok(None) };
         let nodes = match self.parts.store.conversation(&document).await {
             Err(error) if error.is_not_found() => return Ok(None),

@@ -11,7 +11,7 @@ use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};
 /// The text in place of a summary whose parts are shown.
 const DISSOLVED: &str = "(dissolved)";
 
-/// Which part of a conversation's levels to give.
+/// Part of a conversation's levels to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LevelsRequest {
@@ -53,7 +53,7 @@ pub struct LevelEntry {
     pub lines: u64,
     /// Tokens of the text.
     pub tokens: u32,
-    /// What it says.
+    /// Its words.
     pub text: String,
     /// Who said the message; `None` for summaries and lost messages.
     pub speaker: Option<String>,
@@ -63,9 +63,9 @@ pub struct LevelEntry {
     pub summary: Option<SummaryId>,
     /// The strategy of the summary.
     pub written_by: Option<WrittenBy>,
-    /// Whether these are messages that cannot be read.
+    /// True if these are messages that cannot be read.
     pub is_lost: bool,
-    /// Whether the parts of the summary are shown in its place, which has no words then.
+    /// True if the parts of the summary are shown in its place, which has no words then.
     pub is_dissolved: bool,
 }
 
@@ -102,8 +102,8 @@ impl Conversation {
             }
             Some(level) => {
                 let at_level: Vec<_> = tree.placed().filter(|place| place.level == level).collect();
-                // Several ARCHIVEs may begin with the same node. A page that begins at such a node follows another page,
-                // which showed the ARCHIVEs that began earlier.
+                // Several ARCHIVEs may begin with the same node. A page that begins at such a node follows another
+                // page, which showed the ARCHIVEs that began earlier.
                 let follows = at_level.iter().any(|place| place.span.first() == asked.first());
                 let shown = |span: NodeRange| is_asked(span) && (!follows || span.first() >= asked.first());
                 at_level.into_iter().filter(|place| shown(place.span)).collect()
@@ -126,7 +126,7 @@ impl Conversation {
         Ok(LevelPage { entries, next, losses: page.losses, ..empty })
     }
 
-    /// What a summary was made from: the summaries below it, of a dissolved one its parts, and below a SUMMARY the messages.
+    /// Sources of a summary: the summaries below it, the parts of a dissolved one, and the messages below a SUMMARY.
     /// `summary` is the number of any record of its place. At most `limit` messages are read.
     ///
     /// # Errors

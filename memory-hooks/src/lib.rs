@@ -11,7 +11,7 @@
 //! 2. [`Memory::conversation`] returns a [`Conversation`]. [`append`](Conversation::append) stores a message on disk.
 //!    [`add_message`](Conversation::add_message) also runs the hooks.
 //! 3. [`prompt`](Conversation::prompt) assembles a [`Prompt`], which is what a model is shown for a question: every
-//!    message represented exactly once, and beside it the exact words that bear on the question. [`PromptOptions`] set
+//!    message represented exactly once, and next to it the exact words that bear on the question. [`PromptOptions`] set
 //!    the budget.
 //! 4. [`compact`](Conversation::compact) writes the summaries that are due. [`prompt`](Conversation::prompt) does so
 //!    itself unless [`Memory::background`] runs.
@@ -20,13 +20,14 @@
 //!    anything differs.
 //! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
 //!    [`stats`](Conversation::stats) reports figures.
-//! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title. What it is for, by rules
-//!    and without a model, is in [`state`](Conversation::state), and where it stood, for a reader who goes on with it, in
-//!    [`reminder`](Conversation::reminder). [`details`](Conversation::details) and [`over_time`](Conversation::over_time)
-//!    show messages with their parts, and figures by periods.
+//! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title.
+//!    [`state`](Conversation::state) says what it is for, by rules and without a model, and
+//!    [`reminder`](Conversation::reminder) where it stood, for a reader who continues with it.
+//!    [`details`](Conversation::details) and [`over_time`](Conversation::over_time) show messages with their parts, and
+//!    figures by periods.
 //! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
-//!    [`ConversationManager`](memory_core::ConversationManager) of your own; [`MemoryBuilder::derived`] builds one on it
-//!    ([`DerivedManager`](memory_core::DerivedManager)).
+//!    [`ConversationManager`](memory_core::ConversationManager) of your own; [`MemoryBuilder::derived`] builds one on
+//!    it ([`DerivedManager`](memory_core::DerivedManager)).
 //!
 //! # Hooks
 //!
@@ -43,7 +44,7 @@
 //! # Features and non-goals
 //!
 //! The feature `serde` implements `Serialize` for [`Prompt`]s, their pieces, reports and figures. The crate does not
-//! store, embed or search: those are ports. It does not call a model provider.
+//! store, embed or search: those are ports. The crate does not call a model provider.
 
 mod as_of;
 mod calls;

@@ -1,4 +1,4 @@
-//! Which earlier message a message follows up or corrects, by rules.
+//! Links from a message to the earlier one that it follows up or corrects, by rules.
 
 use std::{
     collections::VecDeque,
@@ -26,10 +26,10 @@ pub struct Link {
 
 /// The links among messages that are added in their order.
 ///
-/// The words that a message begins with say whether it refers back; the message that it means is, of those before it, the
-/// one that has most words in common with it, and without common words the last of the side that is corrected. What the
-/// caller stored in [`Node::relates_to`] is taken as it is. Links are derived when they are read and not stored, so that
-/// better rules find those of old messages, too.
+/// The words that a message begins with decide if it refers back. The message that it means is the earlier one with the
+/// most words in common, and without common words the last of the side that is corrected. A link that the caller stored
+/// in [`Node::relates_to`] is taken as it is. Links are derived when they are read and not stored, so that better rules
+/// find those of old messages, too.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     before: VecDeque<Arc<Before>>,
@@ -80,7 +80,7 @@ impl Links {
     fn relation(&self, node: &Node, how: Backward, gist: &Gist) -> Option<Relation> {
         let is_own = |before: &&Arc<Before>| before.kind == node.kind() && before.speaker == node.message.speaker;
         let kind = match how {
-            // A reply always goes on with what it replies to.
+            // A reply always follows up the message that it replies to.
             Backward::FollowsUp if node.kind() == NodeKind::Ai || node.message.tool_results().next().is_some() => {
                 return None;
             }

@@ -26,15 +26,15 @@ impl ListedConversation {
     }
 }
 
-/// Which conversations to list.
+/// Conversations to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListOptions {
     /// Tags that a conversation must have, all of them.
     pub tags: Vec<String>,
-    /// Whether only those that are marked as important are listed.
+    /// True if only conversations that are marked as important are listed.
     pub important: bool,
-    /// Whether archived ones are listed, too.
+    /// True if archived conversations are listed, too.
     pub archived: bool,
     /// How many conversations to leave out before the first one, for the next page.
     pub skip: usize,

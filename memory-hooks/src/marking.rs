@@ -1,4 +1,4 @@
-//! What a person sets of a conversation as a whole: title, tags, marks.
+//! Settings of a person for a conversation as a whole: title, tags, marks.
 
 use memory_core::{Event, Mark};
 
@@ -42,7 +42,7 @@ impl Conversation {
         self.record_tags(&state.tags, state.tags_with_own(tags)).await
     }
 
-    /// Whether it has a mark.
+    /// True if the conversation has a mark.
     ///
     /// # Errors
     /// When the conversation does not exist, or the store fails.
@@ -59,7 +59,7 @@ impl Conversation {
         self.record_tags(&state.tags, state.tags_with(mark, is_set)).await
     }
 
-    /// Keeps a conversation that nobody speaks in out of lists and of searches over all.
+    /// Hides a conversation without a speaker from lists and from searches over all.
     pub(crate) async fn hide(&self) -> Result<(), MemoryError> {
         let mut state = self.parts.store.conversation(&self.id).await?;
         let before = state.tags.clone();

@@ -1,4 +1,4 @@
-//! Whether a conversation is about something.
+//! Test that a conversation is about something.
 
 use memory_core::{Node, NodeId, NodeRange, Role};
 
@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Conversation {
-    /// Whether somebody asks for something or tells something in its beginning, or a tool is called there. A conversation
-    /// of greetings, and of what a program writes by itself, has no matter.
+    /// True if somebody asks for or says something of substance in its beginning, or a tool is called there. A
+    /// conversation of greetings, and of what a program writes by itself, has no matter.
     ///
     /// # Errors
     /// When the conversation does not exist, or the store fails.
@@ -23,7 +23,7 @@ impl Conversation {
             node.message.tool_calls().next().is_some()
                 || is_users && memory_strategies::has_matter(&words(&node.message))
         };
-        // One that goes on is about something.
+        // A conversation that continues beyond its beginning is about something.
         Ok(nodes > 2 * BEGINNING || self.parts.store.readable_nodes(&self.id, run).await?.nodes.iter().any(matters))
     }
 }

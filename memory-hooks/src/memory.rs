@@ -63,8 +63,8 @@ impl Memory {
     /// the history as it stands, and summaries written meanwhile at the next turn. Only a view that fits no budget
     /// otherwise is still compacted at once.
     ///
-    /// It begins with what earlier processes left undone, since what is due follows from the log. Dropping it leaves
-    /// every tree either as it was before the current step or as it is after it.
+    /// The future begins with what earlier processes left undone, since what is due follows from the log. Dropping it
+    /// leaves every tree either as it was before the current step or as it is after it.
     #[must_use]
     pub fn background(&self) -> BoxFuture<'static, ()> {
         worker::work_off(&self.parts)
@@ -203,9 +203,9 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets a manager of the program's own; by default conversations are kept by the summary tree, as [`Self::strategy`]
-    /// decides, with the summarizer and the scorer. Another one was given what it needs when it was made. Its hooks come
-    /// after those that [`Self::hooks`] set.
+    /// Sets a manager of the program's own; by default conversations are kept by the summary tree, as
+    /// [`Self::strategy`] decides, with the summarizer and the scorer. Another one was given what it needs when it was
+    /// made. Its hooks come after those that [`Self::hooks`] set.
     #[must_use]
     pub fn manager(mut self, manager: Arc<dyn ConversationManager>) -> Self {
         self.manager = Some(manager);
@@ -213,8 +213,8 @@ impl MemoryBuilder {
     }
 
     /// Builds the manager on the one that would be there otherwise, which `make` is given: as a
-    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself. Called again, it
-    /// builds on the manager that is derived so far.
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself. Called again,
+    /// it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
         mut self,
@@ -255,8 +255,8 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by default.
-    /// See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
+    /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by
+    /// default. See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
     #[must_use]
     pub fn proactive_compression(mut self, proactive: ProactiveCompression) -> Self {
         self.proactive = proactive;

@@ -33,9 +33,9 @@ const NOTES: u32 = 96;
 /// Summaries of hardly any words, of short messages, are [`Spans`], under that name.
 ///
 /// The model is given the whole text of a job as data, between fences and escaped, in parts where its window is small.
-/// An answer that breaks the contract of [`Summarizer`] is an error ([`ModelSummaryError`]), at which a memory has
-/// [its fallback](crate::MemoryBuilder::fallback_summarizer) answer. What a summary is about (topics, decisions, code) is
-/// found by rules, as for summaries that are written offline.
+/// An answer that breaks the contract of [`Summarizer`] is an error ([`ModelSummaryError`]), at which a memory has [its
+/// fallback](crate::MemoryBuilder::fallback_summarizer) answer. Topics, decisions and code of a summary are found by
+/// rules, as for summaries that are written offline.
 ///
 /// Summaries are recorded, so that nothing is asked twice. Its identity names the model and a hash of the prompt.
 #[derive(Clone, Debug)]
@@ -67,10 +67,10 @@ pub enum ModelSummaryError {
     /// The model refused.
     #[error("the model refused")]
     Refused,
-    /// The model wrote of something else than the text; under the default instructions alone.
+    /// The model wrote about something else than the text; only under the default instructions.
     #[error("the reply has hardly any word of the text")]
     Unrelated,
-    /// The model wrote a number that the text does not have; under the default instructions alone.
+    /// The model wrote a number that the text does not have; only under the default instructions.
     #[error("the reply has a number that the text does not have")]
     InventedNumber,
     /// The model repeated the request in place of writing, or itself without end.
@@ -139,7 +139,7 @@ impl ModelSummarizer {
             }
             if rest.is_empty() {
                 if notes.len() >= parts {
-                    // Notes that are as long as what they are on would be made for ever.
+                    // Notes as long as their text would be made for ever.
                     return Err(ModelSummaryError::SmallWindow { window: self.model.context_window() });
                 }
                 parts = notes.len();
@@ -158,8 +158,8 @@ impl ModelSummarizer {
         if room < SMALLEST_PART { Err(ModelSummaryError::SmallWindow { window }) } else { Ok(room) }
     }
 
-    /// What the model writes about a part, in at most `most` tokens. A reply that is too long is cut after a sentence
-    /// where that keeps most of it; otherwise the model is asked once for a shorter one.
+    /// Text of the model about a part, in at most `most` tokens. A reply that is too long is cut after a sentence where
+    /// that keeps most of it; otherwise the model is asked once for a shorter one.
     async fn asked(
         &self,
         job: &SummaryJob<'_>,
@@ -236,8 +236,8 @@ fn most_notes(job: &SummaryJob<'_>) -> u32 {
     job.max_tokens.max(NOTES)
 }
 
-/// Tokens that a reply may have. One that ends by itself beyond what is allowed can be cut after a sentence; one that the
-/// provider cuts off cannot.
+/// Tokens that a reply may have. A reply that ends of its own accord beyond what is allowed can be cut after a
+/// sentence; one that the provider cuts off cannot.
 fn most_reply(most: u32) -> u32 {
     most.saturating_mul(2).saturating_add(64)
 }

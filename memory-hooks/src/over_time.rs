@@ -25,9 +25,9 @@ const CHUNK: u64 = 1_024;
 pub struct OverTime {
     /// The length of the periods.
     pub period: Period,
-    /// Those with messages, in order.
+    /// Periods with messages, in order.
     pub rows: Vec<PeriodStats>,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
 }
 
@@ -48,12 +48,12 @@ pub struct PeriodStats {
     pub tokens: u64,
     /// Messages up to its end.
     pub total_nodes: u64,
-    /// Tokens up to its end of a view that shows all messages word for word, including what a message costs beside its
-    /// text.
+    /// Tokens up to its end of a view that shows all messages verbatim, including what a message costs in addition to
+    /// its text.
     pub shown_tokens: u64,
-    /// Tokens at its end of the coarsest view that covered all messages. The summaries are those that were due then.
+    /// Tokens at its end of the coarsest view that covered all messages, with the summaries that were due then.
     pub view_tokens: u64,
-    /// What it was about, the heaviest first, at most three.
+    /// Topics, the heaviest first, at most three.
     pub topics: Vec<String>,
 }
 
@@ -68,9 +68,9 @@ impl PeriodStats {
 }
 
 impl Conversation {
-    /// The figures of the conversation by periods; by those that fit its length without `period`. A message of an earlier
-    /// time than one before it, and one of an unknown time, counts in the period of the one before. It replays every compaction
-    /// and reads every message.
+    /// Figures of the conversation by periods; by those that fit its length without `period`. A message of an earlier
+    /// time than one before it, and one of an unknown time, counts in the period of the one before. Every compaction is
+    /// replayed and every message is read.
     ///
     /// # Errors
     /// When the store fails. Messages that cannot be read are named in a notice; the figures
@@ -89,7 +89,7 @@ impl Conversation {
         Ok(OverTime { period, rows, notices: losses.notice(&self.id).into_iter().collect() })
     }
 
-    /// What a run of messages is about.
+    /// Topics of a run of messages.
     async fn topics(
         &self,
         nodes: NodeRange,

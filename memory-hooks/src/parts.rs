@@ -15,7 +15,7 @@ pub(crate) struct Parts {
     pub(crate) ports: Arc<Ports>,
     pub(crate) manager: Arc<dyn ConversationManager>,
     pub(crate) queue: Arc<CompactionQueue>,
-    /// What running agents were shown last.
+    /// Windows that running agents were shown last.
     pub(crate) windows: Windows,
 }
 
@@ -47,8 +47,8 @@ impl Parts {
         self.announced(conversation, self.manager.manage(conversation, progress).await).await
     }
 
-    /// Has the manager make the smallest view smaller. A failure is announced to the hooks; that nothing gets smaller is
-    /// an answer and no failure.
+    /// Has the manager make the smallest view smaller. A failure is announced to the hooks; that nothing gets smaller
+    /// is an answer and no failure.
     pub(crate) async fn reduce(
         &self,
         conversation: &ConversationId,
@@ -61,8 +61,8 @@ impl Parts {
         }
     }
 
-    /// The result of a manager. It is announced here, and by no manager, so that hooks hear of any manager's failure, and
-    /// of each once.
+    /// Result of a manager, announced here, and by no manager, so that hooks hear of any manager's failure, and of each
+    /// once.
     async fn announced<T>(
         &self,
         conversation: &ConversationId,

@@ -1,4 +1,4 @@
-//! What conversation managers share: the ports of a memory, its settings and its caches.
+//! Ports of a memory, its settings and its caches, which conversation managers share.
 
 use std::{
     error::Error,
@@ -73,7 +73,7 @@ impl Ports {
         for HookError { hook, source } in self.hooks().report(&mut event).await {
             tracing::warn!(hook, error = %source, "a hook failed on a report");
             let mut failed = HookFailed { hook, error: source.to_string() };
-            // What fails at this is only logged.
+            // A failure of this report is not announced again.
             self.hooks().report(&mut failed).await;
         }
         event

@@ -35,11 +35,11 @@ impl RecallBudget {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecallHookOptions {
-    /// Whether the hook is active.
+    /// True if the hook is active.
     pub enabled: bool,
     /// The limit of the added text.
     pub budget: RecallBudget,
-    /// Whether each message is labelled with number, speaker and, where it is known, the day.
+    /// True if each message is labelled with number, speaker and, where it is known, the day.
     pub include_metadata: bool,
     /// Hits to recall.
     pub top_k: usize,
@@ -61,8 +61,8 @@ impl RecallHookOptions {
 }
 
 impl Default for RecallHookOptions {
-    /// The documented defaults: 2,000 characters, with metadata, three hits that bear on the message, two messages on each
-    /// side.
+    /// The documented defaults: 2,000 characters, with metadata, three hits that bear on the message, two messages on
+    /// each side.
     fn default() -> Self {
         let budget = RecallBudget::Characters(2_000);
         Self { enabled: true, budget, include_metadata: true, top_k: 3, radius: 2, min_relevance: 0.2 }
@@ -72,11 +72,11 @@ impl Default for RecallHookOptions {
 /// Adds exact words from the same conversation to a user's outgoing message. The log keeps what was said.
 ///
 /// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker,
-/// 2023-05-21]: text`; `[Message N, speaker]: text` where the time is unknown), `---End Previous Context---`, a blank line
-/// and `Current question: …`. Messages that the model is shown anyway are left out, and to a message
-/// that asks and tells nothing ("Thanks, bye!") nothing is added. The day is that of the message's `utc_offset`, or of UTC. Text inside is escaped: it cannot
-/// close the fence. The budget is filled with the best hit first; the entries are in order of time. A message for which nothing
-/// is found, or for which recall fails, is sent unchanged.
+/// 2023-05-21]: text`; `[Message N, speaker]: text` where the time is unknown), `---End Previous Context---`, a blank
+/// line and `Current question: …`. Messages that the model is shown anyway are left out, and nothing is added to a
+/// message without a question or a statement ("Thanks, bye!"). The day is that of the message's `utc_offset`, or of
+/// UTC. Text inside is escaped: it cannot close the fence. The budget is filled with the best hit first; the entries
+/// are in order of time. A message for which nothing is found, or for which recall fails, is sent unchanged.
 #[derive(Debug)]
 pub struct RecallHook {
     store: Arc<dyn Store>,

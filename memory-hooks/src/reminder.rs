@@ -14,8 +14,8 @@ const END: u64 = 40;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Reminder {
-    /// The text for a model or a person; empty where the conversation has no message, or nothing fits the budget. What
-    /// messages say in it is escaped as in a prompt.
+    /// The text for a model or a person; empty where the conversation has no message, or nothing fits the budget. Words
+    /// of messages in it are escaped as in a prompt.
     pub text: String,
     /// Tokens of the text.
     pub tokens: u32,
@@ -37,8 +37,8 @@ struct Section {
 }
 
 impl Conversation {
-    /// Where the conversation stood, in at most `budget` tokens. What does not fit is left out: subjects first, then the
-    /// oldest decisions and open questions. Nothing is recorded.
+    /// Reminder of where the conversation stood, in at most `budget` tokens. Parts that do not fit are left out:
+    /// subjects first, then the oldest decisions and open questions. Nothing is recorded.
     ///
     /// # Errors
     /// When the conversation does not exist, or the store fails.
@@ -77,7 +77,7 @@ struct Spoken {
     text: String,
 }
 
-/// What somebody says in a message, without calls, results and files.
+/// Words of a message, without calls, results and files.
 fn said(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
         memory_core::ContentBlock::Text(text) => Some(text.as_str()),
@@ -125,7 +125,8 @@ fn written(
     (text_of(&lead, &sections, &kept), nodes)
 }
 
-/// The lines by how much they matter: goal and last exchange, then open questions and decisions by turns, then subjects.
+/// The lines by how much they matter: goal and last exchange, then open questions and decisions by turns, then
+/// subjects.
 fn by_rank(sections: &[Section; 5]) -> Vec<(usize, Line)> {
     let [goal, decided, open, about, exchange] = sections;
     let of = |place: usize, section: &Section| {

@@ -27,12 +27,12 @@ use crate::{Piece, PieceKind, SourceClass, extent::Extent, kept_out::Redactor, s
 /// released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// For a question: recalled words stand behind the history. The present is the time of the last message.
+    /// Layout for a question: recalled words stand behind the history. The present is the time of the last message.
     Question,
     /// Like `Question`, but the present is the time that the caller gave.
     QuestionAsked,
-    /// Of a running agent: what was recalled for a message of the user stands before it, and a question only where one is
-    /// asked aside.
+    /// Layout of a running agent: what was recalled for a message of the user stands before it, and a question only
+    /// where one is asked aside.
     Running,
     /// Like `Running`, but the present is the time that the caller gave.
     RunningAsked,
@@ -53,12 +53,12 @@ impl Layout {
         if asked_at.is_some() { Self::RunningAsked } else { Self::Running }
     }
 
-    /// Whether what was recalled may stand between messages.
+    /// True if what was recalled may stand between messages.
     pub(crate) const fn is_running(self) -> bool {
         matches!(self, Self::Running | Self::RunningAsked)
     }
 
-    /// Whether the present is the time that the caller gave.
+    /// True if the present is the time that the caller gave.
     pub(crate) const fn asks_when(self) -> bool {
         matches!(self, Self::QuestionAsked | Self::RunningAsked)
     }
@@ -77,8 +77,8 @@ impl Layout {
         Self::ALL.into_iter().find(|layout| layout.version() == version)
     }
 
-    /// Writes a prompt: the parts of the history, the recalled parts, the question. In the layouts of a running agent what
-    /// is recalled may stand between parts of the history, and an empty question is none.
+    /// Writes a prompt: the parts of the history, the recalled parts, the question. In the layouts of a running agent
+    /// what is recalled may stand between parts of the history, and an empty question is none.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         if self.is_running() { written::write_running(parts, tail, count) } else { written::write(parts, tail, count) }
     }
@@ -88,11 +88,12 @@ impl Layout {
 const LONGEST_NAME: usize = 64;
 
 pub(crate) const RECALL_LEAD: &str = "Earlier messages that bear on the question, word for word:";
-/// It begins like the lead of recalled words, too.
+/// Lead of messages from other conversations, which begins like the lead of recalled words, too.
 pub(crate) const ELSEWHERE_LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for \
                                          word. \"Message A3\" is message 3 of conversation A. The same name there may be \
                                          another person:";
-/// It begins like the lead of recalled words, with which no line of the conversation's text may begin.
+/// Lead of standing lines, which begins like the lead of recalled words, with which no line of the conversation's text
+/// may begin.
 pub(crate) const STANDING_LEAD: &str =
     "Earlier messages that bear on every answer, the newest where they contradict each other:";
 pub(crate) const FENCE_OPEN: &str = "---Previous Context---";
@@ -119,7 +120,7 @@ impl Elsewhere {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) kind: PieceKind,
-    /// Where it was recalled from, if that is another conversation.
+    /// The conversation that it was recalled from, if another.
     pub(crate) elsewhere: Option<Arc<Elsewhere>>,
     pub(crate) nodes: NodeRange,
     pub(crate) source: Option<SourceClass>,
@@ -130,7 +131,7 @@ pub(crate) struct Part {
 /// The content of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Body {
-    /// A message, word for word except for shortened parts.
+    /// A message, verbatim except for shortened parts.
     Message(Box<Node>),
     /// A summary without excluded content, the times of its first and last message, and who said its message if it is
     /// of one alone.
@@ -144,7 +145,7 @@ pub(crate) enum Body {
 }
 
 impl Part {
-    /// A message word for word.
+    /// A message verbatim.
     pub(crate) fn message(kind: PieceKind, node: Node, reason: String) -> Self {
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
         Self { kind, elsewhere: None, nodes, source, reason, body: Body::Message(Box::new(node)) }
@@ -252,7 +253,7 @@ pub(crate) fn summary_part(
     Part { kind, elsewhere: None, nodes: span, source, reason, body }
 }
 
-/// Who said the one message of `span`, as far as its outline tells; `None` for several messages.
+/// Role that said the one message of `span`, as far as its outline states it; `None` for several messages.
 pub(crate) fn said_as(snapshot: &Snapshot, span: NodeRange) -> Option<Role> {
     let outline = snapshot.tree.node(span.first()).filter(|_| span.count() == 1)?;
     Some(if SourceClass::of_outline(outline) == SourceClass::Tool { Role::Tool } else { outline.role })
@@ -264,7 +265,7 @@ pub(crate) fn present(own: Timestamp, parts: &[Part]) -> Timestamp {
     others.fold(own, Timestamp::max)
 }
 
-/// What follows the history and the recalled words.
+/// The end of a prompt, after the history and the recalled words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail<'a> {
     /// The question as it was asked.
@@ -320,8 +321,8 @@ static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
     own_lines(&format!("{}|{sections}|{item}|{around}", written::MARKS))
 });
 
-/// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and characters
-/// that are not seen are escaped.
+/// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and
+/// characters that are not seen are escaped.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     lines(&escape(text)).into_owned()
@@ -343,8 +344,8 @@ pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
     written::question(tail, parts)
 }
 
-/// Escapes text of the conversation, which is data: whatever looks like `own`, the layout's own lines, gets a backslash in
-/// front. That is a fence anywhere, and any other such line at the beginning of a line.
+/// Escapes text of the conversation, which is data: whatever looks like `own`, the layout's own lines, gets a backslash
+/// in front. That is a fence anywhere, and any other such line at the beginning of a line.
 ///
 /// A text is read by its look, so that full-width signs, other dashes and other alphabets pass for nothing.
 fn escape_lines(text: &str, own: &Regex) -> String {

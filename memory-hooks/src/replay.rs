@@ -16,7 +16,7 @@ impl Conversation {
         Ok(ViewId::new(self.parts.store.conversation(&self.id).await?.views))
     }
 
-    /// The recorded views with numbers from `first` to `last`, in order, unchecked. Those whose records are lost are
+    /// The recorded views with numbers from `first` to `last`, in order, unchecked. Views whose records are lost are
     /// left out.
     ///
     /// # Errors
@@ -25,8 +25,8 @@ impl Conversation {
         Ok(self.parts.store.views(&self.id, first, last).await?)
     }
 
-    /// What a model was shown, byte for byte, checked against the recorded hashes. Each piece states what it is. The
-    /// reason for choosing it, the notices and the reductions are not recorded.
+    /// The prompt that a model was shown, byte for byte, checked against the recorded hashes. Each piece states what it
+    /// is. The reason for choosing it, the notices and the reductions are not recorded.
     ///
     /// # Errors
     /// [`MemoryError::View`] when no such view was recorded, or when its content has changed: the error names every

@@ -1,4 +1,4 @@
-//! Finds the conversation that somebody means: `last`, an id, the beginning of one, or a title.
+//! Finds the conversation that a name means: `last`, an id, the beginning of one, or a title.
 
 use memory_core::{ConversationId, ConversationState, Mark, StoreError};
 
@@ -24,10 +24,10 @@ impl Memory {
             Meant::Nobody => {}
         }
         if name == LAST {
-            // An empty store, or one with archived conversations alone.
+            // An empty store, or one with only archived conversations.
             return Err(MemoryError::NoConversation { name: name.to_owned() });
         }
-        // What is kept beside conversations has no titles.
+        // Companions of conversations have no titles.
         let spoken = || states.iter().filter(|state| !state.is_companion());
         let mut titled = Vec::with_capacity(states.len());
         for state in spoken().filter(|state| state.own_title().is_some()) {
@@ -53,7 +53,7 @@ impl Memory {
 /// The word for the conversation spoken in last.
 const LAST: &str = "last";
 
-/// What a name means.
+/// Meaning of a name.
 #[derive(Debug, PartialEq, Eq)]
 enum Meant {
     One(ConversationId),
@@ -83,7 +83,7 @@ fn ambiguous(name: &str, candidates: Vec<Candidate>) -> MemoryError {
     MemoryError::Ambiguous { name: name.to_owned(), candidates }
 }
 
-/// By the whole id, by `last`, by the beginning of an id.
+/// Finds a conversation by the whole id, by `last`, or by the beginning of an id.
 fn by_id(states: &[ConversationState], name: &str) -> Meant {
     if let Some(exact) = states.iter().find(|state| state.id.as_str() == name) {
         return Meant::One(exact.id.clone());
@@ -98,7 +98,7 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
     Meant::of(beginning.map(candidate).collect())
 }
 
-/// Those whose title matches, if any.
+/// Conversations whose title matches, if any.
 fn by_title(titled: &[Candidate], name: &str, matches: fn(&str, &str) -> bool) -> Option<Meant> {
     let name = folded(name);
     let is_meant = |one: &&Candidate| one.title.as_deref().is_some_and(|title| matches(&folded(title), &name));

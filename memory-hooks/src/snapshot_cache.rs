@@ -10,8 +10,8 @@ use std::{
 use crate::{extent::Extents, kept_out::Redactor, learned::Learned};
 use memory_core::{ConversationId, Revision, Summary, View, plan::Tree};
 
-/// Limit of the nodes of the cached conversations, unless one alone has more. Those that were not used for the longest time
-/// are read again when they are used next.
+/// Limit of the nodes of the cached conversations, unless one alone has more. Conversations that were not used for the
+/// longest time are read again when they are used next.
 const MOST_NODES: u64 = 1 << 16;
 
 /// A snapshot of a conversation for planning. A copy shares its common part with later snapshots.
@@ -24,7 +24,7 @@ pub(crate) struct Snapshot {
     pub(crate) redactor: Arc<Redactor>,
     /// Summaries in the tree that the store did not accept: it is read-only, or damaged.
     pub(crate) unrecorded: Vec<Summary>,
-    /// What its first messages say that later prompts need.
+    /// Facts from its first messages that later prompts need.
     pub(crate) learned: Learned,
 }
 
@@ -91,7 +91,7 @@ impl SnapshotCache {
         }
     }
 
-    /// Stores what the first messages of a conversation say.
+    /// Stores the facts from the first messages of a conversation.
     pub(crate) fn keep_learned(&self, conversation: &ConversationId, learned: Learned) {
         if let Some(entry) = self.lock().conversations.get_mut(conversation)
             && (entry.snapshot.learned.seen..=entry.snapshot.tree.total()).contains(&learned.seen)

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Limits of what a model may be asked for; none by default.
 ///
-/// A limit never blocks. What it leaves undone is done without a model, and reported once.
+/// A limit never blocks. Work that it leaves undone is done without a model, and reported once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpendLimits {
@@ -32,19 +32,19 @@ impl SpendLimits {
 #[error("exhausted: {spent} of {limit} {unit} of {scope} are spent, and the next request needs {needed}")]
 #[non_exhaustive]
 pub struct Exhausted {
-    /// What is limited: `requests` or `tokens`.
+    /// Unit of the limit: `requests` or `tokens`.
     pub unit: &'static str,
-    /// For what: `this compaction` or `this process`.
+    /// Scope of the limit: `this compaction` or `this process`.
     pub scope: &'static str,
     /// The limit.
     pub limit: u64,
-    /// What is spent.
+    /// Spent amount.
     pub spent: u64,
-    /// What the next request needs.
+    /// Amount that the next request needs.
     pub needed: u64,
 }
 
-/// What was spent.
+/// Amounts that were spent.
 #[derive(Debug, Default)]
 pub(crate) struct Spent(Mutex<Sum>);
 

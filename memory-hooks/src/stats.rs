@@ -5,7 +5,7 @@ use memory_core::{
     plan::{Tree, coarsest},
 };
 
-/// What a conversation holds and what its compression saves.
+/// Figures of what a conversation holds and what its compression saves.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub struct ConversationStats {
     pub superseded: u64,
     /// Tokens of all messages.
     pub tokens: u64,
-    /// Tokens of a view that shows all messages word for word, including what a message costs beside its text.
+    /// Tokens of a view that shows all messages verbatim, including what a message costs in addition to its text.
     pub shown_tokens: u64,
     /// Tokens of the coarsest view that covers them all.
     pub view_tokens: u64,

@@ -6,7 +6,7 @@ use memory_core::{Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, 
 
 use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};
 
-/// Which summaries to list: those that meet every condition.
+/// Summaries to list: those that meet every condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummariesRequest {
@@ -16,7 +16,7 @@ pub struct SummariesRequest {
     pub from: NodeId,
     /// Only those of this node or of earlier ones; `None` for the end of the conversation.
     pub to: Option<NodeId>,
-    /// Also those whose words were replaced.
+    /// True to list also summaries whose words were replaced.
     pub replaced: bool,
     /// Only those that follow this one in the order of the list, which is where a page before ended.
     pub after: Option<SummaryId>,
@@ -69,11 +69,11 @@ pub struct ListedSummary {
     pub written_by: Option<WrittenBy>,
     /// When the first and the last of its messages with a known time were said.
     pub said: Option<[Timestamp; 2]>,
-    /// Whether it is what stands in its place now.
+    /// True if it stands in its place now.
     pub is_current: bool,
-    /// Whether it says that its parts are shown in its place.
+    /// True if it says that its parts are shown in its place.
     pub is_dissolved: bool,
-    /// Whether it was written for views of a small budget, before it was due.
+    /// True if it was written for views of a small budget, before it was due.
     pub for_view: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct ListedSummary {
 pub struct SummaryPage {
     /// The summaries.
     pub summaries: Vec<ListedSummary>,
-    /// What [`SummariesRequest::after`] is for the next page; `None` after the last one.
+    /// [`SummariesRequest::after`] of the next page; `None` after the last one.
     pub next: Option<SummaryId>,
     /// How many summaries all pages have.
     pub total: u64,
@@ -146,7 +146,7 @@ impl<'a> Row<'a> {
 
     fn order(&self) -> (NodeId, bool, Reverse<NodeId>, Reverse<SummaryId>, SummaryId) {
         let span = self.place.span;
-        // Of places with the same span the later one stands over the earlier.
+        // The later of the places with the same span stands over the earlier.
         (span.first(), self.place.for_view, Reverse(span.last()), Reverse(self.place.id), self.number)
     }
 

@@ -16,13 +16,13 @@ pub(crate) const BEGINNING: u64 = 8;
 pub struct Title {
     /// Its words.
     pub text: String,
-    /// Whether it follows from the first message, by [`memory_strategies::title`], since nobody set one.
+    /// True if it follows from the first message, by [`memory_strategies::title`], since nobody set one.
     pub is_derived: bool,
 }
 
 /// States with the last one spoken in first.
 pub(crate) fn by_last_update(mut states: Vec<ConversationState>) -> Vec<ConversationState> {
-    // Those of one time keep the order of their names.
+    // Conversations of one time keep the order of their names.
     states.sort_by_key(|state| Reverse(state.last_at));
     states
 }
@@ -43,19 +43,19 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
     Ok(of_beginning(&read.nodes).map(|text| Title { text, is_derived: true }))
 }
 
-/// A title by the first user's message that has words, or else by the model's. Messages that are excluded from summaries
-/// are passed over, and so are instructions and tools.
+/// A title by the first user's message that has words, or else by the model's. Messages that are excluded from
+/// summaries are passed over, and so are instructions and tools.
 fn of_beginning(nodes: &[Node]) -> Option<String> {
     let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none();
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);
     by(Role::User).chain(by(Role::Assistant)).find_map(|node| memory_strategies::title(&words(&node.message)))
 }
 
-/// How texts begin that a program puts among the words of a person.
+/// Beginnings of texts that a program puts among the words of a person.
 const WRAPPED: [&str; 6] =
     ["<command-", "<local-command-", "<system-reminder>", "<task-notification>", "<bash-", "<ide_"];
 
-/// What somebody says in a message: no calls, no pictures, and nothing that a program wrapped.
+/// Words of a message: no calls, no pictures, and nothing that a program wrapped.
 pub(crate) fn words(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) if !WRAPPED.iter().any(|begin| text.trim_start().starts_with(begin)) => {

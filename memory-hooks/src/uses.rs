@@ -13,8 +13,8 @@ const MOST: usize = 1 << 18;
 /// Counts how often each message was found by a search or expanded since this process began.
 ///
 /// Scorers get the count when a message is about to be summarized; nothing else depends on it. A score is recorded, so
-/// that a rebuild does not request it again. What a prompt recalls beside the history does not count, for it was
-/// summarized, and scored, before. Beyond [`MOST`] messages all counts are dropped.
+/// that a rebuild does not request it again. Messages that a prompt recalls next to the history do not count, for they
+/// were summarized, and scored, before. Beyond [`MOST`] messages all counts are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     counts: Mutex<Counts>,

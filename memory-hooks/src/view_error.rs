@@ -105,13 +105,13 @@ pub enum Difference {
 }
 
 impl ViewError {
-    /// Whether the requested item does not exist.
+    /// True if the requested item does not exist.
     #[must_use]
     pub const fn is_not_found(&self) -> bool {
         matches!(self, Self::NotRecorded { .. })
     }
 
-    /// Whether data on disk is damaged, or was.
+    /// True if data on disk is damaged, or was.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Differs { .. })

@@ -1,4 +1,4 @@
-//! What running agents were shown last, by conversation.
+//! Windows that running agents were shown last, by conversation.
 
 use std::{
     num::NonZeroUsize,
@@ -13,7 +13,7 @@ use crate::render::Part;
 /// Most windows that are kept. One that was not used for the longest time goes first: it is read again from the record.
 const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// What a running agent was shown last.
+/// Window that a running agent was shown last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     /// The history, with what was recalled for a message of the user before that message.

@@ -91,7 +91,7 @@ struct WrittenPrompt<'a> {
 }
 
 impl Serialize for Prompt {
-    /// What its fields hold, its text and its question. [`Prompt::messages`] can be serialized by itself.
+    /// Serializes its fields, its text and its question. [`Prompt::messages`] can be serialized by itself.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         WrittenPrompt {
             instructions: self.instructions(),

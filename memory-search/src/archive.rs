@@ -14,9 +14,9 @@ const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 /// Messages read at once.
 const RUN: u64 = 256;
 
-/// How much of each conversation may be found. What exceeds a limit is evicted from the archive, the oldest message first:
-/// it is no hit any more. The log has it, it is shown beside a hit and expanded as before, and it is found again when the
-/// limit is lifted.
+/// Limits on how much of each conversation may be found. Messages over a limit are evicted from the archive, the oldest
+/// first: they are no hits any more. The log has them, they are shown next to a hit and expanded as before, and they
+/// are found again when the limit is lifted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchiveLimits {
@@ -42,7 +42,7 @@ impl ArchiveLimits {
         const bytes: Option<u64>,
     }
 
-    /// How much of a conversation may be found under these limits. It reads the messages that may, if their bytes count.
+    /// How much of a conversation may be found under these limits. Reads the messages that may, if their bytes count.
     ///
     /// # Errors
     /// When the source fails.
@@ -63,7 +63,7 @@ pub(crate) struct Archive {
 struct Sizes {
     /// How many messages the conversation had.
     nodes: u64,
-    /// In order.
+    /// Bytes of the newest messages, in order.
     newest: VecDeque<u64>,
     total: u64,
 }
@@ -99,7 +99,7 @@ impl Archive {
             let first = next.saturating_sub(RUN).max(known.nodes) + 1;
             let run = NodeId::new(first).zip(NodeId::new(next)).and_then(|(first, last)| NodeRange::new(first, last));
             let Some(run) = run else { break };
-            // What cannot be read takes no bytes.
+            // Messages that cannot be read take no bytes.
             let mut sizes = vec![0; usize::try_from(run.count()).unwrap_or_default()];
             for node in source.readable_nodes(&of.id, run).await?.nodes {
                 let at = usize::try_from(node.id.get() - first).unwrap_or(usize::MAX);

@@ -15,10 +15,10 @@ const JOINTS: [&str; 12] =
 
 /// The share of its budget that a request gets, in 0..=1.
 ///
-/// It grows from [`RecallRequest::least_share`] to 1 with the complexity of the question. Complexity counts one point
-/// for each distinct rare term after the first, one for each name (a capital or a digit, not in the first word) after
-/// the first, and one for each word that joins things or asks for many (`and`, `or`, `both`, `all`, `list`, …). A term
-/// is rare if no more than a tenth of the searched messages contain it. Six points ask for the whole budget.
+/// The share grows from [`RecallRequest::least_share`] to 1 with the complexity of the question. Complexity counts one
+/// point for each distinct rare term after the first, one for each name (a capital or a digit, not in the first word)
+/// after the first, and one for each word that joins things or asks for many (`and`, `or`, `both`, `all`, `list`, …). A
+/// term is rare if no more than a tenth of the searched messages contain it. Six points ask for the whole budget.
 pub(crate) fn budget_share(request: &RecallRequest, terms: &[Box<str>], pool: &Pool) -> f32 {
     let least = if request.least_share.is_nan() { 1.0 } else { request.least_share.clamp(0.0, 1.0) };
     if least >= 1.0 {

@@ -7,7 +7,7 @@ use std::{
 
 use crate::lexical::Analyzer;
 
-/// What [`excerpt`] selects of a text.
+/// Selection of [`excerpt`] from a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -21,12 +21,12 @@ pub struct Excerpted {
 /// Selects the part of a text, of at most `max_chars` characters (`char`), that shows best what it has to do with a
 /// question.
 ///
-/// The part has the most different words of the question. Of equal parts it has the most words of the question, and then
-/// it is the first. It is the beginning of a text without such words, and the whole of a text that is short enough. The
-/// ends are moved inwards to spaces that are near.
+/// The part has the most different words of the question. Among equal parts the one with the most words of the question
+/// wins, and then the first. A text without such words gives its beginning, and a text that is short enough is selected
+/// whole. The ends are moved inwards to spaces that are near.
 ///
-/// Words are compared as search by words compares them: by stems, without case and accents. Stop words count only if the
-/// question has no other words. The time is proportional to the text.
+/// Words are compared as search by words compares them: by stems, without case and accents. Stop words count only if
+/// the question has no other words. The time is proportional to the text.
 ///
 /// ```
 /// let text = "We arrived late. The train was full. In the end we found that the booking is QX-4471-93B.";
@@ -54,10 +54,11 @@ pub fn excerpt(text: &str, question: &str, max_chars: usize) -> Excerpted {
     Excerpted { range, highlights }
 }
 
-/// From the first to the last word of the best group of words that fits; the empty beginning of a text without words.
+/// Range from the first to the last word of the best group of words that fits; the empty beginning of a text without
+/// words.
 fn best(text: &str, words: &[(Range<usize>, usize)], max_chars: usize) -> Range<usize> {
     let chars_in = |part: Range<usize>| text.get(part).map_or(0, |part| part.chars().count());
-    // Where each word begins, in bytes and in characters, with its term; and how often each term is in the group.
+    // Start of each word, in bytes and in characters, with its term; and how often each term is in the group.
     let mut group: VecDeque<(usize, usize, usize)> = VecDeque::new();
     let mut terms: HashMap<usize, usize> = HashMap::new();
     let (mut most, mut best) = ((0, 0), 0..0);
@@ -115,7 +116,7 @@ fn window(text: &str, best: &Range<usize>, max_chars: usize) -> Range<usize> {
     start..end
 }
 
-/// Whether a cut at a boundary of characters would leave parts of a word on both sides.
+/// True if a cut at a boundary of characters would leave parts of a word on both sides.
 fn is_in_word(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     let has_word = |beside: Option<char>| beside.is_some_and(|c| !c.is_whitespace());

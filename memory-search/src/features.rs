@@ -33,7 +33,7 @@ pub(crate) enum Feature {
     CoverageWindow,
     /// The cosine of question and node.
     Cosine,
-    /// The same plus 0.5 of the previous node's and 0.3 of the next node's.
+    /// [`Self::Cosine`] plus 0.5 of the previous node's and 0.3 of the next node's.
     CosineSmoothed,
     CosineBefore,
     CosineAfter,
@@ -163,7 +163,7 @@ impl Feature {
         }
     }
 
-    /// Whether it is computed from vectors.
+    /// True if the feature is computed from vectors.
     pub(crate) const fn is_of_meaning(self) -> bool {
         matches!(
             self,
@@ -178,7 +178,7 @@ impl Feature {
         ) || self.is_late()
     }
 
-    /// Whether it is computed from token vectors.
+    /// True if the feature is computed from token vectors.
     pub(crate) const fn is_late(self) -> bool {
         matches!(self, Self::Late | Self::LateBefore | Self::LateAfter | Self::LateSession)
     }
@@ -415,7 +415,7 @@ fn best_of(placements: &[Placement], group: impl Fn(&Placement) -> usize, values
 }
 
 /// For each node the mean of its value and those of its neighbours within its session, at most `radius` on either side;
-/// beyond an end they count as 0, as does a value that is NaN. Without its own value, a node beside the only one that
+/// beyond an end they count as 0, as does a value that is NaN. Without its own value, a node next to the only one that
 /// holds a word would stand above that one.
 pub(crate) fn around(placements: &[Placement], values: &[f32], radius: usize) -> Vec<f32> {
     if values.is_empty() {
@@ -427,7 +427,7 @@ pub(crate) fn around(placements: &[Placement], values: &[f32], radius: usize) ->
     while let Some(first) = nodes.first() {
         let (session, rest) = nodes.split_at(nodes.partition_point(|node| node.session <= first.session));
         let end = begin + session.len();
-        // The sum of what is in reach, moved on by one node at a time.
+        // The sum over the nodes in reach moves on by one node at a time.
         let mut sum: f64 = (begin..end.min(begin + radius)).map(value).sum();
         for at in begin..end {
             sum += if at + radius < end { value(at + radius) } else { 0.0 };

@@ -28,7 +28,7 @@ const CHUNK_TOKENS: u64 = 1 << 18;
 /// Maximum bytes of a line shown before and after a match, and of the match itself.
 const MAX_CONTEXT: usize = 120;
 
-/// What to search for, and where; see [`find`].
+/// Pattern to search for, and the scope; see [`find`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FindRequest {
@@ -44,7 +44,8 @@ pub struct FindRequest {
     pub limit: usize,
     /// The approximate time limit for all conversations together; `None`, the default, for no limit.
     pub max_time: Option<Duration>,
-    /// Ends the search as the time limit does, once it is set; `None`, the default, for a search that nothing else ends.
+    /// Ends the search as the time limit does, once it is set; `None`, the default, for a search that nothing else
+    /// ends.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -91,9 +92,9 @@ pub struct Match {
 pub struct Found {
     /// The matches, in order of conversation, node and position.
     pub matches: Vec<Match>,
-    /// Whether there are more matches than [`FindRequest::limit`].
+    /// True if there are more matches than [`FindRequest::limit`].
     pub more: bool,
-    /// Where to continue, if time ran out. It is never the first node of the request, so that continuing there makes
+    /// Place to continue, if time ran out; never the first node of the request, so that continuing there makes
     /// progress.
     pub stopped_at: Option<StoppedAt>,
     /// The part of the first readable message that was not searched, if that message alone exceeded the time limit.
@@ -112,7 +113,7 @@ pub struct Found {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct StoppedAt {
-    /// The conversation. Those before it by name were searched.
+    /// The conversation. All conversations before it by name were searched.
     pub conversation: ConversationId,
     /// The node. Its own matches are not reported.
     pub node: NodeId,
@@ -158,8 +159,8 @@ pub enum FindError {
 
 /// Finds the matches of a pattern, reading the conversations from the store in chunks, in the order of their names.
 ///
-/// Messages that cannot be read are skipped and reported in [`Found::losses`]. A message that conversations of the scope
-/// share through forks is searched once, in the oldest of them.
+/// Messages that cannot be read are skipped and reported in [`Found::losses`]. A message that conversations of the
+/// scope share through forks is searched once, in the oldest of them.
 ///
 /// A match lies within one message, and within a window of it, as if the text ended there; matches up to half a window
 /// long are always found. The window has 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and
@@ -229,7 +230,7 @@ struct Search<'a> {
     pattern: Pattern,
     limit: usize,
     deadline: Deadline,
-    /// Whether no message was searched as yet.
+    /// True while no message was searched.
     is_first: bool,
     found: Found,
 }

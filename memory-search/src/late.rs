@@ -32,7 +32,7 @@ pub(crate) struct LateScores {
     by_place: HashMap<usize, f32>,
     low: f32,
     width: f32,
-    /// Of the best nodes, those that were not compared because their token vectors are missing.
+    /// How many of the best nodes were not compared because their token vectors are missing.
     pub(crate) left_out: usize,
 }
 

@@ -9,11 +9,11 @@ use memory_core::{
 
 /// Conversations of at most this many nodes are compared exhaustively: a few milliseconds of work.
 pub(crate) const COMPARED_ALL: usize = 20_000;
-/// In a larger conversation: the number of nearest vectors requested from the index,
+/// Nearest vectors that are requested from the index in a larger conversation.
 const NEAREST: usize = 1_024;
-/// the number of nodes compared because they are the best by words,
+/// Nodes that are compared there because they are the best by words.
 const BEST_BY_WORDS: usize = 512;
-/// and the evenly spaced runs of nodes from which the usual cosine of the others is estimated.
+/// Evenly spaced runs of nodes from which the usual cosine of the others is estimated.
 const SAMPLED_RUNS: usize = 256;
 const SAMPLED_RUN: usize = 4;
 

@@ -27,7 +27,7 @@ pub struct PackSource<'a> {
 }
 
 impl<'a> PackSource<'a> {
-    /// A conversation of which nothing is shown, without pairs, that costs nothing itself.
+    /// A conversation with nothing shown, without pairs, that costs nothing itself.
     #[must_use]
     pub fn new(outline: &'a [NodeOutline]) -> Self {
         Self { outline, shown: &[], pairs: Pairs::none(), heading: 0 }
@@ -102,7 +102,7 @@ pub struct Packed {
     pub too_large: Option<TooLarge>,
 }
 
-/// A hit that exceeds the budget by itself.
+/// A hit that alone exceeds the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TooLarge {
@@ -119,9 +119,9 @@ pub struct TooLarge {
 /// The best hit is taken first and dropped only if it alone exceeds the budget. The others follow by value per token:
 /// with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where neighbours
 /// are dropped before the hit. A tool call and its results are never separated. With a radius of 0 a question brings
-/// its answer, and an answer its question, if these cost at most a 50th of the budget. They count in the value per
-/// token of the hit, and are dropped before it. Hits of several conversations compete for one budget. The heading of a
-/// conversation counts in the budget, but not in the value per token of its hits: the others of them share it. The
+/// its answer, and an answer its question, if these cost at most a 50th of the budget. Such partners count in the value
+/// per token of the hit, and are dropped before it. Hits of several conversations compete for one budget. The heading
+/// of a conversation counts in the budget, but not in the value per token of its hits: the others of them share it. The
 /// result is deterministic.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {
@@ -131,7 +131,7 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
         return Packed::default();
     };
     let fits = packer.take(best);
-    // Only if it does not fit is its heading still to be paid.
+    // The heading is still to be paid only if the hit does not fit.
     let cost = best.cost.plus(packer.heading(best.node));
     let too_large = (!fits).then_some(TooLarge { node: best.node, tokens: cost.tokens, characters: cost.characters });
     for hit in others {
@@ -198,7 +198,7 @@ struct Part<'a> {
     source: &'a PackSource<'a>,
     turns: Vec<NodeRange>,
     nodes: Vec<NodeState>,
-    /// Whether one of its hits was taken.
+    /// True if one of its hits was taken.
     is_open: bool,
 }
 
@@ -214,7 +214,7 @@ impl<'a> Packer<'a> {
         Self { request, parts: request.sources.iter().map(Part::new).collect(), spent: Cost::default() }
     }
 
-    /// Whether a node exists and is neither shown nor taken.
+    /// True if a node exists and is neither shown nor taken.
     fn is_free(&self, (source, node): Place) -> bool {
         self.parts.get(source).and_then(|part| part.nodes.get(node.index())) == Some(&NodeState::Free)
     }

@@ -11,11 +11,11 @@ use crate::lexical::NodeTable;
 /// An analyzed question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
-    /// Whether it asks when something happened, or how long it took.
+    /// True if the question asks when something happened, or how long it took.
     pub(crate) asks_when: bool,
-    /// Whether it is in the first person.
+    /// True if the question is in the first person.
     pub(crate) speaks_of_self: bool,
-    /// Whether it asks what the other side said.
+    /// True if the question asks what the other side said.
     pub(crate) asks_back: bool,
     /// The times that it mentions.
     pub(crate) dates: Dates,
@@ -109,7 +109,7 @@ impl Dates {
         dates
     }
 
-    /// Whether the question names no time.
+    /// True if the question names no time.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.months.is_empty() && self.years.is_empty()
     }

@@ -68,7 +68,7 @@ impl Ranker {
 pub(crate) struct Relevance([f32; 6]);
 
 impl Relevance {
-    /// For rankings with vectors, with token vectors, or by words alone.
+    /// Ranker for rankings with vectors, with token vectors, or by words alone.
     pub(crate) fn new(with_vectors: bool, with_tokens: bool) -> Self {
         let [tokens, vectors, words] = RELEVANCE;
         Self(match (with_vectors, with_tokens) {
@@ -78,8 +78,8 @@ impl Relevance {
         })
     }
 
-    /// The probability of a node, 0..=1, by the logarithm of its share of the softmax of all scores, and by the shares of
-    /// the question that its words, and those of its neighbourhood, cover.
+    /// The probability of a node, 0..=1, by the logarithm of its share of the softmax of all scores, and by the shares
+    /// of the question that its words, and those of its neighbourhood, cover.
     pub(crate) fn of(self, talk: Talk, log_chance: f32, coverage: [f32; 2]) -> f32 {
         let Self([slope, own, nearby, agent, pair, group]) = self;
         let bias = match talk {

@@ -36,7 +36,7 @@ const WORDS_AROUND_PART: f32 = 0.2;
 const COSINE_AROUND_PART: f32 = 0.2;
 const DATE_PART: f32 = 0.3;
 
-/// What a title that has all words of the question adds to the score of each node of its conversation, beside other
+/// Score that a title with all words of the question adds to each node of its conversation, next to other
 /// conversations: about a third of what the same words in the node itself and around it do. No evaluation data has
 /// titles, so it is not fitted.
 const OF_TITLE: f32 = 1.5;
@@ -44,16 +44,16 @@ const OF_TITLE: f32 = 1.5;
 /// Chances were fitted to conversations of at least this many messages.
 const FITTED_TO: usize = 100;
 
-/// What a node that holds all words of the question scores above one that holds none: about the sum of the weights of
+/// Score of a node that holds all words of the question above one that holds none: about the sum of the weights of
 /// words.
 const OF_ALL_WORDS: f32 = 6.0;
 
-/// The same of what is compared by meaning and holds no word of the question: the best of a hundred messages that have
-/// nothing to do with it would have scored about as much.
+/// Score, likewise, of a node that is compared by meaning and holds no word of the question: the best of a hundred
+/// messages that have nothing to do with it would have scored about as much.
 const OF_MEANING: f32 = 1.5;
 
-/// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an answer
-/// runs over several turns. Among two it would be a loss.
+/// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an
+/// answer runs over several turns. Among two it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
 
 /// Conversations that are searched as one, with a score for each of their nodes.
@@ -113,7 +113,7 @@ pub(crate) struct Part {
     pub(crate) indexed: Arc<Indexed>,
     /// How many of its first nodes are in the pool: all that were indexed when the pool was made.
     pub(crate) nodes: usize,
-    /// Its nodes that cannot be read. They are never hits, although their neighbours' words and old vectors may give
+    /// Its nodes that cannot be read, which are never hits, although their neighbours' words and old vectors may give
     /// them a score.
     pub(crate) losses: Losses,
     /// Who talks in it.
@@ -152,7 +152,8 @@ impl Pool {
         &self.parts
     }
 
-    /// Adds the share of the question's words in the title of each conversation. In one alone titles tell nothing apart.
+    /// Adds the share of the question's words in the title of each conversation. With only one conversation
+    /// titles distinguish nothing.
     pub(crate) fn add_titles(&mut self, shares: impl Iterator<Item = f32>) {
         if self.parts.len() > 1 {
             self.parts.iter_mut().zip(shares).for_each(|(part, share)| part.title = share);
@@ -295,8 +296,8 @@ impl Ranking {
     }
 
     /// The softmax, relative to the best, of messages that a short conversation lacks to be as long as those to which
-    /// chances were fitted. Features are stretched over the pool, so that the best of a few messages looks as good as an
-    /// answer, whatever is asked: there its chance rests on the words of the question that it holds.
+    /// chances were fitted. Features are stretched over the pool, so that the best of a few messages looks as good as
+    /// an answer, whatever is asked: there its chance rests on the words of the question that it holds.
     #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
     fn unsaid(&self, scored: &[Scored]) -> f32 {
         let missing = FITTED_TO.saturating_sub(self.pool.readable()) as f32;
@@ -350,8 +351,8 @@ impl Ranking {
 
     /// The features of the best candidates by the cheap sum.
     fn features(&self, limit: usize, wanted: impl Fn(&ConversationId, NodeId) -> bool) -> Vec<(usize, Features)> {
-        // A node has to hold a word of the question, or stand beside one that does, or match its time, or be nearer to its
-        // meaning than the farthest of all.
+        // A node has to hold a word of the question, or stand next to one that does, or match its time, or be nearer to
+        // its meaning than the farthest of all.
         let is_any = |values: &[f32], at: usize| values.get(at).is_some_and(|value| *value > 0.0);
         // 0 where all are one.
         let farthest = Scale::of(self.evidence.cosine.iter().copied()).low;

@@ -9,7 +9,7 @@ use memory_core::{ConversationId, Hit, Losses, Node, NodeId, NodeRange, Source, 
 
 use crate::ranking::{Candidate, Pool};
 
-/// The messages that one search has read. What was read to rerank it, or to measure it, is not read again to return it.
+/// Messages that one search has read. A message read to rerank it, or to measure it, is not read again to return it.
 #[derive(Debug)]
 pub(crate) struct Reads<'a> {
     source: &'a dyn Source,
@@ -17,7 +17,7 @@ pub(crate) struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Nothing read yet.
+    /// Reads of a source without any message yet.
     pub(crate) fn new(source: &'a dyn Source) -> Self {
         Self { source, read: HashMap::new() }
     }
@@ -34,7 +34,7 @@ impl<'a> Reads<'a> {
         Some(Hit::new(conversation.clone(), message, *score).relevance(*relevance).signals(signals.clone()))
     }
 
-    /// Those of the nodes of a run that were read, in order.
+    /// Nodes of a run that were read, in order.
     pub(crate) fn run(&self, conversation: &ConversationId, run: NodeRange) -> impl Iterator<Item = &Arc<Node>> {
         run.iter().filter_map(move |node| self.get(conversation, node))
     }

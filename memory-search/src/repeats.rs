@@ -11,15 +11,15 @@ const FEWEST_ASKED: usize = 2;
 /// Fewest words of such a sentence: "Yes, the train." is said for many reasons.
 const FEWEST_WORDS: usize = 5;
 
-/// What the hits so far say to a question.
+/// Statements of the hits so far about a question.
 ///
-/// A text is a repeat of the same text. Otherwise the sentence with the most different words of the question counts: it is one
-/// where a text before it has that sentence
-/// - word for word: pasted lines and notices; ten of them tell a reader no more than one; or
-/// - with the same words, but a word of the question where this has another: it says of something else what was said of what is
-///   asked for, as lines of a log and templates do.
+/// A text is a repeat of the same text. Otherwise its sentence with the most different words of the question decides:
+/// the text is a repeat where a text before it has that sentence
+/// - verbatim: pasted lines and notices; ten of them tell a reader no more than one; or
+/// - with the same words, but a word of the question where this has another: it says of something else what was said of
+///   what is asked for, as lines of a log and templates do.
 ///
-/// What follows a question belongs to it, since that may be the answer. Case and punctuation are ignored.
+/// The sentence after a question belongs to it, since that may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]
 pub(crate) struct Told {
     analyzer: Analyzer,
@@ -38,14 +38,14 @@ struct Matter {
 }
 
 impl Told {
-    /// Nothing told yet.
+    /// An empty record for a question.
     pub(crate) fn new(question: &str) -> Self {
         let analyzer = Analyzer::default();
         let asked = analyzer.question(question);
         Self { analyzer, asked, texts: HashSet::new(), told: Vec::new() }
     }
 
-    /// Whether an earlier text told the same. Remembers what this one tells.
+    /// True if an earlier text said the same. Remembers this one.
     pub(crate) fn is_repeat(&mut self, text: &str) -> bool {
         if !self.texts.insert(text.to_owned()) {
             return true;
@@ -58,7 +58,7 @@ impl Told {
         is_repeat
     }
 
-    /// What a text says to the question; the first of equals.
+    /// The sentence of a text with the most words of the question, if it has enough of them; the first of equals.
     fn matter(&self, text: &str) -> Option<Matter> {
         if self.asked.len() < FEWEST_ASKED || text.len() > LONGEST {
             return None;
@@ -92,12 +92,12 @@ impl Matter {
     fn repeats(&self, told: &Self) -> bool {
         let lacks = told.asked.iter().filter(|term| !self.asked.contains(term)).count();
         let is_of_less = lacks > 0 && self.asked.iter().all(|term| told.asked.contains(term));
-        // In the place of each word of the question that it lacks it has another, and all else is the same.
+        // Each missing word of the question is replaced by another, and all else is the same.
         let is_alike = || self.beyond(told) <= lacks && told.beyond(self) <= lacks;
         self.words == told.words || is_of_less && is_alike()
     }
 
-    /// How many of its words the other one has not.
+    /// How many of its words the other one lacks.
     fn beyond(&self, other: &Self) -> usize {
         self.words.iter().filter(|word| !other.words.contains(word)).count()
     }

@@ -32,7 +32,7 @@ const POSTINGS_BYTES: usize = 64 << 20;
 /// A scope of at most this many messages is ranked node by node: a few milliseconds of work.
 const RANKED_ALL: u64 = 20_000;
 
-/// In a larger one: the number of nearest vectors by which conversations are chosen.
+/// Nearest vectors by which conversations are chosen in a larger scope.
 const NEAREST: usize = 512;
 
 /// If the best hit has a smaller probability than this, a notice states that nothing is likely.
@@ -43,10 +43,10 @@ const LIKELY: f32 = 0.05;
 /// The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features: words (BM25 with two
 /// sets of parameters, of the message, its neighbours, its session), meaning (cosines of the same), coverage of the
 /// question, speakers, times and dates. Conversations with an agent, between two people and in a group have weights of
-/// their own, with vectors and without, which were fitted together (`memory-search/src/ranker/weights.rs`). The signals of a hit are
-/// the features, mostly normalized to 0..=1 over the searched messages, with their shares of the score. Several
-/// conversations are searched as one: document frequencies, average length and normalization cover all their messages,
-/// so that scores are comparable. A score may be below 0.
+/// their own, with vectors and without, which were fitted together (`memory-search/src/ranker/weights.rs`). The signals
+/// of a hit are the features, mostly normalized to 0..=1 over the searched messages, with their shares of the score.
+/// Several conversations are searched as one: document frequencies, average length and normalization cover all their
+/// messages, so that scores are comparable. A score may be below 0.
 ///
 /// A session is named by the metadata member `session`; without it, a pause of six hours ends a session.
 ///
@@ -60,9 +60,9 @@ const LIKELY: f32 = 0.05;
 /// vectors are missing or fail, retrieval is by words, and a notice states it; another notice states that some vectors
 /// are missing. A message that the model rejects by itself never gets a vector, if the model accepts others.
 ///
-/// A node that cannot be read is neither a hit nor in an excerpt, and is reported. It counts as lost for the life of
-/// the retriever. Results that come from the word cache are read again before they are returned. If one of them cannot
-/// be read, its whole conversation is.
+/// A node that cannot be read is neither a hit nor in an excerpt, and is reported. Such a node counts as lost for the
+/// life of the retriever. Results that come from the word cache are read again before they are returned. If one of them
+/// cannot be read, its whole conversation is.
 #[derive(Debug)]
 pub struct HybridRetriever {
     source: Arc<dyn Source>,
@@ -128,15 +128,15 @@ impl HybridRetriever {
         self
     }
 
-    /// Limits how much of each conversation may be a hit; without limits by default. In a large scope, the messages that are
-    /// evicted still count where conversations are chosen.
+    /// Limits how much of each conversation may be a hit; without limits by default. In a large scope, the messages
+    /// that are evicted still count where conversations are chosen.
     #[must_use]
     pub fn archive_limits(self, limits: ArchiveLimits) -> Self {
         Self { archive: Archive::new(limits), ..self }
     }
 
-    /// Ranks all nodes of a scope of at most this many messages, 20,000 by default, or of at most 16 conversations. In a
-    /// larger scope, words and vectors of all messages choose the conversations whose nodes are ranked.
+    /// Ranks all nodes of a scope of at most this many messages, 20,000 by default, or of at most 16 conversations. In
+    /// a larger scope, words and vectors of all messages choose the conversations whose nodes are ranked.
     #[must_use]
     pub const fn rank_all_up_to(mut self, messages: u64) -> Self {
         self.ranked_all = messages;
@@ -237,8 +237,8 @@ impl HybridRetriever {
         Ok(Listed { chosen, question: weighed, beyond, failed })
     }
 
-    /// The conversations of a scope that have the tags of a filter, in order of id. Notes are left out: their messages are
-    /// mostly texts of the past, which no index is to hold.
+    /// The conversations of a scope that have the tags of a filter, in order of id. Notes are left out: their messages
+    /// are mostly texts of the past, which no index is to hold.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = scope.states(&*self.source).await?;
         states.retain(|state| filter.admits_tags(&state.tags) && !state.id.is_of_notes());

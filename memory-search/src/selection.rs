@@ -61,12 +61,12 @@ impl Selection {
         self
     }
 
-    /// Whether every node may be a hit.
+    /// True if every node may be a hit.
     pub(crate) fn is_all(&self) -> bool {
         self.admitted.is_none()
     }
 
-    /// Whether the node at a pool index may be a hit.
+    /// True if the node at a pool index may be a hit.
     pub(crate) fn admits(&self, place: usize) -> bool {
         self.admitted.as_ref().is_none_or(|admitted| admitted.get(place) == Some(&true))
     }

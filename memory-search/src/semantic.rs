@@ -59,7 +59,7 @@ struct Tokens<'a> {
 pub(crate) struct SemanticScores<'a> {
     /// The cosine of each node; NaN for one without a vector.
     pub(crate) cosines: Vec<f32>,
-    /// What is incomplete.
+    /// Notices of what is incomplete.
     pub(crate) notices: Vec<Notice>,
     /// The late-interaction scorer, if tokens are available.
     pub(crate) late: Option<Late<'a>>,
@@ -72,7 +72,7 @@ pub(crate) enum SemanticError {
     Missing(String),
     /// The model is unavailable or failed.
     Model(EmbedError),
-    /// The index failed. It is a cache, so that reads go on without it.
+    /// The index failed. Reads go on without it, since it is a cache.
     Index(VectorError),
     /// A failure that also prevents lexical retrieval.
     Failed(RetrieveError),
@@ -116,7 +116,7 @@ impl SemanticError {
     }
 }
 
-/// Whether the model is absent, so that the failure does not depend on the text.
+/// True if the model is absent, so that the failure does not depend on the text.
 fn is_absent(error: &EmbedError) -> bool {
     matches!(error, EmbedError::Unavailable { .. } | EmbedError::Unreachable { .. })
 }
@@ -152,7 +152,7 @@ impl Semantic {
         Self { compared_all: nodes, ..self }
     }
 
-    /// What the indexes hold in memory.
+    /// Memory that the indexes hold.
     pub(crate) fn held(&self) -> Vec<HeldInMemory> {
         let vectors = self.index.iter().flat_map(|index| index.held());
         vectors.chain(self.tokens.iter().flat_map(|tokens| tokens.held())).collect()
@@ -174,7 +174,7 @@ impl Semantic {
         Ok(Vectors { embedder, index, tokens: self.tokens(embedder) })
     }
 
-    /// Token vectors, if the model makes them and the index matches it. They are optional.
+    /// Optional token vectors, if the model makes them and the index matches it.
     fn tokens<'a>(&'a self, embedder: &'a dyn Embedder) -> Option<Tokens<'a>> {
         let (index, model) = (self.tokens.as_deref()?, embedder.model());
         let embedder = embedder.with_tokens()?;
@@ -307,7 +307,7 @@ impl<'a> Vectors<'a> {
         Ok((question.whole, Some(Late { question: question.tokens, index, embedder, source })))
     }
 
-    /// Whether the backlog is within the limits of a query. Reads only as much text as needed to decide.
+    /// True if the backlog is within the limits of a query. Reads only as much text as needed to decide.
     async fn is_backlog_small(&self, source: &dyn Source, pool: &Pool) -> Result<bool, StoreError> {
         let begins: Vec<_> = pool.parts().iter().map(|part| (part, self.through(&part.conversation))).collect();
         let nodes: u64 = begins.iter().map(|(part, through)| (part.nodes as u64).saturating_sub(*through)).sum();

@@ -12,7 +12,7 @@ pub(crate) async fn seen_before(
     first: Option<&ConversationId>,
 ) -> Result<Vec<u64>, StoreError> {
     let mut seen = vec![0; states.len()];
-    // One alone needs none of its ancestors, which may be unreadable.
+    // A single conversation needs none of its ancestors, which may be unreadable.
     if states.len() < 2 || states.iter().all(|state| state.forked_from.is_none()) {
         return Ok(seen);
     }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(seen(&store, &["a", "b"]), [0, 10], "nor has one that both share");
         assert_eq!(seen(&store, &["c", "d"]), [0, 4]);
         assert_eq!(seen(&store, &["c"]), [0]);
-        // What the one that asks has is its own, also where it is a fork.
+        // Nodes of the conversation that asks are its own, also where it is a fork.
         assert_eq!(seen_after(&store, Some("c"), &["a", "c", "z-trunk"]), [13, 0, 10]);
         assert_eq!(seen_after(&store, Some("e"), &["a", "e", "z-trunk"]), [10, 0, 0]);
     }

@@ -6,19 +6,19 @@ use crate::lexical::{AllWords, Bm25, Collection, ScopedSegment, Weighed, before,
 
 /// Nodes that are ranked: all of the best conversations that have so many together.
 const NODES: u64 = 12_000;
-/// But at least so many conversations, and at most so many.
+/// Fewest and most conversations that are ranked, whatever their nodes.
 pub(crate) const FEWEST: usize = 16;
 const MOST: usize = 128;
-/// So many of the best by words alone and by meaning alone are among them.
+/// The best conversations by words alone, and by meaning alone, that are always among them.
 const BEST_OF_EACH: usize = 12;
 
-/// What a conversation counts by its words: its best node by either BM25, its three best, and the share of the question
-/// that it covers anywhere.
+/// Parts of a conversation's score by words: its best node by either BM25, its three best, and the share of the
+/// question that it covers anywhere.
 const CHAT_PART: f32 = 0.3;
 const AGENT_PART: f32 = 0.3;
 const THREE_PART: f32 = 0.2;
 const COVERAGE_PART: f32 = 0.2;
-/// And by its title.
+/// Part of its score by its title.
 const TITLE_PART: f32 = 0.5;
 
 /// The conversations of a scope, numbered, with their words.
@@ -30,7 +30,7 @@ pub(crate) struct Shortlist<'a> {
     pub(crate) words: &'a AllWords,
 }
 
-/// What a question is compared with.
+/// Data that a question is compared with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence<'a> {
     /// The question's words, weighed in the whole scope.

@@ -9,7 +9,7 @@ use crate::ranking::Candidate;
 /// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget holds.
 const LEAST_HITS: f64 = 0.1;
 
-/// Whether each hit is worth its price in tokens. A hit is worth it if the probability that it is relevant is at least
+/// For each hit, true if it is worth its price in tokens: if the probability that it is relevant is at least
 /// [`LEAST_HITS`] times its share of the budget. The best affordable hit always is.
 ///
 /// Cross-encoder scores were not fitted: with one of them among the scores, every hit is worth its tokens.
@@ -53,7 +53,7 @@ mod tests {
         check(&[(9.0, 90), (2.0, 1)], ScoreScale::Fused, &[500, 201], &[true, false]);
         check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 9_990], &[true, true]);
         check(&[(3.0, 50), (2.9, 50)], ScoreScale::Fused, &[1, 10_010], &[true, false]);
-        // The best is, at any price, and what is as good.
+        // The best hit is worth any price, as is one that is as good.
         check(&[(3.0, 1), (3.0, 1)], ScoreScale::Fused, &[90_000, 90_000], &[true, true]);
         check(&[], ScoreScale::Fused, &[], &[]);
     }

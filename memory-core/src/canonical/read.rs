@@ -14,7 +14,7 @@ const DEEPEST: u32 = 64;
 pub struct InvalidCanonical {
     /// Where reading stopped.
     pub offset: usize,
-    /// What is wrong there.
+    /// The fault.
     pub why: &'static str,
 }
 

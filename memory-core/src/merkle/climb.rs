@@ -17,12 +17,12 @@ pub(super) enum Side {
 }
 
 impl Climb {
-    /// From the level of the leaves.
+    /// Begins at the level of the leaves.
     pub(super) fn from_leaf(node: u64, last: u64) -> Self {
         Self { node, last }
     }
 
-    /// Whether no level is above.
+    /// True if no level is above.
     pub(super) fn at_root(self) -> bool {
         self.last == 0
     }

@@ -19,7 +19,7 @@ pub(super) fn unquoted(text: &str) -> Option<String> {
     quoted.map(|quoted| quoted.json_text)
 }
 
-/// Whether JSON contains a line break.
+/// True if JSON contains a line break.
 pub(super) fn breaks_line(json: &Json) -> bool {
     json.as_str().contains(['\n', '\r'])
 }

@@ -21,7 +21,7 @@ fn invalid(at: impl Into<String>, why: impl Into<String>) -> InvalidMessage {
     InvalidMessage { at: at.into(), why: why.into() }
 }
 
-/// What `json` must be, and why it is not taken for it.
+/// Error for JSON that is not an object, or that gives a member twice.
 fn not_an_object(json: Raw<'_>, at: &str) -> InvalidMessage {
     match json.given_twice() {
         Some(name) => invalid(if at == "message" { name } else { format!("{at}.{name}") }, "given twice"),
@@ -29,7 +29,7 @@ fn not_an_object(json: Raw<'_>, at: &str) -> InvalidMessage {
     }
 }
 
-/// A message, and its members that are named `beside`.
+/// A message, and its members that `beside` names.
 pub(super) fn message(json: Raw<'_>, beside: &[&str]) -> Result<(Message, OtherMembers), InvalidMessage> {
     let members = json.members().ok_or_else(|| not_an_object(json, "message"))?;
     let says_nothing = |name: &str, value: &Raw<'_>| json.foreign && value.is_null() && !MEMBERS.contains(&name);
@@ -223,8 +223,8 @@ impl<'a> Object<'a> {
         Some(ContentBlock::Reasoning { text: self.string("thinking")?, signature })
     }
 
-    /// A picture of OpenAI's Chat Completions API. How closely it is to be looked at has no place in an image, so that it
-    /// stays as it came where that is stated.
+    /// A picture of OpenAI's Chat Completions API. How closely it is to be looked at has no place in an image, so that
+    /// it stays as it came where that is stated.
     fn image_url(&self) -> Option<ContentBlock> {
         self.only(&["type", "image_url"])?;
         let image = self.get("image_url")?;

@@ -18,9 +18,9 @@ pub(super) type Members<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 #[derive(Clone, Copy)]
 pub(super) struct Raw<'a> {
     pub(super) json: &'a RawValue,
-    /// Whether reading must restore exactly what [`message_to_raw_json`](super::message_to_raw_json) wrote.
+    /// True if reading must restore exactly what [`message_to_raw_json`](super::message_to_raw_json) wrote.
     pub(super) exact: bool,
-    /// Whether blocks in the shapes of other interfaces are read as ours.
+    /// True if blocks in the shapes of other interfaces are read as ours.
     pub(super) foreign: bool,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Raw<'a> {
         self.read().map(|Text(text)| text)
     }
 
-    /// Whether it is a text, though perhaps none that can be read.
+    /// True if the value is a text, though perhaps one that cannot be read.
     pub(super) fn is_text(self) -> bool {
         self.begins_with('"').is_some()
     }

@@ -16,9 +16,9 @@ use crate::{ContentBlock, Json, Message};
 /// How JSON from outside is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// As parsed values.
+    /// Parsed values.
     Values,
-    /// Byte for byte as given, or quoted.
+    /// The given bytes, or a quotation of them.
     Exact,
 }
 

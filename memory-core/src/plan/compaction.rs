@@ -1,4 +1,4 @@
-//! Which summaries to write next.
+//! Summaries to write next.
 
 mod ratio;
 
@@ -113,7 +113,7 @@ impl Merge {
 }
 
 impl Compaction {
-    /// Whether nothing is to be done.
+    /// True if nothing is to be done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.summarize.is_empty() && self.merge.is_empty()
@@ -148,12 +148,12 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
 /// Plans the next step that makes the coarsest cut smaller when it does not fit its budget, regardless of the
 /// thresholds. Empty when no step is left.
 ///
-/// The steps, each only when the one before is exhausted: merge the oldest SUMMARYs into a META of at least
+/// Steps, each only when the one before is exhausted: merge the oldest SUMMARYs into a META of at least
 /// [`Thresholds::meta_min`] nodes; merge the oldest neighbours of equal height into an ARCHIVE; summarize the older
-/// half of the FULL nodes; merge SUMMARYs into a smaller META. They apply first to what is older than the last
-/// [`ViewPolicy::recent`](super::ViewPolicy::recent) nodes, then to what is older than the last user's message, then to
-/// everything. At last the two newest neighbours become an ARCHIVE. Merging equals first keeps the tree's height
-/// logarithmic: merging everything with the newest part would wrap the whole history once more at each turn.
+/// half of the FULL nodes; merge SUMMARYs into a smaller META. The steps apply first to nodes older than the last
+/// [`ViewPolicy::recent`](super::ViewPolicy::recent) ones, then to nodes older than the last user's message, then to
+/// all. At last the two newest neighbours become an ARCHIVE. Merging equals first keeps the tree's height logarithmic:
+/// merging everything with the newest part would wrap the whole history once more at each turn.
 #[must_use]
 pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
@@ -164,7 +164,7 @@ pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     }
 }
 
-/// [`plan_shrink`] as long as it leaves the last user's message and what follows it word for word; empty when no such
+/// [`plan_shrink`] as long as it leaves the last user's message and what follows it verbatim; empty when no such
 /// step is left.
 #[must_use]
 pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {

@@ -7,9 +7,9 @@ use crate::{NodeRange, SummaryId};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cut {
-    /// In order of the nodes they represent; the spans tile the conversation.
+    /// Pieces in order of the nodes that they represent; the spans tile the conversation.
     pub pieces: Vec<CutPiece>,
-    /// What the pieces cost under the policy, in tokens.
+    /// Tokens that the pieces cost under the policy.
     pub tokens: u32,
 }
 
@@ -18,7 +18,7 @@ pub struct Cut {
 /// Exhaustive: a view shows every piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutPiece {
-    /// A turn, word for word.
+    /// A turn, verbatim.
     Verbatim(NodeRange),
     /// A summary in place of the nodes that it covers.
     Summary {
@@ -66,7 +66,7 @@ impl Cut {
         self
     }
 
-    /// Runs of nodes that are shown word for word.
+    /// Runs of nodes that are shown verbatim.
     #[must_use]
     pub fn verbatim(&self) -> Vec<NodeRange> {
         let verbatim = |piece: &CutPiece| match piece {

@@ -1,12 +1,12 @@
 //! Parameters of views.
 
-/// Parameters of a view's value, and costs of its pieces beside their words.
+/// Parameters of a view's value, and costs of its pieces in addition to their words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ViewPolicy {
-    /// Tokens that a message costs beside its text.
+    /// Tokens that a message costs in addition to its text.
     pub per_message: u32,
-    /// Tokens that a summary costs beside its text.
+    /// Tokens that a summary costs in addition to its text.
     pub per_summary: u32,
     /// A node's weight halves with every this many nodes after it.
     pub half_life: f32,
@@ -15,7 +15,7 @@ pub struct ViewPolicy {
     pub fidelity: [f32; 4],
     /// Messages of fewer tokens are shown themselves, in place of their SUMMARYs.
     pub short: u32,
-    /// This many of the last messages are shown word for word before older ones are refined, as far as they fit.
+    /// This many of the last messages are shown verbatim before older ones are refined, as far as they fit.
     pub recent: u64,
 }
 

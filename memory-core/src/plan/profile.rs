@@ -54,7 +54,7 @@ pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) ->
     }
 }
 
-/// By tokens; for equal tokens the most value first.
+/// Order by tokens; for equal tokens the most value first.
 fn cheaper((a, i): &Made, (b, j): &Made) -> Ordering {
     a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j))
 }

@@ -37,7 +37,7 @@ impl Runs {
         self.runs.insert(first, last);
     }
 
-    /// Whether all nodes of a run are in the set.
+    /// True if all nodes of a run are in the set.
     pub(super) fn covers(&self, run: NodeRange) -> bool {
         let before = self.runs.range(..=run.first()).next_back();
         before.is_some_and(|(_, end)| run.last() <= *end)

@@ -10,7 +10,7 @@ use std::{
 use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, Timestamp};
 
-/// Most nodes after a user's message that are shown word for word as the end of a conversation. An agent may work for
+/// Most nodes after a user's message that are shown verbatim as the end of a conversation. An agent may work for
 /// hours without a message of its user.
 const LONGEST_TURN: usize = 32;
 
@@ -19,9 +19,9 @@ const UNTIMED: usize = 1_000;
 
 /// A conversation's nodes, the summaries over them, and which summary covers which.
 ///
-/// It grows with the conversation: a new node or summary costs at most one step for each level, whatever the length.
-/// Copies share their common parts, so that planning may try changes on a copy. If two summaries claim the same nodes
-/// or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
+/// The tree grows with the conversation: a new node or summary costs at most one step for each level, whatever the
+/// length. Copies share their common parts, so that planning may try changes on a copy. If two summaries claim the same
+/// nodes or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
 /// sequence of summaries makes a forest. A later summary of the same level, span and children supersedes the first: the
 /// first keeps its place and number, and the words shown are the later one's. A merged summary that a later one without
 /// words supersedes is dissolved: it keeps its place, and its parts are shown in it. A summary that was written for a
@@ -52,11 +52,11 @@ pub struct Tree {
 /// Sums of tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tokens {
-    /// Of all nodes.
+    /// Tokens of all nodes.
     nodes: u64,
-    /// Of nodes that no summary covers.
+    /// Tokens of the nodes that no summary covers.
     full: u64,
-    /// Of the roots.
+    /// Tokens of the roots.
     roots: u64,
 }
 
@@ -77,10 +77,10 @@ struct Place {
     profile: OnceLock<Profile>,
 }
 
-/// What was shown in a place before other words replaced it.
+/// Words that a place showed before others replaced them.
 #[derive(Clone, Copy, Debug)]
 struct Superseded {
-    /// Which place.
+    /// The place.
     place: SummaryId,
     words: SummaryId,
     tokens: u32,
@@ -186,13 +186,13 @@ impl Tree {
         self.place(id).map_or(id, |place| place.words)
     }
 
-    /// Whether the parts of this merged summary are shown in its place, since words were superseded by none.
+    /// True if the parts of this merged summary are shown in its place, since no words superseded its words.
     #[must_use]
     pub fn is_dissolved(&self, id: SummaryId) -> bool {
         self.place(id).is_some_and(Place::is_dissolved)
     }
 
-    /// Whether a record, which may have been superseded since, dissolved its place.
+    /// True if a record, which may have been superseded since, dissolved its place.
     #[must_use]
     pub fn dissolves(&self, id: SummaryId) -> bool {
         let dissolves = |record: &Place| {
@@ -216,7 +216,8 @@ impl Tree {
         whole
     }
 
-    /// The summary in whose place this one stands: itself, or the one that it superseded; `None` for one that is ignored.
+    /// The summary in whose place this one stands: itself, or the one that it superseded; `None` for one that is
+    /// ignored.
     #[must_use]
     pub fn place_of(&self, id: SummaryId) -> Option<SummaryId> {
         self.place(id).and_then(Place::stands_at)
@@ -381,12 +382,12 @@ impl Tree {
         counts
     }
 
-    /// The cost of all nodes word for word.
+    /// The cost of all nodes verbatim.
     pub(super) fn words(&self) -> u64 {
         self.tokens.nodes + self.total() * u64::from(self.policy.per_message)
     }
 
-    /// The cost of a run of nodes word for word, in tokens, including [`ViewPolicy::per_message`] for each.
+    /// The cost of a run of nodes verbatim, in tokens, including [`ViewPolicy::per_message`] for each.
     #[must_use]
     pub fn words_of(&self, run: NodeRange) -> u64 {
         let outlines = run.iter().filter_map(|node| self.node(node));
@@ -422,7 +423,7 @@ impl Tree {
         }
     }
 
-    /// Whether a summary covers one message that is too short to be summarized.
+    /// True if a summary covers one message that is too short to be summarized.
     fn is_short(&self, summary: &SummaryOutline) -> bool {
         let is_short = |node: &NodeOutline| node.tokens < self.policy.short && !node.keep_out_of_summaries;
         summary.level == Level::Summary
@@ -430,7 +431,7 @@ impl Tree {
             && self.node(summary.span.first()).is_some_and(is_short)
     }
 
-    /// The cost of a view that shows every root, and word for word what no summary covers.
+    /// The cost of a view that shows every root, and, verbatim, what no summary covers.
     pub(super) fn top(&self) -> u64 {
         self.tokens.roots + self.tokens.full + self.full.count() * u64::from(self.policy.per_message)
     }
@@ -465,7 +466,7 @@ impl Tree {
         (-age / f64::from(self.policy.half_life.max(1.0))).exp2()
     }
 
-    /// The share of a node that a summary preserves. Of nested ARCHIVEs, the lower one preserves more.
+    /// Share of a node that a summary preserves. The lower one of nested ARCHIVEs preserves more.
     pub(super) fn fidelity(&self, id: SummaryId) -> f64 {
         let Some(place) = self.place(id) else { return 0.0 };
         let level = place.summary.level;

@@ -26,7 +26,7 @@ struct Splitter {
 }
 
 impl Splitter {
-    /// Whether the next node begins a new turn.
+    /// True if the next node begins a new turn.
     fn begins_turn(&mut self, node: &NodeOutline) -> bool {
         let goes_on = self.answered && node.role == Role::Assistant;
         if node.begins_prompt() || goes_on {

@@ -1,4 +1,4 @@
-//! Which nodes and summaries are shown to a model: a cut through the summary tree.
+//! Nodes and summaries that are shown to a model: a cut through the summary tree.
 
 mod everything;
 mod hierarchical;
@@ -28,7 +28,7 @@ pub use sliding_window::SlidingWindowView;
 pub use summarizing::SummarizingView;
 pub use tiered::{TierShares, TieredView};
 
-/// Plans a view of at most `budget` tokens. Everything is shown word for word if it fits.
+/// Plans a view of at most `budget` tokens. Everything is shown verbatim if it fits.
 ///
 /// # Errors
 /// [`PlanError::BudgetTooSmall`] when not even the coarsest cut fits.
@@ -72,7 +72,7 @@ fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32) -> Cut {
 /// budget required one summary of everything at turn after turn, or where the log was made so.
 const HIGHEST: u32 = 48;
 
-/// Tokens of the coarsest view: every root of the tree, and word for word what no summary covers.
+/// Tokens of the coarsest view: every root of the tree, and, verbatim, what no summary covers.
 #[must_use]
 pub fn coarsest(tree: &Tree) -> u32 {
     let top = if tree.mixed_turns().is_empty() { tree.top() } else { Refinement::of_all(tree).tokens() };

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use super::{BoxError, BoxFuture};
 use crate::{ConversationId, NodeRange};
 
-/// Which data the blocks hold.
+/// Kind and version of the data that blocks hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockKey {
     /// The kind of the data, as in `words`: lower-case letters, since files may be named by it.
@@ -40,7 +40,7 @@ pub struct BlockRun {
     pub conversation: ConversationId,
     /// The run.
     pub nodes: NodeRange,
-    /// Whether the log has these very nodes now.
+    /// True if the log has these very nodes now.
     pub is_current: bool,
 }
 
@@ -97,10 +97,10 @@ impl Block {
 ///
 /// Contract: the bytes of a block are those that were written with its runs, or are reported as damaged. A run that is
 /// current was derived from the nodes that the log has now. Other processes may write and replace blocks meanwhile, and
-/// a crash may leave blocks beside those that replace them, so the same nodes may be in several blocks. A block need not
-/// survive a crash.
+/// a crash may leave blocks next to those that replace them, so the same nodes may be in several blocks. A block need
+/// not survive a crash.
 pub trait BlockCache: fmt::Debug + Send + Sync {
-    /// The blocks that are there now, in no order. It costs little while none is added.
+    /// Blocks that are there now, in no order. The call costs little while none is added.
     fn blocks(&self, key: BlockKey) -> BoxFuture<'_, Vec<Arc<Block>>>;
 
     /// Adds a block of these runs, and then removes those that it replaces. Returns `false` where nothing was written:
@@ -134,7 +134,7 @@ pub enum BlockCacheError {
     /// The backend failed.
     #[error("cache backend {backend} failed")]
     Backend {
-        /// Which one.
+        /// The backend.
         backend: &'static str,
         /// Why.
         #[source]

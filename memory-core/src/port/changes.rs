@@ -1,14 +1,14 @@
-//! What happened to a conversation since a caller last looked.
+//! Changes to a conversation since a caller last looked.
 
 use super::{Source, StoreError};
 use crate::{ConversationId, NodeId, NodeOutline, SummaryOutline};
 
-/// How far a caller has followed a conversation. [`Store::changes`](super::Store::changes) takes it and returns the
-/// next. It is valid only for the opening of the store that returned it.
+/// Position up to which a caller has followed a conversation. [`Store::changes`](super::Store::changes) takes one and
+/// returns the next. A revision is valid only for the opening of the store that returned it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Revision {
-    /// Changes when the store has read everything anew.
+    /// Changes when the store has read everything again.
     pub epoch: u64,
     /// How many nodes there were.
     pub nodes: u64,
@@ -27,19 +27,19 @@ impl Revision {
     }
 }
 
-/// What happened to a conversation since a [`Revision`].
+/// Changes to a conversation since a [`Revision`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// Whether this holds everything, so that the caller must drop what it knew before. The store was read anew, or
+    /// True if this holds everything, so that the caller must drop what it knew before: the store was read again, or
     /// more happened since than it keeps.
     pub is_whole: bool,
     /// Outlines of the nodes that were appended, in order.
     pub nodes: Vec<NodeOutline>,
     /// Earlier nodes whose importance or pin was changed, as they are now.
     pub revised: Vec<(NodeId, NodeOutline)>,
-    /// The summaries that were recorded and can be read, in order of their numbers. They cover no node that is neither
-    /// known nor among `nodes`.
+    /// Summaries that were recorded and can be read, in order of their numbers. Every node that they cover is known or
+    /// among `nodes`.
     pub summaries: Vec<SummaryOutline>,
     /// The number of the last recorded summary, whether it can be read or not; 0 while there is none.
     pub last_summary: u64,

@@ -16,8 +16,8 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
     /// Name and version. The name is that of the manager.
     fn identity(&self) -> WrittenBy;
 
-    /// The same strategy with compaction that starts and stops by `thresholds`; `None`, as by default, for one that does not
-    /// go by them.
+    /// The same strategy with compaction that starts and stops by `thresholds`; `None`, as by default, for one that
+    /// does not go by them.
     fn with_thresholds(&self, _thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
         None
     }
@@ -33,7 +33,7 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
         Compaction::default()
     }
 
-    /// Whether the summaries that a view needs stay for later ones. By default they are for that view alone, so that a
+    /// True if the summaries that a view needs stay for later ones. By default they are for that view alone, so that a
     /// view depends on the log, the question and the budget, and not on other views.
     fn keeps_shrunk(&self) -> bool {
         false
@@ -45,23 +45,23 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
     /// [`PlanError::BudgetTooSmall`] when not even the smallest cut fits.
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError>;
 
-    /// The cut that shows every node word for word, where it may be shown if it fits; by default it always may.
+    /// The cut that shows every node verbatim, where it may be shown if it fits; by default it always may.
     fn whole(&self, tree: &Tree) -> Option<Cut> {
         Some(Cut::new(NodeRange::first_n(tree.total()).map(CutPiece::Verbatim).into_iter().collect(), 0))
     }
 
-    /// Tokens of the smallest view: by default every root of the tree, and word for word what no summary covers.
+    /// Tokens of the smallest view: by default every root of the tree, and, verbatim, what no summary covers.
     fn smallest(&self, tree: &Tree) -> u32 {
         coarsest(tree)
     }
 
-    /// How many nodes no view shows word for word any more; by default those under summaries.
+    /// How many nodes no view shows verbatim any more; by default those under summaries.
     fn removed(&self, tree: &Tree) -> u64 {
         tree.total() - tree.full_count()
     }
 
-    /// How many messages that bear on the question the view is planned with; none by default, so that the history's part
-    /// of a prompt stays the same from question to question.
+    /// How many messages that bear on the question the view is planned with; none by default, so that the history's
+    /// part of a prompt stays the same from question to question.
     fn hits(&self) -> usize {
         0
     }
@@ -72,10 +72,10 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
     }
 }
 
-/// What may be summarized for a smaller view.
+/// Nodes that may be summarized for a smaller view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShrinkScope {
-    /// What is older than the last user's message and what follows it.
+    /// Nodes older than the last user's message and what follows it.
     BeforeEnd,
     /// The same; when no step is left, the two newest neighbours before the end become one summary.
     MergeBeforeEnd,

@@ -5,7 +5,7 @@ use std::{fmt, io};
 use super::{BoxError, BoxFuture, StoreError};
 use crate::{ConversationId, NodeSet};
 
-/// What is derived from the log.
+/// Kind of data that is derived from the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DerivedKind {
@@ -19,7 +19,7 @@ pub enum DerivedKind {
     Tokens,
     /// The vectors of texts that were embedded before, whatever conversation they came from.
     Embeddings,
-    /// The questions in recorded views. They stand in the log itself.
+    /// The questions in recorded views, which stand in the log itself.
     Questions,
 }
 
@@ -78,9 +78,9 @@ impl DerivedSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeldInMemory {
-    /// What it is.
+    /// Kind of the data.
     pub kind: DerivedKind,
-    /// Bytes that it takes, estimated. What is mapped from files is not among them.
+    /// Estimated bytes of the data, without what is mapped from files.
     pub bytes: u64,
     /// Bytes beyond which what was not used for the longest time is dropped, unless it is in use or not saved.
     pub limit: u64,
@@ -94,16 +94,16 @@ impl HeldInMemory {
     }
 }
 
-/// What was derived from one conversation.
+/// Data derived from one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The last node up to which everything is derived and is the log's; 0 if nothing is. Of several models, that of
+    /// The last node up to which everything is derived and is the log's; 0 if nothing is. With several models, that of
     /// the one that reaches farthest.
     pub through: u64,
-    /// How much it is.
+    /// Size of the data.
     pub size: DerivedSize,
 }
 
@@ -119,35 +119,35 @@ impl Holding {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holdings {
-    /// What is known to be of one conversation, by name.
+    /// Data known to be of one conversation, by name.
     pub conversations: Vec<Holding>,
     /// The rest: what is shared by conversations, and files that cannot be attributed to one.
     pub shared: DerivedSize,
 }
 
 impl Holdings {
-    /// What was derived from these conversations, and the rest.
+    /// Holdings of these conversations, and the rest.
     #[must_use]
     pub fn new(mut conversations: Vec<Holding>, shared: DerivedSize) -> Self {
         conversations.sort_by(|a, b| a.conversation.cmp(&b.conversation));
         Self { conversations, shared }
     }
 
-    /// What was derived from a conversation, if anything.
+    /// Data derived from a conversation, if any.
     #[must_use]
     pub fn of(&self, conversation: &ConversationId) -> Option<&Holding> {
         let found = self.conversations.binary_search_by(|holding| holding.conversation.cmp(conversation));
         found.ok().and_then(|at| self.conversations.get(at))
     }
 
-    /// How much it is in all.
+    /// Total size.
     #[must_use]
     pub fn total(&self) -> DerivedSize {
         self.conversations.iter().fold(self.shared, |sum, holding| sum.plus(holding.size))
     }
 }
 
-/// What is to be forgotten.
+/// Data to forget.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Forget<'a> {
@@ -176,29 +176,29 @@ impl<'a> Forget<'a> {
     crate::setters! { into texts: Option<&'a [&'a str]> }
 }
 
-/// What is left after forgetting.
+/// Remainder after forgetting.
 #[must_use = "what stands in the log is not forgotten yet"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Forgotten {
     /// Nothing, neither on disk nor in what this process searches.
     All,
-    /// It stands in records of the log, which only erasure of these records removes.
+    /// Data in records of the log, which only erasure of these records removes.
     InTheLog {
-        /// How much it is: questions and their bytes.
+        /// Size of the data: questions and their bytes.
         left: DerivedSize,
     },
 }
 
-/// Something derived that is not as it was written. It costs only the time of deriving it again.
+/// Derived data that is not as it was written. The fault costs only the time of deriving it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DerivedFault {
     /// Its conversation, where that is known.
     pub conversation: Option<ConversationId>,
-    /// Where it stands, such as a path.
+    /// Place of the data, such as a path.
     pub place: String,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
 }
 
@@ -216,8 +216,8 @@ impl DerivedFault {
 /// - It needs no model: whatever made the data, it is listed and forgotten.
 /// - Sizes grow with what is derived.
 /// - After [`forget`](Self::forget), nothing of the forgotten nodes is found, and no byte that was derived from them is
-///   left on disk. It is atomic: a crash leaves the data as it was or as it should be, and forgetting again completes
-///   it. Other conversations stay. Parts of the same conversation may have to be derived again, as
+///   left on disk. Forgetting is atomic: a crash leaves the data as it was or as it should be, and forgetting again
+///   completes it. Other conversations stay. Parts of the same conversation may have to be derived again, as
 ///   [`Holding::through`] shows.
 /// - As long as the log holds a node, the node may be derived again, by another process at once: erase it from the log
 ///   first if it is not to come back.
@@ -226,7 +226,7 @@ pub trait Derived: fmt::Debug + Send + Sync {
     /// The kind.
     fn kind(&self) -> DerivedKind;
 
-    /// What there is, and how far it is true. Reads headers and no content where it can.
+    /// Data that there is, and how far it is true. Reads headers and no content where it can.
     ///
     /// # Errors
     /// When the place cannot be listed, or a file cannot be read for another reason than damage.
@@ -236,7 +236,7 @@ pub trait Derived: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`DerivedError::ReadOnly`], [`DerivedError::Busy`], or when something cannot be removed. Forgetting again is
-    /// safe and goes on where it stopped.
+    /// safe and continues where it stopped.
     fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>>;
 
     /// Reads everything again and reports what is not as it was written.
@@ -250,22 +250,22 @@ pub trait Derived: fmt::Debug + Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DerivedError {
-    /// It was opened for reading alone.
+    /// The data was opened read-only.
     #[error("{place} takes no writes: open the store for writing to forget something")]
     ReadOnly {
-        /// What was to be changed.
+        /// Place of the refused change.
         place: String,
     },
     /// Another process keeps the right to write.
     #[error("another process is writing to {place}: try again")]
     Busy {
-        /// What was to be changed.
+        /// Place of the refused change.
         place: String,
     },
     /// A file could not be read or written.
     #[error("cannot {action} {place}")]
     Io {
-        /// What was attempted, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// Where.
         place: String,
@@ -279,7 +279,7 @@ pub enum DerivedError {
     /// The backend failed.
     #[error("the backend {backend} failed")]
     Backend {
-        /// Which one.
+        /// The backend.
         backend: &'static str,
         /// Why.
         #[source]

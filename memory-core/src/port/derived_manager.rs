@@ -10,12 +10,11 @@ use super::{
 };
 use crate::{ConversationId, Json, Message, WrittenBy};
 
-/// A manager that is built on another, which does everything that this one does not do itself. It is a
-/// [`ConversationManager`].
+/// A [`ConversationManager`] that is built on another, which does everything that this one does not do itself.
 ///
-/// Every call goes to the [base](Self::base) by default, so a type implements only what it changes. The hooks of the base
-/// stay registered, before those of its [own](Self::register_own). A [state](ConversationManager::state) holds that of
-/// the base and what this one [keeps](Self::own_state), under the name of this one.
+/// Every call goes to the [base](Self::base) by default, so a type implements only what it changes. The hooks of the
+/// base stay registered, before those of its [own](Self::register_own). A [state](ConversationManager::state) holds
+/// that of the base and what this one [keeps](Self::own_state), under the name of this one.
 pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
     /// As [`ConversationManager::identity`]. The name differs from that of the base, whose states it does not take.
     fn identity(&self) -> WrittenBy;
@@ -56,7 +55,7 @@ pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
         self.base().reduce(conversation, tokens, cause)
     }
 
-    /// What it keeps of a conversation beside the state of the base; nothing by default.
+    /// State of a conversation that this manager keeps next to the state of the base; nothing by default.
     fn own_state(&self, _conversation: &ConversationId) -> Option<Json> {
         None
     }
@@ -73,7 +72,7 @@ pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
     fn register_own(self: Arc<Self>, _hooks: &mut HookRegistry) {}
 }
 
-/// What the state of a derived manager holds.
+/// Contents of the state of a derived manager.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Held {
@@ -130,7 +129,7 @@ impl<M: DerivedManager> ConversationManager for M {
         Box::pin(async move {
             state.check(&DerivedManager::identity(self))?;
             let held = if state.data.is_null() {
-                // The base keeps nothing beside the log.
+                // The base keeps nothing next to the log.
                 let base = ManagerState::new(self.base().identity(), state.removed_message_count);
                 Held { base, own: serde_json::Value::Null }
             } else {

@@ -37,13 +37,13 @@ pub enum EmbedError {
     /// The model or its runtime is missing.
     #[error("{what} is missing: {how}")]
     Unavailable {
-        /// What is missing.
+        /// Name of what is missing.
         what: String,
         /// How to get it.
         how: String,
     },
-    /// A remote model does not answer, because of the network, its limits or its credentials. It may later, or with
-    /// other settings.
+    /// A remote model does not answer, because of the network, its limits or its credentials. A later call, or one with
+    /// other settings, may succeed.
     #[error("{model} cannot be asked")]
     Unreachable {
         /// The model.
@@ -57,7 +57,7 @@ pub enum EmbedError {
     BadOutput {
         /// The model.
         model: ModelId,
-        /// What the model returned.
+        /// Description of what the model returned.
         what: String,
     },
     /// The backend failed.

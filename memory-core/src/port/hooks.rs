@@ -11,7 +11,7 @@ use super::{BoxError, BoxFuture};
 
 /// An event that is passed to hooks.
 pub trait HookEvent: Send + 'static {
-    /// Whether hooks run in reverse order, so that they nest. Set for an event that closes something.
+    /// True if hooks run in reverse order, so that they nest. Set for an event that closes something.
     const REVERSED: bool = false;
 }
 

@@ -95,7 +95,7 @@ impl Losses {
         self.runs.first().map(|run| run.first())
     }
 
-    /// Whether everything can be read.
+    /// True if everything can be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -107,7 +107,7 @@ impl Losses {
         self.runs.iter().map(|run| run.count()).sum()
     }
 
-    /// Whether a node is among them.
+    /// True if a node is among the losses.
     #[must_use]
     pub fn contains(&self, node: NodeId) -> bool {
         self.runs_from(node).first().is_some_and(|run| run.contains(node))

@@ -12,29 +12,29 @@ use crate::{
 /// Keeps conversations small enough for a model: decides what of a history a model is shown, and does the work for it.
 ///
 /// Contract, which `testing::manager_conformance` checks:
-/// - [`view`](Self::view) represents every message exactly once, in order, whole turns together, and never writes to the
-///   conversation but through the store.
+/// - [`view`](Self::view) represents every message exactly once, in order, whole turns together, and never writes to
+///   the conversation but through the store.
 /// - [`manage`](Self::manage) does what is due and nothing more: called again at once, it does nothing.
 /// - [`reduce`](Self::reduce) with a cause makes the smallest view smaller or fails; failing, it changes nothing that a
 ///   view shows. Without a cause it does what it can.
-/// - What the manager keeps beside the log is in [`state`](Self::state), and a state of another manager is refused.
-/// - An error of [`manage`](Self::manage) or [`reduce`](Self::reduce) is announced to hooks by the memory that called it; a
-///   manager announces what it does not return.
+/// - [`state`](Self::state) holds what the manager keeps next to the log, and a state of another manager is refused.
+/// - An error of [`manage`](Self::manage) or [`reduce`](Self::reduce) is announced to hooks by the memory that called
+///   it; a manager announces what it does not return.
 pub trait ConversationManager: fmt::Debug + Send + Sync {
-    /// Name and version. The name tells whose a state is.
+    /// Name and version. The name identifies whose a state is.
     fn identity(&self) -> WrittenBy;
 
-    /// Does what is due for a conversation. Safe to run beside views, off the path of a reply.
+    /// Does what is due for a conversation. Safe to run in parallel with views, off the path of a reply.
     ///
     /// # Errors
-    /// When the store or a strategy fails. What was done before stays.
+    /// When the store or a strategy fails. Work done before stays.
     fn manage<'a>(
         &'a self,
         conversation: &'a ConversationId,
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>>;
 
-    /// What of the history a model is shown within a budget.
+    /// View of the history for a model, within a budget.
     ///
     /// # Errors
     /// [`PlanError::BudgetTooSmall`] with the tokens needed; otherwise when the store or a strategy fails.
@@ -52,14 +52,14 @@ pub trait ConversationManager: fmt::Debug + Send + Sync {
         cause: Option<ReduceCause>,
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>>;
 
-    /// What the manager knows of a conversation beside the log, to be kept by a session.
+    /// State of the manager for a conversation, next to the log, to be kept by a session.
     ///
     /// # Errors
     /// When the store fails.
     fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>>;
 
-    /// Takes a state that [`state`](Self::state) gave, and returns messages to put before those of the session, such as a
-    /// previous summary that the log does not hold.
+    /// Takes a state that [`state`](Self::state) gave, and returns messages to put before those of the session, such as
+    /// a previous summary that the log does not hold.
     ///
     /// # Errors
     /// [`ManagerError::OtherManager`] and [`ManagerError::InvalidState`]; then nothing changed.
@@ -69,7 +69,8 @@ pub trait ConversationManager: fmt::Debug + Send + Sync {
         state: &'a ManagerState,
     ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>>;
 
-    /// Registers the hooks that the manager needs; none by default. One that is built on another calls that one's first.
+    /// Registers the hooks that the manager needs; none by default. One that is built on another calls that one's
+    /// first.
     fn register(self: Arc<Self>, _hooks: &mut HookRegistry) {}
 }
 
@@ -83,7 +84,7 @@ pub struct CompactionReport {
     pub tokens_before: u32,
     /// Tokens of the coarsest view after.
     pub tokens_after: u32,
-    /// Whether something was due and left undone, since another process has the store's lease for background work, or
+    /// True if something was due and left undone, since another process has the store's lease for background work, or
     /// another task of this memory compacts the conversation.
     pub is_left_to_another: bool,
 }
@@ -117,18 +118,18 @@ pub struct ViewRequest<'a> {
     pub question: &'a str,
     /// The history's share of the budget, 0..=1, where recall gets the rest.
     pub history_share: f32,
-    /// Whether something is recalled beside the history.
+    /// True if something is recalled next to the history.
     pub recalls: bool,
     /// Tokens that the question adds, at most.
     pub question_tokens: u32,
-    /// Tokens to leave for standing lines by a history that does not fit word for word.
+    /// Tokens to leave for standing lines by a history that does not fit verbatim.
     pub standing_tokens: u32,
-    /// Tokens to leave for what is recalled from other conversations, also by a history that fits word for word. What
-    /// does not fit beside them is shown in the history's share.
+    /// Tokens to leave for what is recalled from other conversations, also by a history that fits verbatim. What
+    /// does not fit next to them is shown in the history's share.
     pub elsewhere_tokens: u32,
     /// The most tokens of a tool result; a longer one is shown by its head and tail.
     pub longest_result: Option<u32>,
-    /// Whether what is due is done first. `false` where a worker in the background does it.
+    /// True if what is due is done first. `false` where a worker in the background does it.
     pub manages: bool,
     /// Tokens of the prompt that shows this history and the question.
     pub tokens_of: &'a (dyn Fn(&[ViewPiece]) -> u32 + Send + Sync),
@@ -186,13 +187,13 @@ pub struct ManagedView {
     pub nodes: u64,
     /// Each message exactly once, in order.
     pub pieces: Vec<ViewPiece>,
-    /// The runs of messages that are shown word for word, with the lost ones between them.
+    /// The runs of messages that are shown verbatim, with the lost ones between them.
     pub verbatim: Vec<NodeRange>,
     /// The most tokens of a tool result, and of a text of the last turn, if longer ones were shortened.
     pub longest_result: Option<u32>,
     /// The messages of it that cannot be read.
     pub losses: Losses,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
 }
 
@@ -217,18 +218,18 @@ impl ManagedView {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ViewPiece {
-    /// What it shows.
+    /// Content of the piece.
     pub body: ViewBody,
     /// Why it was chosen.
     pub reason: String,
 }
 
-/// What a piece of a view shows.
+/// Content of a piece of a view.
 ///
 /// Exhaustive: a prompt has to show every kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewBody {
-    /// A message, word for word except for parts that are shortened.
+    /// A message, verbatim except for parts that are shortened.
     Message(Box<Node>),
     /// A summary, the times of its first and last message (the epoch if unknown), and the least trusted source of its
     /// messages.
@@ -266,7 +267,7 @@ impl ViewPiece {
     }
 }
 
-/// What a manager knows of a conversation beside the log. As JSON: `{"manager", "version", "removed_message_count",
+/// State of a manager for a conversation, next to the log. As JSON: `{"manager", "version", "removed_message_count",
 /// "data"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -276,9 +277,10 @@ pub struct ManagerState {
     pub manager: String,
     /// The manager's version.
     pub version: String,
-    /// Messages of the user or the model that no view shows word for word any more; never what the manager itself wrote.
+    /// Messages of the user or the model that no view shows verbatim any more, without those that the manager itself
+    /// wrote.
     pub removed_message_count: u64,
-    /// What else the manager keeps.
+    /// Other data that the manager keeps.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub data: serde_json::Value,
 }
@@ -344,15 +346,15 @@ pub enum ManagerError {
     /// A state is that of another manager.
     #[error("the state is that of the manager `{found}`, not of `{expected}`: restore it with `{found}`")]
     OtherManager {
-        /// Whose it is.
+        /// The manager of the state.
         found: String,
-        /// Whose it should be.
+        /// The manager that restores it.
         expected: String,
     },
     /// A state cannot be read.
     #[error("not the state of a manager: {why}")]
     InvalidState {
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The manager failed for a reason of its own.

@@ -1,10 +1,10 @@
-//! What a caller should know about an answer that is not an error.
+//! Notices to a caller about an answer that is not an error.
 
 use std::fmt;
 
 use crate::{ConversationId, NodeId};
 
-/// What a caller should know about an answer that is complete in itself, such as that recall was by words only.
+/// Notice to a caller about an answer that is complete in itself, such as that recall was by words only.
 ///
 /// A program matches on the variant or on its [`code`](Self::code), a person reads the sentence that `Display` gives:
 /// one line without a full stop, which may change in any version. `why` is the cause in words, one line. The texts may
@@ -78,9 +78,9 @@ pub enum Notice {
         conversation: Option<ConversationId>,
         /// The hit.
         node: NodeId,
-        /// What it costs.
+        /// Tokens that the hit costs.
         tokens: u64,
-        /// What recall may spend.
+        /// Tokens that recall may spend.
         max: u32,
     },
     /// `best-hit-over-characters`: the best hit alone has more characters than recall may show.
@@ -103,7 +103,7 @@ pub enum Notice {
     MentionFollowed {
         /// The conversation.
         conversation: ConversationId,
-        /// What of the question names it: words of its title, or a time.
+        /// Words of the question that name it: words of its title, or a time.
         by: String,
     },
     /// `unreadable`: messages of a conversation cannot be read and are left out.
@@ -132,7 +132,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The name of the variant in kebab-case, as in `words-only`. It never changes.
+    /// Name of the variant in kebab-case, as in `words-only`, which never changes.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -31,8 +31,8 @@ impl OwnedStore {
         Self { store, owner }
     }
 
-    /// Checks that a conversation is the owner's. It stays so: an owner is recorded as a conversation begins and never
-    /// changes.
+    /// Checks that a conversation is the owner's. One check is final, since an owner is recorded as a conversation
+    /// begins and never changes.
     async fn check(&self, id: &ConversationId) -> Result<(), StoreError> {
         self.state(id).await.map(drop)
     }
@@ -204,7 +204,7 @@ impl Store for OwnedStore {
                 let owners = all.conversations.into_iter().filter(|one| is_owners(&one.id)).collect();
                 return Ok(Verification::of(owners, Vec::new()));
             }
-            // Each conversation by itself says which damage is its own.
+            // Conversations are verified one by one, so that only their own damage is reported.
             let (mut verified, mut damage) = (Vec::new(), Vec::new());
             for state in &states {
                 let one = self.store.verify(Some(&state.id)).await?;

@@ -11,12 +11,12 @@ use crate::{
     View, ViewId,
 };
 
-/// One conversation of a store as it was when it ended with some message, for reading alone.
+/// One conversation of a store as it was when it ended with some message, read-only.
 ///
-/// It has the messages up to that one, the summaries that cover no other, and the views that were recorded before the next
-/// message. Importance and pins are those of now, title and tags those of when this was made, and words of summaries that
-/// were written again are the newest.
-/// No other conversation is found. A memory over it shows what it would have shown then, and records nothing.
+/// This store has the messages up to that one, the summaries that cover no other, and the views that were recorded
+/// before the next message. Importance and pins are those of now, title and tags those of when this was made, and words
+/// of summaries that were written again are the newest. No other conversation is found. A memory over it shows what it
+/// would have shown then, and records nothing.
 #[derive(Clone, Debug)]
 pub struct PastStore {
     store: Arc<dyn Store>,
@@ -216,8 +216,8 @@ impl Store for PastStore {
         })
     }
 
-    /// Verifies all of the conversation, since a store does not verify a part of one. Where it is whole, the root is that
-    /// over the messages up to the last.
+    /// Verifies all of the conversation, since a store does not verify a part of one. Where it is whole, the root is
+    /// that over the messages up to the last.
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,

@@ -7,11 +7,11 @@ use std::{
 
 /// A part of a store: a file and perhaps a byte in it, a table, an address.
 ///
-/// It is shown to people, and is not a key to find the part again.
+/// A place is shown to people, and is not a key to find the part again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// What the backend calls it: the path of a file or directory, a table, an address without a password.
+    /// The backend's name for it: the path of a file or directory, a table, an address without a password.
     pub name: String,
     /// The byte in it, from 0, where the backend has such a position.
     pub offset: Option<u64>,

@@ -16,7 +16,7 @@ pub struct Query {
     pub text: String,
     /// Where to search.
     pub scope: Scope,
-    /// Which messages may be hits.
+    /// Messages that may be hits.
     pub filter: Filter,
     /// The most hits to return.
     pub limit: usize,
@@ -90,9 +90,9 @@ impl fmt::Display for Score {
 pub struct Signal {
     /// The signal's name, as in `bm25`.
     pub name: Cow<'static, str>,
-    /// What it measured.
+    /// Measured value.
     pub value: f32,
-    /// What it added to the score.
+    /// Contribution to the score.
     pub share: f32,
 }
 
@@ -139,7 +139,7 @@ impl Hit {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SearchStep {
-    /// What was done, as in `rerank`.
+    /// Name of the step, as in `rerank`.
     pub name: &'static str,
     /// How long the step took.
     pub took: Duration,
@@ -167,7 +167,7 @@ impl SearchStep {
 pub struct Retrieved {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// What the caller should know: for example, that recall was by words only.
+    /// Notices for the caller, such as that recall was by words only.
     pub notices: Vec<Notice>,
     /// The steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,
@@ -186,7 +186,7 @@ impl Retrieved {
     }
 }
 
-/// A request for exact words to show beside a view.
+/// A request for exact words to show next to a view.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RecallRequest {
@@ -196,16 +196,16 @@ pub struct RecallRequest {
     pub conversation: ConversationId,
     /// Other conversations to recall from as well; none by default.
     pub others: Conversations,
-    /// Whose all of them must be, as in a [`Scope`]; anybody's with `None`.
+    /// Owner of all of them, as in a [`Scope`]; any with `None`.
     pub owner: Option<OwnerId>,
-    /// Which messages may be hits. Their neighbours may be any messages.
+    /// Messages that may be hits. Their neighbours may be any messages.
     pub filter: Filter,
     /// The most tokens that the excerpts may cost. A message costs its own tokens and `per_message`, and each of the
     /// other conversations that is shown costs `per_conversation`.
     pub max_tokens: u32,
-    /// Tokens that a message costs beside its text.
+    /// Tokens that a message costs in addition to its text.
     pub per_message: u32,
-    /// Tokens that another conversation costs beside its messages.
+    /// Tokens that another conversation costs in addition to its messages.
     pub per_conversation: u32,
     /// The most characters (Unicode scalar values) of the texts of the excerpts; `None` if only the tokens limit them.
     pub max_characters: Option<u32>,
@@ -217,11 +217,11 @@ pub struct RecallRequest {
     /// Messages to show before and after each hit. At 0, a question comes with its answer and an answer with its
     /// question, where that is cheap.
     pub radius: u64,
-    /// Whether to leave out hits that are less likely to be relevant than their tokens are worth, so that room is left
+    /// True to leave out hits that are less likely to be relevant than their tokens are worth, so that room is left
     /// over, instead of filling the budget with the best hits. Scores on a scale that nothing was fitted to, such as a
     /// cross-encoder's, leave out nothing.
     pub stop_early: bool,
-    /// What is shown verbatim already of the conversation, and need not be repeated.
+    /// Runs of the conversation that are shown verbatim already, and need not be repeated.
     pub shown: Vec<NodeRange>,
 }
 
@@ -230,7 +230,7 @@ impl RecallRequest {
     pub const LIMIT: usize = 200;
 
     /// A request for any messages of a conversation that answer a question: without neighbours, with nothing shown
-    /// already, with early stopping, and with no cost for a message beside its text.
+    /// already, with early stopping, and with no cost for a message in addition to its text.
     #[must_use]
     pub fn new(question: &str, conversation: &ConversationId, max_tokens: u32) -> Self {
         Self {
@@ -251,7 +251,7 @@ impl RecallRequest {
         }
     }
 
-    /// Where it searches.
+    /// Scope that it searches.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let conversations = match &self.others {
@@ -263,7 +263,7 @@ impl RecallRequest {
         Scope { owner: self.owner.clone(), conversations }
     }
 
-    /// Whether a message is shown verbatim already.
+    /// True if a message is shown verbatim already.
     #[must_use]
     pub fn is_shown(&self, conversation: &ConversationId, node: NodeId) -> bool {
         *conversation == self.conversation && self.shown.iter().any(|run| run.contains(node))
@@ -331,16 +331,16 @@ impl HeldBack {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Recall {
-    /// Those of the request's conversation first, then those of others, by name; in order of time in each. No two
+    /// Excerpts of the request's conversation first, then those of others, by name; in order of time in each. No two
     /// overlap or touch.
     pub excerpts: Vec<Excerpt>,
-    /// What they cost, as the request counts it.
+    /// Tokens that the excerpts cost, as the request counts them.
     pub tokens: u64,
     /// The hits that were not worth their tokens of a budget of this size, whether or not room for them is left.
     pub not_worth: Option<HeldBack>,
     /// The hits for which no room was left.
     pub no_room: Option<HeldBack>,
-    /// What the caller should know, except `losses`.
+    /// Notices for the caller, except `losses`.
     pub notices: Vec<Notice>,
     /// Nodes of the request's conversation that were not searched because they cannot be read. A notice names those of
     /// others.
@@ -374,7 +374,7 @@ impl Recall {
     }
 }
 
-/// What [`Retriever::catch_up`] did.
+/// Report of [`Retriever::catch_up`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexReport {
@@ -382,7 +382,7 @@ pub struct IndexReport {
     pub words: u64,
     /// Nodes whose meaning was embedded.
     pub embedded: u64,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
 }
 
@@ -409,9 +409,9 @@ impl Progress for () {
 /// Contract: whatever was appended before the call is found by its words. Without an embedding model, or where vectors
 /// are missing, the answer is by words and a notice states it. Nodes that cannot be read are left out and reported. The
 /// order of equal scores is fixed. A filter applies before the best nodes are taken, so that a node that passes is
-/// found however few there are. A filter changes no score except signals that are measured on the best nodes alone. It
-/// changes relevances, which are chances among what may be a hit.
-/// What the scope leaves out bears on nothing in the answer, scores and counts included.
+/// found however few there are. A filter changes no score except signals that are measured on the best nodes alone.
+/// Relevances do change with a filter, since they are chances among the possible hits. Nothing outside of the scope
+/// bears on the answer, scores and counts included.
 pub trait Retriever: fmt::Debug + Send + Sync {
     /// The nodes that answer the question best.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;
@@ -451,7 +451,7 @@ pub enum RetrieveError {
     /// The backend failed.
     #[error("{backend} failed")]
     Backend {
-        /// Which one.
+        /// The backend.
         backend: &'static str,
         /// Why.
         #[source]

@@ -1,4 +1,4 @@
-//! Where to read and search: whose conversations, and which of them.
+//! Conversations to read and search: their owner, and which of them.
 
 use std::collections::HashSet;
 
@@ -14,13 +14,13 @@ use crate::{ConversationId, OwnerId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scope {
-    /// Whose conversations; `None` for all, those with an owner and those without.
+    /// Owner of the conversations; `None` for all, those with an owner and those without.
     pub owner: Option<OwnerId>,
-    /// Which of them.
+    /// Conversations to search among these.
     pub conversations: Conversations,
 }
 
-/// Which conversations to search.
+/// Conversations to search.
 ///
 /// Exhaustive: a retriever must search all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +40,13 @@ impl Scope {
         Self { owner: None, conversations: Conversations::All }
     }
 
-    /// These conversations alone.
+    /// Only these conversations.
     #[must_use]
     pub const fn only(conversations: Vec<ConversationId>) -> Self {
         Self { owner: None, conversations: Conversations::Only(conversations) }
     }
 
-    /// One conversation alone.
+    /// Only one conversation.
     #[must_use]
     pub fn one(conversation: &ConversationId) -> Self {
         Self::only(vec![conversation.clone()])
@@ -54,8 +54,8 @@ impl Scope {
 
     crate::setters! { into owner: Option<OwnerId> }
 
-    /// The states of its conversations, each once, by name. Those that are [kept beside others](crate::Mark::Companion) are
-    /// among them only where they are named.
+    /// States of the scope's conversations, each once, by name. Conversations that are [kept next to
+    /// others](crate::Mark::Companion) are among them only where they are named.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] for one that does not exist or is another owner's, with no names but the

@@ -33,7 +33,7 @@ impl Appended {
     }
 }
 
-/// Something that is recorded in a conversation beside messages.
+/// A record of a conversation that is not a message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -53,14 +53,14 @@ pub enum Event {
     Pin {
         /// The node.
         node: NodeId,
-        /// Whether it stays.
+        /// True if the node is pinned.
         pinned: bool,
     },
     /// The conversation got a title.
     Title(String),
     /// The conversation's tags, all of them.
     Tags(Vec<String>),
-    /// What a model was shown.
+    /// A model was shown this view.
     View(Box<ViewDraft>),
 }
 
@@ -109,9 +109,9 @@ pub struct ConversationState {
     pub title: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
-    /// Where it was forked, if it was and if that is still known.
+    /// Place where it was forked, if it was and if that is still known.
     pub forked_from: Option<ForkedFrom>,
-    /// Whose it is, if anybody's.
+    /// Owner, if any.
     pub owner: Option<OwnerId>,
 }
 
@@ -148,7 +148,7 @@ impl ConversationState {
     }
 }
 
-/// What proves a node: its leaf is `leaf_hash(salt, canonical bytes)`.
+/// Proof of a node: its leaf is `leaf_hash(salt, canonical bytes)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeProof {
     /// The salt hashed with the message.
@@ -221,15 +221,15 @@ impl Verification {
         }
     }
 
-    /// Whether every node was read back and nothing is damaged.
+    /// True if every node was read back and nothing is damaged.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.verified == self.nodes && self.damage.is_empty()
     }
 }
 
-/// The right to do background work on a store: compacting, building indexes, rewriting files. It ends when the value is
-/// dropped.
+/// The right to do background work on a store: compacting, building indexes, rewriting files. Dropping the value ends
+/// the right.
 pub struct Lease {
     /// Dropping this ends the lease in the store.
     _held: Option<Box<dyn Send + Sync>>,
@@ -255,8 +255,8 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// Keeps conversations: for each, an append-only sequence of messages and the events beside them. What a searcher reads
-/// of them is in [`Source`].
+/// Keeps conversations: for each, an append-only sequence of messages and the events next to them. [`Source`] has what
+/// a searcher reads of them.
 ///
 /// Contract, which `testing::store_conformance` checks:
 /// - `append` and `record` return once what they wrote survives a crash. A batch is written whole or
@@ -266,16 +266,16 @@ impl fmt::Debug for Lease {
 ///   is [`StoreError::KeyConflict`], and its batch writes nothing.
 /// - Reads see everything that was acknowledged before they began, and return exactly what was appended.
 /// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
-/// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. What is
-///   appended or recorded later in one of them is not in the other.
-/// - Names are unique over all owners. The store itself keeps owners and shows all conversations; [`OwnedStore`](super::OwnedStore)
-///   and a [`Scope`](super::Scope) with an owner show one owner's alone.
+/// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. Messages
+///   and events that are appended or recorded later in one of them are not in the other.
+/// - Names are unique over all owners. The store itself keeps owners and shows all conversations;
+///   [`OwnedStore`](super::OwnedStore) and a [`Scope`](super::Scope) with an owner show one owner's alone.
 /// - One process at a time has the lease for background work; within that process it is shared.
 pub trait Store: Source {
     /// Appends messages to a conversation, and begins it as `owner`'s if needed. An empty batch writes nothing.
     ///
-    /// Whose a conversation is is recorded together with its first messages and never changes. Without an owner it
-    /// begins without an owner, and appending goes to any conversation.
+    /// The owner of a conversation is recorded together with its first messages and never changes. Without `owner` a
+    /// conversation begins without an owner, and appending goes to any conversation.
     ///
     /// # Errors
     /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's, [`StoreError::Reserved`] when its name
@@ -309,8 +309,8 @@ pub trait Store: Source {
     ///
     /// The child has the parent's nodes 1 to `node`, with their keys and their current importance and pins; the
     /// parent's summaries that cover no other nodes; and the views that were recorded before the next node was
-    /// appended. All of them keep their numbers. What the child records is numbered after those of the parent. The
-    /// child has no title and no tags; it is its parent's owner's. Forks may be forked.
+    /// appended. All of them keep their numbers. Records of the child are numbered after those of the parent. The child
+    /// has no title and no tags; it is its parent's owner's. Forks may be forked.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] and
@@ -354,8 +354,8 @@ pub trait Store: Source {
         last: ViewId,
     ) -> BoxFuture<'a, Result<Vec<View>, StoreError>>;
 
-    /// What happened since `since`, so that a caller that shows a long conversation at every turn need not read all of
-    /// it each time. The default reports everything as new.
+    /// Changes since `since`, so that a caller that shows a long conversation at every turn need not read all of it
+    /// each time. The default reports everything as new.
     fn changes<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -381,8 +381,8 @@ pub trait Store: Source {
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
 
-    /// The nodes of a run that exist with salt and leaf, in order; an error when one of them cannot be read. The default
-    /// reads each message twice, which a store that keeps them together need not.
+    /// The nodes of a run that exist with salt and leaf, in order; an error when one of them cannot be read. The
+    /// default reads each message twice, which a store that keeps them together need not.
     fn nodes_with_proofs<'a>(
         &'a self,
         conversation: &'a ConversationId,

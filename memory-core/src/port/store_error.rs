@@ -36,7 +36,7 @@ pub enum StoreError {
     Reserved {
         /// The name.
         id: ConversationId,
-        /// What is not possible with it.
+        /// The refused use.
         why: &'static str,
     },
     /// A new conversation cannot have that name.
@@ -52,26 +52,26 @@ pub enum StoreError {
         /// The node that has it.
         node: NodeId,
     },
-    /// What was to be written is invalid.
+    /// The data to write is invalid.
     #[error("not recorded in `{conversation}`: {why}")]
     Invalid {
         /// The conversation.
         conversation: ConversationId,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// What is kept is not what was written.
+    /// Stored data is not what was written.
     #[error("{} is damaged{}: {why}", place.name, place.at_byte())]
     Damaged {
         /// Where.
         place: Place,
-        /// What is wrong there.
+        /// The fault.
         why: String,
     },
     /// The node was lost to damage, and the store was salvaged without it.
     #[error("the node was lost to damage before the store was salvaged, as {} records{}", place.name, place.at_byte())]
     Lost {
-        /// What records the loss.
+        /// Place that records the loss.
         place: Place,
     },
     /// Another process writes to the store.
@@ -84,7 +84,7 @@ pub enum StoreError {
         /// The holder's machine.
         host: String,
     },
-    /// The store was opened for reading alone, and the call would have written.
+    /// The store was opened read-only, and the call would have written.
     #[error("the store {place} was opened for reading alone")]
     ReadOnly {
         /// The store.
@@ -107,19 +107,19 @@ pub enum StoreError {
         in_frame(place)
     )]
     NewerRecord {
-        /// What holds it; the byte where the frame of the record begins.
+        /// Place that holds the record; the byte is where its frame begins.
         place: Place,
         /// The kind.
         kind: u8,
         /// The version of the kind.
         version: u8,
     },
-    /// What was opened is not a store.
+    /// The opened place is not a store.
     #[error("{place} is not a memory store: {why}")]
     NotAStore {
-        /// What was opened.
+        /// The opened place.
         place: Place,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// An earlier write failed to reach the disk. Nothing more is written until the store is reopened.
@@ -133,15 +133,15 @@ pub enum StoreError {
     /// The disk is full.
     #[error("no space left for {place}: nothing was written, the log is intact")]
     DiskFull {
-        /// What was written or read.
+        /// Place that was written or read.
         place: Place,
     },
     /// The operating system refused.
     #[error("could not {action} {place}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
-        /// What was written or read.
+        /// Place that was written or read.
         place: Place,
         /// Why not.
         #[source]
@@ -150,7 +150,7 @@ pub enum StoreError {
     /// Another backend failed.
     #[error("{backend} failed")]
     Backend {
-        /// Which one.
+        /// The backend.
         backend: &'static str,
         /// Why.
         #[source]
@@ -168,19 +168,19 @@ impl StoreError {
         }
     }
 
-    /// Whether the conversation, node or other item does not exist.
+    /// True if the conversation, node or other item does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::UnknownConversation { .. } | Self::UnknownNode { .. })
     }
 
-    /// Whether data on disk is damaged, or was.
+    /// True if data on disk is damaged, or was.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::Lost { .. })
     }
 
-    /// Whether the same call may succeed later without any repair.
+    /// True if the same call may succeed later without any repair.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Locked { .. } | Self::DiskFull { .. })

@@ -41,7 +41,7 @@ impl SummarySource {
 /// Below this many tokens a summary may be blank, since one character may cost several tokens.
 const FEW_TOKENS: u32 = 8;
 
-/// What to summarize, and how long the summary may be.
+/// Sources to summarize, and the most tokens of the summary.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SummaryJob<'a> {
@@ -62,7 +62,7 @@ pub struct SummaryJob<'a> {
 
 /// Recognizes content that is excluded from summaries.
 pub trait Excluded: fmt::Debug + Send + Sync {
-    /// Whether a text repeats any of it.
+    /// True if a text repeats any of it.
     fn is_repeated_in(&self, text: &str) -> bool;
 }
 
@@ -89,7 +89,7 @@ impl<'a> SummaryJob<'a> {
         self.sources.iter().map(|source| source.nodes).reduce(NodeRange::hull)
     }
 
-    /// Whether the summary may be blank: the sources are, or not even one character may fit.
+    /// True if the summary may be blank: the sources are, or not even one character may fit.
     #[must_use]
     pub fn may_be_blank(&self) -> bool {
         self.max_tokens < FEW_TOKENS || self.sources.iter().all(|source| source.text.trim().is_empty())
@@ -128,8 +128,8 @@ pub trait Summarizer: fmt::Debug + Send + Sync {
     /// [who wrote it](WrittenSummary::written_by).
     fn identity(&self) -> WrittenBy;
 
-    /// The summarizer for one compaction, which counts what it spends there; `None`, the default, where it counts nothing.
-    /// Its identity is the same.
+    /// The summarizer for one compaction, which counts what it spends there; `None`, the default, where it counts
+    /// nothing. Its identity is the same.
     fn for_compaction(&self) -> Option<Arc<dyn Summarizer>> {
         None
     }

@@ -7,7 +7,7 @@ use super::{BoxFuture, EmbedError, Embedder};
 /// Late interaction (Khattab and Zaharia, "ColBERT", 2020) compares every token of a question with every token of a
 /// text. A text's score is the sum, over the question's tokens, of the largest cosine with one of the text's tokens
 /// (MaxSim). A caller may weight the terms by the rarity of the question's token. Token vectors take far more room than
-/// the vector of a chunk. They are stored compressed, and can be computed again from the text at any time.
+/// the vector of a chunk, so that they are stored compressed; the text yields them again at any time.
 ///
 /// Contract: the requirements of [`Embedder`] on a vector also hold for each token's. The chunks and their vectors are
 /// those of [`Embedder::embed_documents`] and [`Embedder::embed_query`].
@@ -67,7 +67,7 @@ impl TokenVectors {
         self.ids.len()
     }
 
-    /// Whether there are no tokens, as in an empty text.
+    /// True if there are no tokens, as in an empty text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()

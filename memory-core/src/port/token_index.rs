@@ -49,7 +49,7 @@ impl TokenAnswer {
     }
 }
 
-/// What an index holds of a conversation.
+/// Extent of an index for a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenIndexStats {
@@ -81,7 +81,7 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// What the index holds of a conversation.
+    /// Extent of the index for a conversation.
     fn stats(&self, conversation: &ConversationId) -> TokenIndexStats;
 
     /// Adds the tokens of the nodes that follow, each node's chunks together. A node without tokens has an empty entry.
@@ -91,8 +91,8 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
         nodes: &'a [(NodeId, TokenVectors)],
     ) -> BoxFuture<'a, Result<(), VectorError>>;
 
-    /// Forgets the tokens of nodes, which then count as having no tokens. Returns how many nodes had some. They are
-    /// gone from the disk once [`flush`](Self::flush) returns.
+    /// Forgets the tokens of nodes, which then count as having no tokens. Returns how many nodes had some. The tokens
+    /// are gone from the disk once [`flush`](Self::flush) returns.
     fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,

@@ -13,14 +13,14 @@ pub trait TokenCounter: fmt::Debug + Send + Sync {
     /// Tokens of `text`, special tokens counted as the ordinary text they are.
     fn count(&self, text: &str) -> u32;
 
-    /// Whether a text costs what its parts cost together, if every part but the last ends with a line end and every
+    /// True if a text costs what its parts cost together, if every part but the last ends with a line end and every
     /// part but the first begins with a letter, `[` or `-`. A caller that counts a growing text then counts only the
     /// new parts. `false` unless the sum is exact.
     fn adds_up_at_lines(&self) -> bool {
         false
     }
 
-    /// Tokens that a message costs beside its text.
+    /// Tokens that a message costs in addition to its text.
     fn per_message(&self) -> u32 {
         8
     }

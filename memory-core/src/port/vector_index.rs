@@ -120,7 +120,7 @@ impl fmt::Display for AnsweredBy {
     }
 }
 
-/// What an index holds of one conversation.
+/// Extent of an index for one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VectorIndexStats {
@@ -148,8 +148,9 @@ impl VectorIndexStats {
 /// Contract: nodes are inserted in order, each with all its vectors. A node that cannot be read is inserted without
 /// vectors, so that [`VectorIndexStats::through`] alone states what is indexed. Vectors are finite, of unit length (±
 /// 1e-3) and of the index's dimensions; otherwise the whole insert is refused. A search sees every insert and removal
-/// that returned before it. It waits for a running insert or removal at most as long as copying its vectors takes. The
-/// result may be approximate, and [`VectorAnswer::answered_by`] states how it was found; cosines are always exact.
+/// that returned before it. A search waits for a running insert or removal at most as long as copying its vectors
+/// takes. The result may be approximate, and [`VectorAnswer::answered_by`] states how it was found; cosines are always
+/// exact.
 pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// The model whose vectors these are.
     fn model(&self) -> &ModelId;
@@ -157,7 +158,7 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// What the index holds of a conversation; zeros for an unknown one.
+    /// Extent of the index for a conversation; zeros for an unknown one.
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats;
 
     /// Adds nodes: the first must be the one after [`VectorIndexStats::through`], the others follow without a gap.
@@ -222,7 +223,7 @@ pub enum VectorError {
     BadVector {
         /// The node of the vector.
         node: NodeId,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
     /// The node is not the next one.
@@ -245,7 +246,7 @@ pub enum VectorError {
     /// The backend failed.
     #[error("vector backend {backend} failed")]
     Backend {
-        /// Which one.
+        /// The backend.
         backend: &'static str,
         /// Why.
         #[source]

@@ -33,7 +33,7 @@ pub enum InvalidProof {
     Member {
         /// The member, as in `path[3]`.
         at: String,
-        /// What is wrong there.
+        /// The fault.
         why: String,
     },
 }

@@ -32,7 +32,8 @@ pub(super) fn message(value: &Value) -> Result<Message, InvalidMessage> {
     Ok(Message::new(role, content.iter().enumerate().map(block).collect::<Result<_, _>>()?))
 }
 
-/// What the message does not hold: `{"members": {…}, "blocks": {"2": …}}`, each only where there is something.
+/// Members and blocks that the message does not hold: `{"members": {…}, "blocks": {"2": …}}`, each only where there is
+/// something.
 pub(super) fn beside(value: &Value, message: &Message) -> Map<String, Value> {
     let mut beside = Map::new();
     let is_other = |(name, _): &(&String, &Value)| !matches!(name.as_str(), "role" | "content");

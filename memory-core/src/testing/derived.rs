@@ -21,15 +21,15 @@ pub trait DerivedUnderTest {
     /// Derives what is missing up to a node, and saves it. The suite asks for `talk` and `other`, up to node 12.
     fn derive(&self, conversation: &ConversationId, through: u64);
 
-    /// The nodes of which another process finds something.
+    /// Nodes for which another process finds something.
     fn found(&self, conversation: &ConversationId) -> BTreeSet<u64>;
 
-    /// Whether it is known from which conversation something was derived.
+    /// True if it is known from which conversation something was derived.
     fn is_by_conversation(&self) -> bool {
         true
     }
 
-    /// What was embedded for a node, where the data is keyed by text.
+    /// Text that was embedded for a node, where the data is keyed by text.
     fn text(&self, _conversation: &ConversationId, _node: u64) -> Option<String> {
         None
     }

@@ -151,7 +151,7 @@ impl ScanRetriever {
         Self { store }
     }
 
-    /// The nodes of a conversation that pass a filter. Of sessions only named ones pass.
+    /// The nodes of a conversation that pass a filter. Only named sessions pass.
     async fn passing(
         &self,
         conversation: &ConversationId,

@@ -113,7 +113,7 @@ async fn view(
     manager.view(&ViewRequest::new(talk, budget, &tokens)).await
 }
 
-/// Each message exactly once, in order, and turns word for word whole or not at all.
+/// Checks that a view shows each message exactly once, in order, and turns verbatim whole or not at all.
 async fn covers(view: &ManagedView, store: &MemoryStore, talk: &ConversationId) {
     let outline = store.outline(talk).await.expect("an outline");
     assert_eq!(view.nodes, outline.len() as u64);
@@ -169,7 +169,7 @@ fn text(number: usize) -> String {
     format!("Message {number} is about topic{number} and {}", "many words of it ".repeat(8))
 }
 
-/// A manager that shows every message word for word and has nothing to reduce, as for tests of what surrounds a manager.
+/// A manager that shows every message verbatim and has nothing to reduce, as for tests of what surrounds a manager.
 #[derive(Debug)]
 pub struct EverythingManager {
     store: Arc<dyn Store>,

@@ -98,7 +98,7 @@ impl Conversation {
         self.nodes.iter().filter(move |node| range.contains(node.id))
     }
 
-    /// Of a lost node only the position and the pin are known, as in a damaged log.
+    /// Outline of the nodes. Only the position and the pin of a lost one are known, as in a damaged log.
     fn outline(&self) -> Vec<NodeOutline> {
         let outline = |node: &Node| {
             if !self.lost.contains(&node.id) {

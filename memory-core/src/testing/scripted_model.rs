@@ -7,7 +7,7 @@ use std::{
 
 use crate::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Message};
 
-/// What a script answers to a request; the number is that of the request, from 0.
+/// Answer of a script to a request; the number is that of the request, from 0.
 type Script = dyn Fn(usize, &ChatRequest) -> Result<Message, ChatError> + Send + Sync;
 
 /// A chat model that answers as a function says, and keeps what it was asked.
@@ -37,7 +37,7 @@ impl ScriptedModel {
         self
     }
 
-    /// What it was asked, in order.
+    /// Requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<ChatRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -3,8 +3,8 @@
 
 use crate::{ConversationId, Node, NodeId, NodeOutline, NodeRange, Source, StoreError};
 
-/// Checks that `source` fulfils the contract of [`Source`], and that it has just these conversations with these
-/// nodes, all of which can be read.
+/// Checks that `source` fulfils the contract of [`Source`], and that it has just these conversations with these nodes,
+/// all readable.
 ///
 /// # Panics
 /// At the first breach, with its description.

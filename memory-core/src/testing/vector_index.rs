@@ -30,13 +30,13 @@ pub trait IndexUnderTest: Sync {
     /// dropped, and flushed data is present if the index [keeps](Self::keeps) it.
     fn open(&self, case: u32) -> Arc<dyn VectorIndex>;
 
-    /// Whether a flush outlives the handle.
+    /// True if a flush outlives the handle.
     fn keeps(&self) -> bool;
 
     /// The least share of the ten nearest that it finds among clustered vectors.
     fn recall(&self) -> f64;
 
-    /// Whether a graph answers for the suite's largest conversation after it was [prepared](VectorIndex::prepare).
+    /// True if a graph answers for the suite's largest conversation after it was [prepared](VectorIndex::prepare).
     fn prepares_graphs(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! From a text to the times that it names.
+//! Parser of the times that a text names.
 
 use super::{Phrase, Time, Unit, Which};
 
@@ -25,10 +25,10 @@ const NUMBERS: [&str; 12] =
 
 /// A word of a text, or a date in numbers.
 struct Word<'a> {
-    /// In lower case, without a possessive's ending.
+    /// The word in lower case, without a possessive's ending.
     lower: String,
     is_capital: bool,
-    /// As written, with surrounding punctuation.
+    /// The word as written, with surrounding punctuation.
     written: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! From words and a clock to a range of time.
+//! Resolution of words and a clock to a range of time.
 
 use jiff::{
     Span, ToSpan,

@@ -1,4 +1,4 @@
-//! What is written is read back as it was, in one shape, and what no value can be is refused.
+//! Values are read back as they were written, in one shape, and what no value can be is refused.
 
 use std::sync::Arc;
 

@@ -41,7 +41,7 @@ pub struct BedrockOptions {
     /// Another endpoint, as in `http://127.0.0.1:8080`: a private one or a stub. By default that of
     /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, else that of the region.
     pub endpoint: Option<String>,
-    /// Whether requests may go over plain http to another machine, or to a proxy on one. Others can then read the key
+    /// True if requests may go over plain http to another machine, or to a proxy on one. Others can then read the key
     /// or the session token.
     pub plain_http: bool,
     /// Retries, timeouts, concurrency and chunks.

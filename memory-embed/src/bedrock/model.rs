@@ -125,7 +125,7 @@ impl BedrockModel {
         self.dimensions
     }
 
-    /// The id that vectors are stored under. It always states the dimensions.
+    /// Id that vectors are stored under, which always states the dimensions.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())
@@ -137,7 +137,8 @@ impl BedrockModel {
             BedrockFamily::TitanV1 | BedrockFamily::TitanV2 | BedrockFamily::Nova => {
                 Limits { tokens: 8000, texts: 1, call_tokens: 8000 }
             }
-            // It reads 512 tokens, special tokens included, and 2,048 characters; an estimated token has at most 4.
+            // The model reads 512 tokens, special tokens included, and 2,048 characters; an estimated token has at most
+            // 4.
             BedrockFamily::CohereV3 => Limits { tokens: 500, texts: 96, call_tokens: 96 * 500 },
         }
     }

@@ -107,12 +107,12 @@ impl Generation {
         Ok(())
     }
 
-    /// Whether it has a record of such a hash.
+    /// True if the generation has a record of such a hash.
     pub(super) fn holds(&self, is_sought: impl Fn(&TextHash) -> bool) -> bool {
         self.locations.keys().any(is_sought)
     }
 
-    /// Whether nothing stands after the valid records.
+    /// True if nothing stands after the valid records.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.len() <= self.end)
     }

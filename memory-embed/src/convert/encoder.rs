@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn distances_share_buckets_as_in_the_original() {
-        // By `MPNetEncoder.relative_position_bucket` of transformers 5.23.
+        // Buckets by `MPNetEncoder.relative_position_bucket` of transformers 5.23.
         let before = [0, 1, 7, 8, 11, 12, 15, 16, 31, 32, 63, 64, 127, 128, 500];
         let expected = [0, 1, 7, 8, 8, 9, 9, 10, 11, 12, 13, 14, 15, 15, 15];
         assert_eq!(before.map(|distance| bucket(distance, false, 32)), expected);

@@ -31,7 +31,7 @@ pub enum ConvertError {
     Unsupported {
         /// The configuration.
         path: PathBuf,
-        /// What is not supported.
+        /// Name of what is not supported.
         what: String,
     },
     /// The weights are damaged.
@@ -50,7 +50,7 @@ pub enum ConvertError {
         path: PathBuf,
         /// The tensor's name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// A layer cannot be quantized because the ranges of its inputs were not measured.
@@ -62,7 +62,7 @@ pub enum ConvertError {
     /// The graph is larger than an ONNX file can be.
     #[error("{what} is too large for an ONNX file, which has at most 2 GiB")]
     TooLarge {
-        /// What is too large.
+        /// Name of what is too large.
         what: &'static str,
     },
 }

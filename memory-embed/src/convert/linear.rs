@@ -82,8 +82,8 @@ pub(super) enum Smoothing {
     Divided(Vec<f32>),
 }
 
-/// The divisors of input columns with the ranges `columns`, the inputs of `layers`. They make inputs and weights
-/// equally hard to quantize (SmoothQuant, Xiao et al., 2022). Their geometric mean is 1.
+/// Divisors of input columns with the ranges `columns`, the inputs of `layers`. Inputs and weights become equally hard
+/// to quantize by them (SmoothQuant, Xiao et al., 2022). Their geometric mean is 1.
 pub(super) fn divisors(columns: &Columns, layers: &[&Linear]) -> Vec<f32> {
     let mut widest = vec![0.0_f32; columns.len()];
     for layer in layers {
@@ -263,7 +263,7 @@ mod tests {
         Linear { name: "layer".to_owned(), weight: weight.to_vec(), bias: bias.to_vec() }
     }
 
-    /// What the layer gives for one row.
+    /// Output of the layer for one row.
     fn applied(layer: &Linear, row: &[f32]) -> Vec<f32> {
         let products = layer.weight.chunks(row.len()).map(|weights| weights.iter().zip(row).map(|(a, b)| a * b).sum());
         products.zip(&layer.bias).map(|(product, bias): (f32, &f32)| product + bias).collect()

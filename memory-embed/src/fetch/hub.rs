@@ -31,7 +31,7 @@ const TOKEN_VARIABLE: &str = "HF_TOKEN";
 /// Directory of incomplete downloads, which the next fetch resumes. Readers ignore it.
 const DOWNLOADS: &str = ".hub";
 
-/// Optional files that are fetched beside the weights.
+/// Optional files that are fetched next to the weights.
 const CONFIGURATION: [&str; 6] = [
     "config.json",
     "tokenizer.json",
@@ -51,9 +51,9 @@ pub struct HubOptions {
     pub endpoint: Option<String>,
     /// A branch, a tag or a commit. By default `main`.
     pub revision: Option<String>,
-    /// Whether to fetch again what is there already.
+    /// True to fetch again what is there already.
     pub force: bool,
-    /// Whether a token may go over plain http to another machine, or to a proxy on one. Others can then read it.
+    /// True if a token may go over plain http to another machine, or to a proxy on one. Others can then read it.
     pub plain_http: bool,
 }
 
@@ -89,9 +89,9 @@ pub struct HubReport {
     pub commit: String,
     /// Total size of its files in bytes.
     pub bytes: u64,
-    /// Whether anything was downloaded; otherwise all files were there already.
+    /// True if anything was downloaded; otherwise all files were there already.
     pub downloaded: bool,
-    /// Whether the files include weights, which [`prepare`](crate::prepare) converts; otherwise they include a graph.
+    /// True if the files include weights, which [`prepare`](crate::prepare) converts; otherwise they include a graph.
     pub has_weights: bool,
 }
 
@@ -221,7 +221,7 @@ fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<Stri
         return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture });
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
-    // Other families are run by their authors' graph.
+    // Models of other families run by their authors' graph.
     let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
     let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
     let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
@@ -234,7 +234,7 @@ fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<Stri
     Ok(configuration.cloned().chain([weights.to_owned()]).collect())
 }
 
-/// Whether `name` is the configuration of a sentence-transformers module, as in `1_Pooling/config.json`.
+/// True if `name` is the configuration of a sentence-transformers module, as in `1_Pooling/config.json`.
 fn is_module(name: &str) -> bool {
     let Some((number, kind)) = name.strip_suffix("/config.json").and_then(|module| module.split_once('_')) else {
         return false;
@@ -243,7 +243,7 @@ fn is_module(name: &str) -> bool {
     all(number, u8::is_ascii_digit) && all(kind, u8::is_ascii_alphabetic)
 }
 
-/// Whether `id` is `ORGANIZATION/NAME` with the characters that hubs allow. Such an id cannot leave a directory as a
+/// True if `id` is `ORGANIZATION/NAME` with the characters that hubs allow. Such an id cannot leave a directory as a
 /// path.
 fn is_id(id: &str) -> bool {
     let is_part = |part: &str| {

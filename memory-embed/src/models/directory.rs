@@ -53,11 +53,11 @@ pub struct ModelDirectory {
     pub max_tokens: usize,
     /// How token vectors are pooled.
     pub pooling: Pooling,
-    /// Whether the model itself scales its vectors to unit length. Embedders always do.
+    /// True if the model itself scales its vectors to unit length. Embedders always do.
     pub normalizes: bool,
     /// Prompts before texts.
     pub prompts: Prompts,
-    /// Whether texts are lower-cased before tokenization.
+    /// True if texts are lower-cased before tokenization.
     pub lower_case: bool,
     /// Components of its vectors, if a file states them.
     pub dimensions: Option<usize>,

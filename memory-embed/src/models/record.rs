@@ -1,4 +1,4 @@
-//! The record of a model's converted graphs, stored beside them.
+//! The record of a model's converted graphs, stored next to them.
 
 use std::{
     io,
@@ -36,7 +36,7 @@ impl GateReport {
         Self { texts, mean, least, processor: int8_instructions() }
     }
 
-    /// Whether it was measured with the instruction set of this processor.
+    /// True if the quality was measured with the instruction set of this processor.
     #[must_use]
     pub fn matches_this_processor(&self) -> bool {
         self.processor == int8_instructions()
@@ -105,7 +105,7 @@ impl ConvertedGraphs {
 mod tests {
     use super::*;
 
-    /// As the first converter wrote it.
+    /// A record as the first converter wrote it.
     const FIRST: &str = r#"{"converter": 1, "weights_sha256": "aa", "tokenizer_sha256": "bb",
         "full": {"file": "model.onnx", "size": 9, "sha256": "cc", "gate": null},
         "int8": {"file": "model_int8.onnx", "size": 3, "sha256": "dd",

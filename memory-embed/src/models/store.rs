@@ -52,7 +52,7 @@ pub struct ModelFiles {
     pub pooling: Pooling,
     /// Prompts before texts.
     pub prompts: Prompts,
-    /// Whether texts are lower-cased before tokenization.
+    /// True if texts are lower-cased before tokenization.
     pub lower_case: bool,
 }
 
@@ -255,7 +255,7 @@ impl ModelStore {
         ModelFiles::in_directory(&self.directory_of(name), name, &self.runtime()?, precision)
     }
 
-    /// Whether `file` exists with the pinned content. Reads the whole file.
+    /// True if `file` exists with the pinned content. Reads the whole file.
     ///
     /// # Errors
     /// When it exists but cannot be read.

@@ -12,7 +12,7 @@ use crate::{
     convert::{Ranges, convert_for_calibration},
 };
 
-/// As mixed as the sample of the quality gate, but disjoint from it; one text in each line.
+/// Sample as mixed as that of the quality gate, but disjoint from it; one text in each line.
 const SAMPLE: &str = include_str!("calibration/sample.txt");
 
 /// Runs the encoder in `directory` over a fixed sample of texts. The graph of `files` need not exist.

@@ -30,7 +30,7 @@ pub enum PrepareError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrepareOptions {
-    /// Whether to convert graphs again that are up to date.
+    /// True to convert graphs again that are up to date.
     pub force: bool,
 }
 
@@ -54,14 +54,14 @@ pub enum PrepareEvent {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Prepared {
-    /// Whether graphs were converted; otherwise they were up to date.
+    /// True if graphs were converted; otherwise they were up to date.
     pub converted: bool,
     /// The quality of the quantized graph, or why it was refused.
     pub int8: Result<GateReport, ModelError>,
 }
 
 /// Converts the weights of the encoder `name` in `directory` to a graph in 32-bit floats and one in 8-bit integers, in
-/// `onnx/` beside them. Removes the 8-bit graph if it does not pass [`check_quantized`].
+/// `onnx/` next to them. Removes the 8-bit graph if it does not pass [`check_quantized`].
 ///
 /// Graphs of the model's authors stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if this
 /// version has converted both graphs from these weights and checked them on a processor like this one, unless
@@ -97,7 +97,7 @@ pub fn prepare(
     let full = convert(directory)?;
     if ConvertedGraphs::read(directory)?.is_none() {
         keep_shipped(&graphs.join("model.onnx"), &graphs.join("model_shipped.onnx"), &full)?;
-        // No int8 graph was converted yet: the record is written before it.
+        // An int8 graph that is there is no conversion of ours: the record is written before one.
         keep_shipped(&graphs.join("model_int8.onnx"), &graphs.join("model_int8_shipped.onnx"), &[])?;
     }
     let full = make(&full, "model.onnx")?;
@@ -139,7 +139,7 @@ fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareEr
     match sha256_hex_of_file(there) {
         // Converted by an earlier, interrupted call.
         Ok(sha256) if sha256 == sha256_hex(made) => Ok(()),
-        // It keeps its own name until it is replaced. Not every file system supports hard links.
+        // The graph keeps its own name until it is replaced. Not every file system supports hard links.
         Ok(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
         Ok(_) => Ok(write(aside, &files::read_weights(there).map_err(failed(there))?)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

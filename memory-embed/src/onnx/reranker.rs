@@ -75,11 +75,11 @@ impl RerankerOptions {
 ///
 /// The model reads question and text together, as its tokenizer pairs them. A text that is too long is cut into
 /// passages at sentence boundaries, and its score is that of its best passage (MaxP: Dai and Callan 2019, [*Deeper Text
-/// Understanding for IR with Contextual Neural Language Modeling*](https://arxiv.org/abs/1905.09217)). Of more passages
-/// than [`RerankerOptions::passages`], those with most of the question's rare words are scored. Passages are taken from
-/// the first 64 KiB of a text. If the question leaves no room for passages, the longer of the two is truncated token by
-/// token (`longest_first`). Scores are logits, without bounds: the model's only output, or the difference of its two
-/// outputs (relevant less irrelevant). It is designed for [`MS_MARCO_MINILM_L6_V2`].
+/// Understanding for IR with Contextual Neural Language Modeling*](https://arxiv.org/abs/1905.09217)). Where there are
+/// more passages than [`RerankerOptions::passages`], those with most of the question's rare words are scored. Passages
+/// are taken from the first 64 KiB of a text. If the question leaves no room for passages, the longer of the two is
+/// truncated token by token (`longest_first`). Scores are logits, without bounds: the model's only output, or the
+/// difference of its two outputs (relevant less irrelevant). The reranker is designed for [`MS_MARCO_MINILM_L6_V2`].
 ///
 /// Works under any async runtime or none. Dropping it waits for the running batches; drop it before the process ends.
 #[derive(Debug)]

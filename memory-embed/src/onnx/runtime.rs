@@ -50,7 +50,7 @@ fn disable_telemetry_once() {
 /// The environment of the library at `path`, which the first call loads. After a failure another library can be
 /// loaded.
 pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
-    // Absolute: the loader looks for a relative path beside the program first.
+    // Absolute: the loader looks for a relative path next to the program first.
     let path = path.canonicalize().map_err(|source| ModelError::reading("ONNX Runtime", path, source))?;
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = loaded.as_ref() {

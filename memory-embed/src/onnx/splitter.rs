@@ -45,7 +45,7 @@ impl Splitter {
         Ok(Self { frame: Some([begin, end]), ..splitter })
     }
 
-    /// The same for a model without special tokens around a text, and chunks of at most `limit` tokens.
+    /// A splitter for a model without special tokens around a text, and chunks of at most `limit` tokens.
     pub(crate) fn unframed(json: &[u8], limit: usize, overlap: usize) -> Result<Self, BoxError> {
         let mut tokenizer = Tokenizer::from_bytes(json)?;
         let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
@@ -144,7 +144,7 @@ impl Splitter {
 /// Where a text can be cut without changing its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordBoundary {
-    /// WordPiece: beside every character that is not a letter or a digit.
+    /// WordPiece: next to every character that is not a letter or a digit.
     WordPiece,
     /// All others: before the first blank after a word. SentencePiece distinguishes words after a blank from others,
     /// and would take the text after any other cut for the beginning of a word.
@@ -160,7 +160,7 @@ impl WordBoundary {
         }
     }
 
-    /// Whether a step may end before `c`, a character between words, which follows a word or another such character.
+    /// True if a step may end before `c`, a character between words, which follows a word or another such character.
     fn may_end_before(self, c: char, after_word: bool) -> bool {
         match self {
             Self::WordPiece => true,
@@ -168,7 +168,7 @@ impl WordBoundary {
         }
     }
 
-    /// Whether `c` is part of a word.
+    /// True if `c` is part of a word.
     fn contains(self, c: char) -> bool {
         match self {
             Self::WordPiece if c.is_ascii() => c.is_ascii_alphanumeric(),

@@ -175,7 +175,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the request was replied to or cancelled.
+/// True if the request was replied to or cancelled.
 fn is_closed<O>(answer: &ReplySlot<O>) -> bool {
     answer.as_ref().is_none_or(|(reply, _)| reply.is_closed())
 }
@@ -326,7 +326,7 @@ impl<I: Sequence, O: Send + 'static> Pool<I, O> {
         let thread = thread::Builder::new().name(name).spawn(move || {
             match engine.map_or_else(&shared.config.start, Ok) {
                 Ok(mut engine) => shared.work(engine.as_mut()),
-                // The others go on.
+                // The other workers continue.
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a worker of the model did not start")
                 }

@@ -46,7 +46,7 @@ pub struct OpenAiOptions {
     pub base: Option<String>,
     /// The key. By default that of [`OPENAI_KEY_VARIABLE`]. A local server may need none.
     pub api_key: Option<ApiKey>,
-    /// Whether the key may go over plain http to another machine, or to a proxy on one. Others can then read it.
+    /// True if the key may go over plain http to another machine, or to a proxy on one. Others can then read it.
     pub plain_http: bool,
     /// Retries, timeouts, concurrency and chunks.
     pub calls: RemoteOptions,

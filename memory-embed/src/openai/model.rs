@@ -48,7 +48,7 @@ const KNOWN: &[(&str, usize, bool)] = &[
 pub struct OpenAiModel {
     name: String,
     dimensions: usize,
-    /// Whether requests state the dimensions: models without a choice refuse that.
+    /// True if requests state the dimensions: models without a choice refuse that.
     has_choice: bool,
     /// The limit of tokens of a text, if stated.
     tokens: Option<usize>,
@@ -160,8 +160,8 @@ impl OpenAiModel {
         self.dimensions
     }
 
-    /// The id that vectors are stored under. It always states the dimensions, and the tokens if they are set, because
-    /// texts are cut by them. It does not name the endpoint.
+    /// Id that vectors are stored under. The id always states the dimensions, and the tokens if they are set, because
+    /// texts are cut by them. The id does not name the endpoint.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())

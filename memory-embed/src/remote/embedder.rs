@@ -17,9 +17,9 @@ use crate::unit::unit_sum;
 /// The purpose of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To be searched.
+    /// A vector to be searched.
     Document,
-    /// To search with.
+    /// A vector to search with.
     Query,
 }
 

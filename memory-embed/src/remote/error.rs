@@ -6,14 +6,14 @@ use memory_core::{EmbedError, ModelId};
 
 /// Why a service returned no vectors, and what to do about it.
 ///
-/// It is the source of [`EmbedError::Unreachable`] and [`EmbedError::Backend`].
+/// Source of [`EmbedError::Unreachable`] and [`EmbedError::Backend`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
     /// The configuration is invalid.
     #[error("{what}")]
     Setup {
-        /// What is invalid, and what to write instead.
+        /// The invalid setting, and what to write instead.
         what: String,
     },
     /// The service does not know the model.
@@ -108,13 +108,13 @@ pub enum RemoteError {
     /// The response violates the protocol.
     #[error("the response is not a list of vectors: {what}")]
     Malformed {
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
 }
 
 impl RemoteError {
-    /// Whether the same call may succeed later.
+    /// True if the same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Throttled { .. } | Self::Failed { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. })

@@ -4,7 +4,7 @@ use std::{env, fmt};
 
 use crate::redact::keep_secret;
 
-/// The key of a service. It does not appear in logs, errors or ids of models.
+/// Key of a service, which does not appear in logs, errors or ids of models.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
@@ -16,7 +16,7 @@ impl ApiKey {
         if key.is_empty() {
             return None;
         }
-        // From here on it is redacted, even where a server echoes it.
+        // The key is redacted from here on, even where a server echoes it.
         keep_secret(key);
         Some(Self(key.to_owned()))
     }

@@ -19,7 +19,7 @@ use super::{Failure, RemoteError, RemoteOptions, embedder::Purpose};
 pub(super) struct Deadline {
     at: Arc<Mutex<Instant>>,
     after: Duration,
-    /// Whether each successful call restarts the time.
+    /// True if each successful call restarts the time.
     moves: bool,
 }
 
@@ -82,8 +82,8 @@ impl Permits {
 ///
 /// Each call waits for a permit, which is released during pauses. If the next pause would outlast the deadline, the
 /// last failure is returned at once. So is the timeout of a call that `is_divisible`, because the same call would take
-/// as long. Another call for documents that timed out is repeated with no other call for documents beside it, because
-/// the service may have been busy with those.
+/// as long. Another call for documents that timed out is repeated while no other call for documents runs, because the
+/// service may have been busy with those.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
     deadline: &Deadline,

@@ -75,7 +75,7 @@ static ASCII: [Classes; 128] = {
     classes
 };
 
-/// A text of which characters are asked for at byte offsets.
+/// A text whose characters are asked for at byte offsets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<'a>(pub(super) &'a str);
 

@@ -18,8 +18,8 @@ impl Hash {
         usize::try_from(((self.0 >> 32) * slots) >> 32).unwrap_or(0)
     }
 
-    /// What fills the slot of a token that lies `offset` bytes into its vocabulary: a byte of the hash, and the offset.
-    /// `None` if that takes more than three bytes. An empty slot is zero, as is no offset.
+    /// Contents of the slot of a token that lies `offset` bytes into its vocabulary: a byte of the hash, and the
+    /// offset. `None` if the offset takes more than three bytes. An empty slot is zero, as is no offset.
     #[allow(dead_code, reason = "the build script alone fills slots")]
     pub(crate) fn slot(self, offset: u32) -> Option<[u8; 4]> {
         let [low, middle, high, 0] = offset.to_le_bytes() else { return None };

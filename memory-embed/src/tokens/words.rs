@@ -1,14 +1,14 @@
 //! How the vocabularies split a text to words, which are merged one by one.
 //!
-//! What tiktoken's regular expressions match, alternative by alternative: to compile those takes a process longer than
-//! to count its texts.
+//! The words match tiktoken's regular expressions, alternative by alternative: compiling those takes a process longer
+//! than counting its texts.
 
 use super::classes::{Classes, Text};
 
-/// What an `o200k_base` word begins with, beside lower case.
+/// Characters that an `o200k_base` word begins with, besides lower case.
 const LEADING: Classes = Classes::UPPER.or(Classes::CASELESS).or(Classes::MARK);
 
-/// What it ends with, beside upper case.
+/// Characters that the word ends with, besides upper case.
 const TRAILING: Classes = Classes::LOWER.or(Classes::CASELESS).or(Classes::MARK);
 
 /// The consecutive words of a text, which together are the text.
@@ -63,7 +63,8 @@ fn cl100k(text: Text<'_>, at: usize) -> Option<usize> {
 }
 
 /// The first and second of these alternatives, in which `U` is [`LEADING`] and `L` is [`TRAILING`], then as above:
-/// `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|…)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+/// `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|…)?|\p{N}{1,3}|
+/// ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 fn o200k(text: Text<'_>, at: usize) -> Option<usize> {
     let (classes, after) = text.at(at)?;
     // A mark may lead a word as well as belong to it.
@@ -112,7 +113,7 @@ fn lowered(text: Text<'_>, at: usize) -> Option<usize> {
     if whole > end { Some(whole) } else { shorter }
 }
 
-/// `\p{N}{1,3}`, of which the first ends at `at`.
+/// `\p{N}{1,3}`, whose first character ends at `at`.
 fn number(text: Text<'_>, at: usize) -> usize {
     let digit = |at| text.at(at).filter(|(classes, _)| classes.meets(Classes::NUMBER)).map(|(_, end)| end);
     digit(at).map_or(at, |second| digit(second).unwrap_or(second))

@@ -28,7 +28,7 @@ impl Drop for Worker {
     }
 }
 
-/// Compacts what is due, first what was left undone before, until the memory is dropped.
+/// Compacts what is due until the memory is dropped, beginning with what earlier processes left undone.
 pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
     let (queue, parts) = (Arc::clone(&parts.queue), Arc::downgrade(parts));
     Box::pin(async move {

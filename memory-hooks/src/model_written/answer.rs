@@ -1,11 +1,11 @@
-//! What a model wrote, read as a summary.
+//! A model's reply, read as a summary.
 
 use memory_core::{ContentBlock, Excluded, Message, TokenCounter};
 
 use super::{ModelSummaryError, chunks::Block};
 use crate::render;
 
-/// How models begin that do not do what they are asked, in lower case.
+/// Beginnings of refusals of models, in lower case.
 const REFUSALS: [&str; 14] = [
     "i can't",
     "i cannot",
@@ -47,14 +47,14 @@ pub(super) fn read(
     if text.is_empty() {
         return Err(ModelSummaryError::Blank);
     }
-    // What would have to be escaped looks like the lines around the data.
+    // Text that would have to be escaped looks like the lines around the data.
     if render::escape(said) != said || render::escape(text) != text {
         return Err(ModelSummaryError::Echo);
     }
     let plain = |text: &str| text.to_lowercase().replace('’', "'");
     let begins = plain(text);
     let refusal = REFUSALS.iter().find(|refusal| begins.starts_with(**refusal));
-    // One who was refused something may be quoted.
+    // A summary may quote somebody who was refused something.
     if refusal.is_some_and(|refusal| !blocks.iter().any(|block| plain(&block.text).contains(refusal))) {
         return Err(ModelSummaryError::Refused);
     }

@@ -17,12 +17,12 @@ pub(super) struct Block {
     /// Who speaks; empty where it is not the words of one.
     speaker: String,
     pub(super) text: String,
-    /// Whether it goes on where another block ended.
+    /// True if the block continues where another one ended.
     goes_on: bool,
 }
 
 impl Block {
-    /// What was written about a part.
+    /// Notes that were written about a part.
     pub(super) fn notes_on(chunk: &[Self], text: String) -> Self {
         let nodes = chunk.iter().map(|block| block.nodes).reduce(NodeRange::hull);
         let nodes = nodes.unwrap_or(NodeRange::single(memory_core::NodeId::FIRST));

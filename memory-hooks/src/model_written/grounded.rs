@@ -1,4 +1,4 @@
-//! Whether what a model wrote is about its text: words and numbers that stand there.
+//! Checks that a model's reply is about its text: words and numbers that stand there.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::chunks::Block;
 
 /// Words of a reply from which on repetition counts.
 const MANY: usize = 30;
-/// Words of a sentence that nobody says by chance.
+/// Words of a sentence that is not repeated by chance.
 const SENTENCE: usize = 6;
 /// Letters by which words are compared, so that their endings may differ.
 const STEM: usize = 5;
@@ -15,14 +15,14 @@ const FEW: usize = 4;
 /// The share of them, as one in so many, that stands in the text at least.
 const ONE_IN: usize = 3;
 
-/// Whether a reply goes round in circles: of many words, few are different.
+/// True if a reply goes round in circles: of many words, few are different.
 pub(super) fn is_endless(reply: &str) -> bool {
     let words: Vec<_> = reply.split_whitespace().collect();
     let different: HashSet<_> = words.iter().collect();
     words.len() >= MANY && different.len() * 5 < words.len() * 2
 }
 
-/// Whether a reply repeats a whole sentence of what the model was told.
+/// True if a reply repeats a whole sentence of the model's request.
 pub(super) fn repeats_a_sentence(reply: &str, told: &str) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     let reply = plain(reply);
@@ -30,7 +30,7 @@ pub(super) fn repeats_a_sentence(reply: &str, told: &str) -> bool {
     sentences.filter(|sentence| sentence.split(' ').count() >= SENTENCE).any(|sentence| reply.contains(&sentence))
 }
 
-/// Whether a reply has a number, of two digits or more, that does not stand in the blocks.
+/// True if a reply has a number, of two digits or more, that does not stand in the blocks.
 pub(super) fn invents_a_number(reply: &str, blocks: &[Block]) -> bool {
     let lines: Vec<_> = blocks.iter().map(Block::line).collect();
     let known: HashSet<&str> = lines.iter().flat_map(|line| numbers(line)).collect();
@@ -41,8 +41,8 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty())
 }
 
-/// Whether hardly any of a reply's long words stands in the blocks. Only words of the letters A to Z count, since words of
-/// other scripts are not always parted by spaces.
+/// True if hardly any of a reply's long words stands in the blocks. Only words of the letters A to Z count, since words
+/// of other scripts are not always parted by spaces.
 pub(super) fn is_unrelated(reply: &str, blocks: &[Block]) -> bool {
     let words = stems(reply);
     let known: HashSet<String> = blocks.iter().flat_map(|block| stems(&block.said())).collect();

@@ -1,4 +1,4 @@
-//! What a model is told: the instructions, the text as data, and the task.
+//! Words of a request to a model: the instructions, the text as data, and the task.
 
 use memory_core::{Level, NodeRange, SummaryJob};
 
@@ -25,7 +25,7 @@ are left out.
 - \"[kept out]\" stands for something that must not be repeated or guessed.
 - Write plain sentences in the language of the text, on one line: no headings, no lists, no remark about the task.";
 
-/// What is asked for.
+/// Task of a request.
 #[derive(Debug)]
 pub(super) enum Task<'a> {
     /// The summary of a job.
@@ -69,7 +69,7 @@ pub(super) fn request(task: &Task<'_>, blocks: &[Block], most: u32) -> String {
     format!("{FENCE_OPEN}\n{lines}{FENCE_CLOSE}\n\n{task}")
 }
 
-/// What a request says after its data.
+/// The words of a request after its data.
 pub(super) fn task(request: &str) -> &str {
     request.rsplit_once(FENCE_CLOSE).map_or("", |(_, task)| task)
 }

@@ -53,7 +53,7 @@ fn name(text: &str) -> Option<&str> {
     (name.split_whitespace().count() <= MOST_WORDS && !SECTIONS.contains(&name.trim())).then_some(name)
 }
 
-/// Whether `text` begins with the name of a speaker.
+/// True if `text` begins with the name of a speaker.
 pub(super) fn begins_with_name(text: &str) -> bool {
     name(text).is_some()
 }

@@ -1,4 +1,4 @@
-//! What the layouts write: dates where the day or the session changes, speakers on every message, numbers shared by runs.
+//! Text of the layouts: dates where the day or the session changes, speakers on every message, numbers shared by runs.
 
 mod elsewhere;
 
@@ -33,7 +33,7 @@ const SPEAKERS: usize = 12;
 
 /// Renders a prompt.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-    // What is of other conversations stands last and changes nothing of what is written before.
+    // Parts of other conversations stand last and change nothing of what is written before.
     let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
         self.line(part, format!("[Message {}, {name}{day}]: {opens}{}{closes}\n", node.id, escape(text)));
     }
 
-    /// Whether the SUMMARY of a message joins the line of the one before it.
+    /// True if the SUMMARY of a message joins the line of the one before it.
     fn joins(&self, before: &Part, next: &Part) -> bool {
         let (Body::Summary { summary: a, from: earlier, .. }, Body::Summary { summary: b, from: later, .. }) =
             (&before.body, &next.body)

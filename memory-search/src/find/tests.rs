@@ -167,7 +167,7 @@ fn where_time_runs_out_the_answer_says_where() {
     let found = find_for("a", "[ae]", Some(Duration::ZERO));
     assert_eq!(nodes(&found), [1]);
     assert_eq!((found.stopped_at, found.scanned, found.left_out), (at("c", 2), 0, end_of("c", 1, 2, 6)));
-    // It scans the whole text again at each position: some 10^12 steps.
+    // This pattern scans the whole text again at each position: some 10^12 steps.
     let found = find_for(&"ab cd ".repeat(1 << 19), r"(?s)(a.*Z)?", Some(Duration::from_millis(20)));
     assert_eq!((found.stopped_at, found.scanned), (at("c", 2), 1));
 }
@@ -236,7 +236,7 @@ fn a_search_that_is_dropped_ends() {
     let request = FindRequest::new("a", here());
     let mut search = Box::pin(find(&store, &request));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    // It yields at least once per message, so that dropping it takes effect.
+    // The search yields at least once per message, so that dropping it takes effect.
     let polls = (0..).take_while(|_| search.as_mut().poll(&mut context).is_pending()).count();
     assert!(polls >= 100, "{polls}");
 }
@@ -318,7 +318,7 @@ fn what_forks_share_is_found_once_where_it_was_said() {
 #[test]
 fn where_time_runs_out_in_a_later_conversation_the_answer_says_in_which() {
     let store = MemoryStore::default();
-    // It scans the whole text again at each position: some 10^12 steps.
+    // This pattern scans the whole text again at each position: some 10^12 steps.
     let (heavy, pattern) = ("ab cd ".repeat(1 << 19), r"(?s)x|(a.*Z)?");
     append(&store, None, "a", &["x", "x"]);
     append(&store, None, "b", &["x", &heavy, "x"]);

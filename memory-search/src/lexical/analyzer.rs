@@ -235,12 +235,12 @@ fn characters(run: &str, purpose: Purpose) -> impl Iterator<Item = Range<usize>>
     .flatten()
 }
 
-/// Whether `between` joins two words into a compound.
+/// True if `between` joins two words into a compound.
 fn is_joint(between: &str) -> bool {
     matches!(between, "-" | "/" | "\\" | "." | ":" | "::" | "@" | "+" | "#" | "=" | "&" | "_" | "->")
 }
 
-/// Whether `word` is a number with thousands separators, as `4,200` or `1'000'000`.
+/// True if `word` is a number with thousands separators, as `4,200` or `1'000'000`.
 fn is_grouped_number(word: &str) -> bool {
     let mut groups = word.split([',', '\'']);
     let head = groups.next().unwrap_or_default();

@@ -35,13 +35,13 @@ const MAX_TERMS: usize = 64;
 /// The terms of a question, weighed by how rare they are among all nodes that are searched together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weighed {
-    /// Those that some node contains, rarest first.
+    /// Terms that some node contains, rarest first.
     pub(crate) terms: Vec<QuestionTerm>,
-    /// Those that no node contains; a title may.
+    /// Terms that no node contains; a title may.
     pub(crate) unheard: Vec<QuestionTerm>,
     /// The IDF of all terms together, including those that no node contains.
     pub(crate) total: f32,
-    /// What the searched nodes come to.
+    /// Statistics of the searched nodes.
     pub(crate) all: Collection,
 }
 
@@ -77,9 +77,9 @@ pub(crate) struct Occurrences {
 }
 
 impl Bm25 {
-    /// For the short turns of a chat.
+    /// Parameters for the short turns of a chat.
     pub(crate) const CHAT: Self = Self { k1: 0.9, b: 0.4 };
-    /// For the long turns of an agent.
+    /// Parameters for the long turns of an agent.
     pub(crate) const AGENT: Self = Self { k1: 1.2, b: 0.8 };
 
     /// The score of every node; 0 for a node without a term of the question.
@@ -149,7 +149,7 @@ fn windows(values: &[f32], table: &NodeTable) -> Vec<f32> {
 pub(crate) struct Coverage {
     /// The share of the question's total IDF that the node contains, in 0..=1.
     pub(crate) node: Vec<f32>,
-    /// The same for the node with its neighbours in the session.
+    /// The share for the node with its neighbours in the session.
     pub(crate) window: Vec<f32>,
 }
 

@@ -24,7 +24,7 @@ fn is_dropped(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{00AD}')
 }
 
-/// Whether `c` belongs to a script without spaces between words, or one that attaches particles to them, as Hangul
+/// True if `c` belongs to a script without spaces between words, or one that attaches particles to them, as Hangul
 /// does.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,

@@ -35,7 +35,7 @@ const KEY: BlockKey = BlockKey { kind: "words", version: segment::VERSION };
 
 /// Postings of all conversations.
 ///
-/// What was saved is in segments of several conversations each, which stay where the block cache has them. Postings of
+/// Saved postings are in segments of several conversations each, which stay where the block cache has them. Postings of
 /// one conversation are put together from these and from the store when it is searched by itself, and extended from
 /// then on; the least recently used ones are dropped when all together grow too large. A node that could not be read
 /// counts as lost from then on.
@@ -70,7 +70,7 @@ struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
     postings: RwLock<Postings>,
-    /// Whether the saved runs were loaded.
+    /// True once the saved runs were loaded.
     is_restored: AtomicBool,
     outlines: Outlines,
     /// Locked while saved runs are loaded.
@@ -176,7 +176,7 @@ impl WordIndex {
         Ok((words, through.saturating_sub(begun)))
     }
 
-    /// Outlines of at least the first `nodes` nodes of a conversation. Those of nodes that this process has not read
+    /// Outlines of at least the first `nodes` nodes of a conversation. Outlines of nodes that this process has not read
     /// itself come from the store, once.
     pub(crate) async fn outlines(
         &self,
@@ -345,9 +345,9 @@ impl WordIndex {
         }
     }
 
-    /// Saves the unsaved nodes of some conversations as one segment, together with the smallest segments that are there:
-    /// each as long as it has at most twice as many nodes as what it is merged with. So there are few segments, and each
-    /// node is written only a few times. A failure to save is logged and does not fail the search.
+    /// Saves the unsaved nodes of some conversations as one segment, together with the smallest segments that are
+    /// there: each as long as it has at most twice as many nodes as what it is merged with. So there are few segments,
+    /// and each node is written only a few times. A failure to save is logged and does not fail the search.
     async fn save(&self, conversations: &[(ConversationId, Arc<Indexed>)]) {
         let Some(cache) = &self.cache else { return };
         let _saving = self.saving.lock().await;

@@ -27,15 +27,15 @@ pub(crate) struct Traits {
     pub(crate) speaker: u32,
     /// Who speaks, by [`Message::said_as`]; `None` if the message could not be read.
     pub(crate) role: Option<Role>,
-    /// Whether that is the user.
+    /// True if the user speaks.
     pub(crate) by_user: bool,
-    /// Whether it ends with a question mark.
+    /// True if the message ends with a question mark.
     pub(crate) is_question: bool,
-    /// Whether it mentions days, months, years or other times.
+    /// True if the message mentions days, months, years or other times.
     pub(crate) tells_time: bool,
-    /// Whether the user asks for something that is to hold from then on.
+    /// True if the user asks for something that is to hold from then on.
     pub(crate) is_standing: bool,
-    /// Whether the user states a preference.
+    /// True if the user states a preference.
     pub(crate) is_preference: bool,
 }
 
@@ -196,15 +196,15 @@ impl NodeTable {
     }
 }
 
-/// What a user wants to hold beyond the moment.
+/// Wishes of a user that hold beyond the moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wishes {
     standing: bool,
     preference: bool,
 }
 
-/// How a user words an instruction that is to hold (`Always … when I ask …`), and a preference (`I prefer …`). A text in
-/// another language than English has neither.
+/// How a user words an instruction that is to hold (`Always … when I ask …`), and a preference (`I prefer …`). A text
+/// in another language than English has neither.
 const WISHES: [&str; 2] = [
     r"(?is)\b(always|never)\b.*\b(when|whenever|if)\b|\bwhenever i\b|\bfrom now on\b|\bwhen i ask\b",
     r"(?i)\bi('d| would|'m)? ?(prefer|rather|like to|want to|really like|love|enjoy|avoid|need)\b|\bpreference\b",
@@ -228,7 +228,7 @@ januari februari march april may june juli august septemb octob novemb decemb
 spring summer autumn winter anniversari birthday easter christma
 ";
 
-/// Whether a term denotes a time: a day, a month, a year.
+/// True if a term denotes a time: a day, a month, a year.
 fn is_of_time(term: &str) -> bool {
     static TERMS: LazyLock<HashSet<&str>> = LazyLock::new(|| TIME_TERMS.split_whitespace().collect());
     let is_year = || {

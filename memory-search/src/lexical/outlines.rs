@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memory_core::{Node, NodeOutline};
 
-/// Outlines of the first nodes of a conversation, in order, without a gap. They grow by the nodes that are read anyway,
-/// so that no recall copies them from the store again. Their importance and pins are those of that time, and nothing
-/// here uses them.
+/// Outlines of the first nodes of a conversation, in order, without a gap. Nodes that are read anyway extend them, so
+/// that no recall copies them from the store again. Importance and pins are those of that time, and nothing here uses
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct Outlines(Mutex<Arc<Vec<NodeOutline>>>);
 
@@ -15,7 +15,7 @@ impl Outlines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that are known.
+    /// Known outlines.
     pub(super) fn known(&self) -> Arc<Vec<NodeOutline>> {
         Arc::clone(&self.lock())
     }

@@ -127,7 +127,7 @@ impl Postings {
         true
     }
 
-    /// What is in no segment; `None` if everything is.
+    /// Piece that is in no segment; `None` if every node is in one.
     pub(super) fn unsaved(&self) -> Option<Piece<'_>> {
         let nodes = NodeRange::new(NodeId::new(self.saved() + 1)?, NodeId::new(self.through())?)?;
         let begin = nodes.first().index();

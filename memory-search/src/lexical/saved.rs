@@ -47,12 +47,12 @@ pub(super) struct Live {
 #[derive(Debug)]
 pub(crate) struct ScopedSegment {
     pub(crate) segment: Arc<Segment>,
-    /// By run: the number of its conversation.
+    /// Number of the conversation of each run.
     pub(crate) conversations: Vec<Option<usize>>,
 }
 
 impl SavedWords {
-    /// The segments of these blocks, of which `invalid` ones are not used; segments of `before` stay open.
+    /// Segments of these blocks without the `invalid` ones; segments of `before` stay open.
     pub(super) fn of(blocks: Vec<Arc<Block>>, before: &Self, invalid: &HashSet<BlockId>) -> Self {
         let known: HashMap<&BlockId, &Arc<Slot>> = before.slots.iter().map(|slot| (&slot.block.id, slot)).collect();
         let slot = |block: Arc<Block>| match known.get(&block.id) {
@@ -70,7 +70,7 @@ impl SavedWords {
         Self { slots, runs }
     }
 
-    /// Whether these are its blocks.
+    /// True if these are its blocks.
     pub(super) fn are(&self, blocks: &[Arc<Block>], invalid: &HashSet<BlockId>) -> bool {
         let known: HashSet<_> = self.slots.iter().map(|slot| Arc::as_ptr(&slot.block)).collect();
         let valid = blocks.iter().filter(|block| !invalid.contains(&block.id));

@@ -1,7 +1,7 @@
 //! Serialized postings of runs of nodes of several conversations, searched without unpacking.
 //!
-//! `docs/format.md` describes the bytes. The block cache verifies their checksum; this module treats them as untrusted
-//! all the same.
+//! `docs/format.md` describes the bytes. The block cache verifies their checksum; this module still treats them as
+//! untrusted.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::{
     stored_rows::StoredRows,
 };
 
-/// The version of the bytes, of the analyzer and of the node table. It is raised whenever one of them changes, so that
-/// older blocks are rebuilt.
+/// Version of the bytes, of the analyzer and of the node table, raised whenever one of them changes, so that older
+/// blocks are rebuilt.
 pub(crate) const VERSION: u32 = 5;
 
 /// Bytes of the three counts at the beginning: runs, nodes, terms.

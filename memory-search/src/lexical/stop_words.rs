@@ -2,8 +2,8 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-/// The English stop-word list of the Snowball project (<https://snowballstem.org/algorithms/english/stop.txt>, BSD).
-/// It holds function words alone: longer lists in circulation also drop words such as `computer` or `april`.
+/// The English stop-word list of the Snowball project (<https://snowballstem.org/algorithms/english/stop.txt>, BSD),
+/// which holds only function words: longer lists in circulation also drop words such as `computer` or `april`.
 const ENGLISH: &str = "
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
 it its itself they them their theirs themselves what which who whom this that these those
@@ -17,7 +17,7 @@ before after above below to from up down in out on off over under again further 
 where why how all any both each few more most other some such no nor not only own same so than too very
 ";
 
-/// Whether `word`, in lower case, is a stop word.
+/// True if `word`, in lower case, is a stop word.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ENGLISH.split_whitespace().collect());
     WORDS.contains(word)

@@ -99,7 +99,7 @@ impl StoredRows {
         rest.is_empty().then_some(rows)
     }
 
-    /// Whether its numbers fit after a table of this many speakers and sessions.
+    /// True if the rows' numbers fit after a table of this many speakers and sessions.
     pub(super) fn follows(&self, speakers: usize, sessions: usize) -> bool {
         let (speakers, sessions) = (speakers + self.speakers.len(), sessions + self.sessions.len());
         self.traits.iter().all(|traits| traits.speaker as usize <= speakers && (traits.session as usize) < sessions)

@@ -15,7 +15,8 @@ fn run(first: u64, last: u64) -> NodeRange {
     NodeRange::new(id(first), id(last)).unwrap()
 }
 
-/// `q` a question that the next message answers, `u` a user's message, `1` and `2` an assistant's with as many tool calls, `r` and `R` one and two results.
+/// `q` a question that the next message answers, `u` a user's message, `1` and `2` an assistant's with as many tool
+/// calls, `r` and `R` one and two results.
 fn outline(letter: char, tokens: u32) -> NodeOutline {
     let (role, calls, answers) = match letter {
         '1' => (Role::Assistant, 1, 0),
@@ -148,7 +149,7 @@ fn a_radius_that_the_caller_chooses_costs_no_more_than_the_budget_holds() {
     let request = |max_tokens| PackRequest::new(&sources, &ranked, max_tokens).per_message(8).radius(1_000_000);
     let reached: u64 = reach(&request(100)).iter().map(|(_, run)| run.count()).sum();
     assert!(reached <= 20, "{reached} nodes are to be read for a budget that holds ten");
-    // From the widest run down, each priced anew, it took minutes.
+    // Pricing every run again from the widest down took minutes.
     assert_eq!(pack(&request(100)).tokens, 100);
     assert_eq!(pack(&request(u32::MAX)).runs, [(0, run(1, 300_000))]);
 }

@@ -1,6 +1,6 @@
 //! The weights of the ranker, as `cargo xtask eval --fit` writes them; read them before they are committed.
 //!
-//! They were fitted when `words_near`, `words_around` and those of the cosine left out the node itself.
+//! The weights were fitted when `words_near`, `words_around` and those of the cosine left out the node itself.
 //!
 //! With vectors of tokens, R@10 with conversations held out, asked of one conversation and of all:
 //! locomo 88.3, 87.6 (519 questions).
@@ -70,8 +70,8 @@ pub(super) const WEIGHTS: [(&str, [f32; 9]); 38] = [
     ("words_window", [-0.27, -0.33, -0.20, 0.74, 0.95, 1.27, 0.49, 0.47, 1.39]),
 ];
 
-/// What makes a probability of a score, with vectors of tokens, with vectors and by words alone: slopes of the
-/// logarithm of the chance, of the coverage and of the window's coverage, and a constant for each kind of
+/// Parameters that turn a score into a probability, with vectors of tokens, with vectors and by words alone: slopes of
+/// the logarithm of the chance, of the coverage and of the window's coverage, and a constant for each kind of
 /// conversation.
 pub(super) const RELEVANCE: [[f32; 6]; 3] = [
     [0.991, 0.660, 0.188, 0.498, 0.145, 1.437],

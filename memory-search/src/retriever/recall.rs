@@ -75,7 +75,7 @@ impl HybridRetriever {
         } else {
             vec![true; hits.len()]
         };
-        // Those that say what a better one says rank last, as several events may be told in the same words.
+        // Hits that repeat a better one rank last, but stay, since the same words may describe several events.
         let worthy = |of_repeats: bool| {
             let of_hits = ranked.iter().zip(&worth).zip(&repeats);
             of_hits.filter(move |((_, worth), repeat)| **worth && **repeat == of_repeats).map(|((place, _), _)| *place)
@@ -162,7 +162,7 @@ impl HybridRetriever {
     }
 }
 
-/// Which hits say what a better one says, among the best.
+/// For each hit, true if it is among the best and repeats a better one.
 async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> Result<Vec<bool>, RetrieveError> {
     let mut told = Told::new(question);
     let mut repeats = vec![false; hits.len()];

@@ -172,7 +172,8 @@ fn a_long_message_counts_by_its_first_and_its_best_chunk() {
     let index = Arc::new(ExactIndex::of(&*embedder));
     let found = in_talk(&HybridRetriever::new(store, Some(embedder), Some(index)), "delta");
     assert_eq!(nodes(&found), [2, 3]);
-    // Of alpha the first chunk is 60 degrees off and the best hits: the lowest of the three, from which all are measured.
+    // The first chunk of alpha is 60 degrees off and its best one hits: their mean is the lowest of the three, from
+    // which all are measured.
     let lowest = f32::midpoint(60f32.to_radians().cos(), 1.0);
     let cosine = |hit: usize| found.hits[hit].signals.iter().find(|signal| signal.name == "cosine").unwrap().value;
     let expected = (30f32.to_radians().cos() - lowest) / (1.0 - lowest);

@@ -22,7 +22,7 @@ const BATCH_BYTES: usize = 128 << 10;
 /// How long vectors stay in memory alone: an interrupted run loses the work of so long, and of one batch.
 const BETWEEN_FLUSHES: Duration = Duration::from_secs(2);
 
-/// What to do when the model rejects texts or a cache fails.
+/// Handling of texts that the model rejects and of caches that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailurePolicy {
     /// A query waits for the result and can use the vectors that are there. A cache that cannot be written causes a
@@ -212,7 +212,7 @@ impl Vectors<'_> {
         Ok(embedded)
     }
 
-    /// The vectors of a text of any length, of which one piece at a time is with the model.
+    /// Vectors of a text of any length. Only one piece of it at a time is with the model.
     async fn embed_in_pieces(&self, text: &str, tokens: Option<Tokens<'_>>) -> Result<Embedded, EmbedError> {
         let (mut chunks, mut pooled) = (Vec::new(), tokens.map(|_| Pooled::default()));
         for piece in pieces(text) {
@@ -341,7 +341,7 @@ impl Run<'_> {
         self.tolerate(flushed)
     }
 
-    /// Under the query policy a failed cache write becomes a notice: the vectors in memory are searched all the same.
+    /// Under the query policy a failed cache write becomes a notice: the vectors in memory are still searched.
     fn tolerate(&mut self, kept: Result<(), VectorError>) -> Result<(), SemanticError> {
         match kept {
             Err(failed) if self.policy == FailurePolicy::Question => {

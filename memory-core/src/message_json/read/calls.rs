@@ -1,4 +1,5 @@
-//! Calls of tools and their answers in the shape of OpenAI's Chat Completions API, where they stand beside the content.
+//! Calls of tools and their answers in the shape of OpenAI's Chat Completions API, where they stand next to the
+//! content.
 
 use super::{Object, invalid, not_an_object};
 use crate::{ContentBlock, InvalidMessage, Json, Role, message_json::value::Raw};

@@ -13,11 +13,11 @@ pub struct ListItem {
     pub calls: Vec<String>,
     /// Ids of the tool calls that it answers.
     pub results: Vec<String>,
-    /// Whether it is pinned itself.
+    /// True if the message itself is pinned.
     pub pinned: bool,
-    /// Whether one of its tool results can be shortened.
+    /// True if one of the message's tool results can be shortened.
     pub can_be_shortened: bool,
-    /// Whether the manager wrote it, as a summary.
+    /// True if the manager wrote the message, as a summary.
     pub is_own: bool,
     /// Characters of its text.
     pub length: usize,
@@ -49,7 +49,7 @@ impl ListItem {
 
 /// A message in a list of any shape.
 pub trait Listed: Clone {
-    /// Its outline. Whether the manager wrote it is not known to it.
+    /// Outline of the message, which does not know whether the manager wrote it.
     fn item(&self) -> ListItem;
 
     /// Pins it.
@@ -58,7 +58,7 @@ pub trait Listed: Clone {
     /// Shortens its tool results by [`shorten_text`](super::shorten_text), and replaces the pictures in them by a line.
     fn shorten_results(&mut self);
 
-    /// Whether both are the same message, however they are marked.
+    /// True if both are the same message, however they are marked.
     fn is_same(&self, other: &Self) -> bool;
 }
 

@@ -26,13 +26,13 @@ pub enum ListStrategy {
 /// Keeps lists of messages small: it plans, and commits what was done.
 ///
 /// A reduction has three steps. [`plan_reduce`](Self::plan_reduce) changes nothing. Where the plan has a summary, the
-/// caller writes it. [`commit`](Self::commit) changes list and state together, so that nothing is lost by a summary that
-/// fails: the plan is dropped.
+/// caller writes it. [`commit`](Self::commit) changes list and state together, so that nothing is lost by a summary
+/// that fails: the plan is dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListManager<M> {
     strategy: ListStrategy,
     state: ListState<M>,
-    /// Whether pins of a restored state are still to be found in the list.
+    /// True if pins of a restored state are still to be found in the list.
     finds_pins: bool,
 }
 
@@ -43,7 +43,7 @@ impl<M: Listed> ListManager<M> {
         Self { strategy, state: ListState::default(), finds_pins: false }
     }
 
-    /// Name and version, by which states are told apart.
+    /// Name and version, which identify the manager's states.
     #[must_use]
     pub fn identity(&self) -> WrittenBy {
         let name = match self.strategy {
@@ -53,13 +53,13 @@ impl<M: Listed> ListManager<M> {
         WrittenBy::new(name, "1")
     }
 
-    /// What it keeps.
+    /// State that the manager keeps.
     #[must_use]
     pub const fn kept(&self) -> &ListState<M> {
         &self.state
     }
 
-    /// Whether a list is reduced before it overflows.
+    /// Reduction of a list before it overflows.
     #[must_use]
     pub const fn compression(&self) -> ProactiveCompression {
         match &self.strategy {
@@ -94,7 +94,7 @@ impl<M: Listed> ListManager<M> {
         self.state.pinned = pinned.cloned().collect();
     }
 
-    /// What to do to a list between two calls.
+    /// Plan for a list between two calls.
     ///
     /// # Errors
     /// None is known.
@@ -107,7 +107,7 @@ impl<M: Listed> ListManager<M> {
         }
     }
 
-    /// What to do to make a list smaller.
+    /// Plan to make a list smaller.
     ///
     /// # Errors
     /// With a cause, where nothing can be done. Without one the plan states why.
@@ -161,14 +161,14 @@ impl<M: Listed> ListManager<M> {
         Ok(plan.stopped.clone().filter(|_| self.is_news(Extent::of(&items))))
     }
 
-    /// Whether nothing was reported for this list yet.
+    /// True if nothing was reported for this list yet.
     fn is_news(&mut self, list: Extent) -> bool {
         self.state.reported.replace(list) != Some(list)
     }
 }
 
 impl<M: Listed + Serialize + DeserializeOwned> ListManager<M> {
-    /// What a session keeps of it.
+    /// State that a session keeps of the manager.
     #[must_use]
     pub fn state(&self) -> ManagerState {
         let data = serde_json::to_value(&self.state).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Which messages of a list stay.
+//! Messages of a list that stay.
 
 use super::item::ListItem;
 
-/// Whether each message stays: it is pinned, or the other half of a pinned tool call or result right beside it.
+/// For each message, true if it stays: it is pinned, or the other half of a pinned tool call or result right next to
+/// it.
 #[must_use]
 pub fn kept(items: &[ListItem]) -> Vec<bool> {
     let beside = |index: usize| {
@@ -15,7 +16,7 @@ pub fn kept(items: &[ListItem]) -> Vec<bool> {
     items.iter().enumerate().map(is_kept).collect()
 }
 
-/// Whether two messages name the same tool call.
+/// True if two messages name the same tool call.
 fn shares_a_call(one: &ListItem, other: &ListItem) -> bool {
     let ids = |item| -> Vec<&String> { ListItem::ids(item).collect() };
     let others = ids(other);

@@ -10,7 +10,7 @@ const DEFAULT_WINDOW: u64 = 200_000;
 /// The threshold where compression is simply turned on.
 const DEFAULT_THRESHOLD: f64 = 0.7;
 
-/// Whether, and from which share of the model's window on, a list is reduced before a call to the model.
+/// Share of the model's window from which on a list is reduced before a call to the model, if at all.
 ///
 /// As JSON: `false` or `null`, `true` for the default threshold of 0.7, or `{"compression_threshold": 0.8}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,10 +19,10 @@ pub struct ProactiveCompression(Option<f64>);
 impl ProactiveCompression {
     /// Never.
     pub const OFF: Self = Self(None);
-    /// From 0.7 of the window on.
+    /// Reduction from 0.7 of the window on.
     pub const ON: Self = Self(Some(DEFAULT_THRESHOLD));
 
-    /// From this share of the window on, greater than 0 and at most 1.
+    /// Reduction from this share of the window on, greater than 0 and at most 1.
     ///
     /// # Errors
     /// When it is out of range.
@@ -39,7 +39,7 @@ impl ProactiveCompression {
         self.0
     }
 
-    /// Whether a request of `projected` tokens is due to be reduced. A window that is unknown or 0 counts as 200,000
+    /// True if a request of `projected` tokens is due to be reduced. A window that is unknown or 0 counts as 200,000
     /// tokens; a request whose tokens are unknown is not due.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share of a window")]

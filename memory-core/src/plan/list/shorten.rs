@@ -5,7 +5,7 @@ use crate::{ContentBlock, Media};
 /// Characters that stay at the head and at the tail of a shortened text.
 const PRESERVED: usize = 200;
 
-/// What stands in every shortened text, so that none is shortened twice.
+/// Mark in every shortened text, so that none is shortened twice.
 pub const SHORTENED: &str = "... [truncated:";
 
 /// The first and last 200 characters of a text, and how many were removed between them; `None` for a text of at most
@@ -21,7 +21,7 @@ pub fn shorten_text(text: &str) -> Option<String> {
     Some(format!("{head}...\n\n{SHORTENED} {removed} chars removed] ...\n\n...{tail}"))
 }
 
-/// Whether a block is a tool result of which something can be shortened.
+/// True if a block is a tool result with something that can be shortened.
 pub(super) fn can_be_shortened(block: &ContentBlock) -> bool {
     let ContentBlock::ToolResult { content, .. } = block else { return false };
     content.iter().any(|item| match item {

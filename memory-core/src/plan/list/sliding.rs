@@ -23,13 +23,13 @@ pub struct SlidingWindow {
     /// The most messages that stay; with 0 every reduction removes all that are not pinned.
     #[serde(deserialize_with = "window_size")]
     pub window_size: usize,
-    /// Whether tool results are shortened first, where a window of a model overflowed.
+    /// True if tool results are shortened first after a window of a model overflowed.
     pub should_truncate_results: bool,
     /// Before which calls to the model the window is applied, besides at the end of an invocation.
     pub per_turn: PerTurn,
     /// How many messages at the start of the list get pinned at the first reduction.
     pub pin_first: Option<usize>,
-    /// Whether a list is reduced before it overflows.
+    /// Reduction of a list before it overflows.
     pub proactive_compression: ProactiveCompression,
 }
 
@@ -60,7 +60,7 @@ impl SlidingWindow {
         const proactive_compression: ProactiveCompression,
     }
 
-    /// What to do to a list that somebody looks after between two calls: nothing while it fits the window.
+    /// Plan for a list between two calls, which is to do nothing while the list fits the window.
     ///
     /// # Errors
     /// None without a cause.
@@ -71,10 +71,10 @@ impl SlidingWindow {
         self.plan_reduce(items, first_reduction, None)
     }
 
-    /// What to do to make a list smaller.
+    /// Plan to make a list smaller.
     ///
-    /// With a cause the oldest message whose tool results can be shortened is shortened, one a call; where there is none,
-    /// and without a cause, messages are removed up to one at which a prompt may begin.
+    /// With a cause the oldest message whose tool results can be shortened is shortened, one a call; where there is
+    /// none, and without a cause, messages are removed up to one at which a prompt may begin.
     ///
     /// # Errors
     /// With a cause: [`ListError::NoTrimPoint`] and [`ListError::AllPinned`]. Without one the plan states them.
@@ -147,7 +147,7 @@ impl PerTurn {
         NonZeroU64::new(n).map(Self::Nth).ok_or_else(|| Self::invalid(n))
     }
 
-    /// Whether it is due before the call with this number, from 1.
+    /// True if it is due before the call with this number, from 1.
     #[must_use]
     pub fn is_due(self, call: u64) -> bool {
         match self {

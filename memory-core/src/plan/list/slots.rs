@@ -9,7 +9,7 @@ use super::{
 };
 use crate::ReduceCause;
 
-/// What is to be done to a list of messages. Indices are those of the list that it was made for.
+/// Changes to a list of messages. Indices are those of the list that the plan was made for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListPlan {
@@ -25,7 +25,7 @@ pub struct ListPlan {
     pub summary_at: Option<usize>,
     /// The first message after everything that was considered. All messages from it on stay as they are.
     pub cut: usize,
-    /// Why nothing is done, where somebody asked for less without need.
+    /// Reason for doing nothing, where a smaller list was asked for without need.
     pub stopped: Option<ListError>,
 }
 
@@ -45,7 +45,7 @@ impl ListPlan {
         Self { messages, ..Self::default() }
     }
 
-    /// What `plan` decides over a list whose first messages get pinned. Without a cause, a plan that fails is one that does
+    /// Plan of `plan` for a list whose first messages get pinned. Without a cause, a failed plan becomes one that does
     /// nothing, for that reason.
     pub(super) fn reducing(
         items: &[ListItem],
@@ -62,7 +62,7 @@ impl ListPlan {
         Ok(Self { pin_first, ..plan })
     }
 
-    /// Whether messages are removed or shortened.
+    /// True if messages are removed or shortened.
     #[must_use]
     pub fn reduces(&self) -> bool {
         !self.shorten.is_empty() || !self.remove.is_empty()
@@ -75,7 +75,7 @@ impl ListPlan {
         self.remove.iter().filter(is_theirs).count() as u64
     }
 
-    /// What stands where afterwards.
+    /// Slots of the list afterwards, in order.
     #[must_use]
     pub fn slots(&self) -> Vec<ListSlot> {
         let removed: BTreeSet<_> = self.remove.iter().collect();

@@ -3,8 +3,8 @@
 use super::{error::ListError, item::ListItem};
 use crate::Role;
 
-/// Whether the rest of a list may begin at `index`: no result whose call is before it, and no call that the next message
-/// does not answer. A call that ends the list is still to be answered.
+/// True if the rest of a list may begin at `index`: no result whose call is before it, and no call that the next
+/// message does not answer. A call that ends the list is still to be answered.
 fn may_begin(items: &[ListItem], index: usize) -> bool {
     let Some(item) = items.get(index) else { return false };
     let next_answers = items.get(index + 1).is_none_or(|next| !next.results.is_empty());

@@ -1,22 +1,22 @@
-//! What a manager of lists keeps between two decisions.
+//! State that a manager of lists keeps between two decisions.
 
 use serde::{Deserialize, Serialize};
 
 use super::item::{ListItem, Listed};
 
-/// What a manager of lists knows beside the list. Every number follows from what was done: none rises before.
+/// State of a manager next to its list. Every number counts finished work: none rises before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[serde(bound(serialize = "M: Serialize", deserialize = "M: Deserialize<'de>"))]
 #[non_exhaustive]
 pub struct ListState<M> {
-    /// Messages of the user or the model that are not in the list any more; never what the manager itself wrote. In a
-    /// [`ManagerState`](crate::ManagerState) it stands beside the rest.
+    /// Messages of the user or the model that are not in the list any more, without those that the manager itself
+    /// wrote. A [`ManagerState`](crate::ManagerState) holds this number next to the rest.
     #[serde(skip)]
     pub removed_message_count: u64,
     /// Calls to the model so far.
     pub model_call_count: u64,
-    /// Whether the first messages got pinned.
+    /// True if the first messages got pinned.
     pub pin_first_applied: bool,
     /// The messages that stayed where those around them were removed, in order: pinned ones, and the other halves of
     /// their tool calls.
@@ -25,7 +25,7 @@ pub struct ListState<M> {
     pub pinned: Vec<M>,
     /// The summary that stands in the list.
     pub summary: Option<M>,
-    /// What was summarized last in vain.
+    /// Extent whose last summary was paid for in vain.
     pub spent: Option<Extent>,
     /// The list for which it was last reported that it cannot be reduced.
     pub reported: Option<Extent>,
@@ -47,8 +47,8 @@ impl<M> Default for ListState<M> {
 }
 
 impl<M: Listed> ListState<M> {
-    /// How many messages of a whole session stand before those that the list continues with: the removed ones, and those
-    /// that stayed beside them. A session that is restored goes on from there.
+    /// How many messages of a whole session stand before those that the list continues with: the removed ones, and
+    /// those that stayed next to them. A restored session goes on from there.
     #[must_use]
     pub fn session_offset(&self) -> u64 {
         self.removed_message_count + self.lifted.len() as u64

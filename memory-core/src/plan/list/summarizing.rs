@@ -53,7 +53,8 @@ impl Summarizing {
         Err(InvalidListConfig::new("summary_ratio", "between 0.1 and 0.8", summary_ratio))
     }
 
-    /// The same with a share out of range moved to the nearest one in range, as Strands does. Not a number is the default.
+    /// The same with a share out of range moved to the nearest one in range, as Strands does. Not a number is the
+    /// default.
     #[must_use]
     pub fn clamped(summary_ratio: f64) -> Self {
         let [least, most] = Self::RATIOS;
@@ -79,13 +80,14 @@ impl Summarizing {
         self.preserve_recent_messages.count()
     }
 
-    /// Whether a list is reduced before it overflows.
+    /// Reduction of a list before it overflows.
     #[must_use]
     pub const fn compression(&self) -> ProactiveCompression {
         self.proactive_compression
     }
 
-    /// What to summarize. Where nothing can be and there is a cause, the oldest tool results are shortened instead.
+    /// Plan of what to summarize. Where nothing can be summarized and there is a cause, the oldest tool results are
+    /// shortened instead.
     ///
     /// # Errors
     /// With a cause: [`ListError::Insufficient`], [`ListError::TailPreserved`], [`ListError::AllPinned`] and
@@ -99,7 +101,7 @@ impl Summarizing {
         self.plan_unless_spent(items, first_reduction, cause, None)
     }
 
-    /// The same, where a summary of `spent` was paid for in vain.
+    /// [`Self::plan_reduce`] after a summary of `spent` was paid for in vain.
     pub(super) fn plan_unless_spent(
         &self,
         items: &[ListItem],

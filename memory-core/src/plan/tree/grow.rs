@@ -195,7 +195,7 @@ impl Tree {
         for child in &summary.children {
             self.set_parent(*child, Some(id));
         }
-        // One that was adopted may be dissolved already.
+        // A summary that was adopted may be dissolved already.
         self.tokens.roots += self.summary_cost(id);
         self.roots.insert(summary.span.first(), id);
         self.weigh(id);

@@ -7,7 +7,7 @@ use crate::{
     plan::{Cut, PlanError, Tree, cut::tokens},
 };
 
-/// Every message word for word, or an error with the tokens needed. Nothing is ever summarized or left out.
+/// Every message verbatim, or an error with the tokens needed. Nothing is ever summarized or left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

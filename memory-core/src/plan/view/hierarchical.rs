@@ -13,13 +13,13 @@ use crate::{
     },
 };
 
-/// The hierarchical view: FULL nodes word for word, and of the rest the cut with the most value for its tokens.
+/// The hierarchical view: FULL nodes verbatim, and of the rest the cut with the most value for its tokens.
 ///
 /// The value of a node is importance × recency × fidelity, where recency halves every [`ViewPolicy::half_life`] nodes.
 /// The value of a cut is the sum. Dynamic programming over the tree finds the cut. A merged summary caches the profile
-/// of what is below it, which is the most value for each number of tokens, in at most 64 points. So only changed parts are merged again. The result is exact
-/// while profiles have fewer points; then it is exact on a grain of a 64th of what a part costs in full. Pinned nodes
-/// are restored word for word first, newest first, while they fit.
+/// of what is below it, which is the most value for each number of tokens, in at most 64 points. So only changed parts
+/// are merged again. The result is exact while profiles have fewer points; then it is exact on a grain of a 64th of
+/// what a part costs in full. Pinned nodes are restored verbatim first, newest first, while they fit.
 ///
 /// Between two compactions new messages only add to the end: room for them is reserved before the summarized part is
 /// cut.

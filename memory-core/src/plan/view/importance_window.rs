@@ -1,4 +1,4 @@
-//! The strategy that shows recent and important messages word for word.
+//! The strategy that shows recent and important messages verbatim.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
 };
 
-/// The last messages and the important ones word for word; each run of the others as coarse as its summaries allow.
+/// The last messages and the important ones verbatim; each run of the others as coarse as its summaries allow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

@@ -11,7 +11,7 @@ use crate::{
 
 /// Most points of the profiles at the top, where precision matters most.
 const MOST_AT_TOP: usize = 256;
-/// The remaining share of a weight below which 64-bit sums cannot represent it beside a new one.
+/// The remaining share of a weight below which 64-bit sums cannot represent it next to a new one.
 const NOTHING_LEFT: f64 = f64::EPSILON;
 
 /// A tree to cut.
@@ -21,7 +21,7 @@ const NOTHING_LEFT: f64 = f64::EPSILON;
 /// forced.
 pub(super) struct Knapsack<'t> {
     tree: &'t Tree,
-    /// Turns that are shown word for word whatever they cost, in order. Their cost is not counted here.
+    /// Turns that are shown verbatim whatever they cost, in order. Their cost is not counted here.
     forced: Vec<NodeRange>,
 }
 
@@ -37,11 +37,11 @@ enum Unit {
 /// How a point of a unit is shown.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
-    /// By its own summary or SUMMARYs.
+    /// Shown by its own summary or SUMMARYs.
     Summarized,
-    /// Word for word.
+    /// Shown verbatim.
     Verbatim,
-    /// By the choices below it that make this point of their table.
+    /// Shown by the choices below it that make this point of their table.
     Below(u16),
 }
 
@@ -179,7 +179,7 @@ impl<'t> Knapsack<'t> {
         self.span(unit).map_or(1.0, |span| self.tree.ageing(span.last(), now))
     }
 
-    /// Whether everything below a merged summary is negligible, so that its inside is skipped: the length of a
+    /// True if everything below a merged summary is negligible, so that its inside is skipped: the length of a
     /// conversation then costs nothing.
     fn stays_closed(&self, id: SummaryId, ageing: f64) -> bool {
         ageing < NOTHING_LEFT && !self.is_forced_below(id)
@@ -190,7 +190,7 @@ impl<'t> Knapsack<'t> {
         Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) }
     }
 
-    /// Whether a forced turn overlaps a run.
+    /// True if a forced turn overlaps a run.
     fn is_forced(&self, run: NodeRange) -> bool {
         let behind = self.forced.partition_point(|turn| turn.last() < run.first());
         self.forced.get(behind).is_some_and(|turn| turn.first() <= run.last())

@@ -41,7 +41,7 @@ pub enum ManagerNameError {
     Settings {
         /// The manager.
         name: String,
-        /// What is wrong with them.
+        /// The fault.
         why: String,
     },
     /// Its thresholds contradict each other.
@@ -49,7 +49,7 @@ pub enum ManagerNameError {
     Thresholds {
         /// The manager.
         name: String,
-        /// Which.
+        /// The contradiction.
         #[source]
         source: InvalidThresholds,
     },
@@ -64,7 +64,8 @@ pub enum ManagerNameError {
     },
 }
 
-/// The manager of a name, with settings as a JSON object whose members are the fields of its type; `{}` for the defaults.
+/// The manager of a name, with settings as a JSON object whose members are the fields of its type; `{}` for the
+/// defaults.
 ///
 /// # Errors
 /// [`ManagerNameError`]: no such name, a member that it does not have, a value out of range.

@@ -69,14 +69,14 @@ impl<'t> Refinement<'t> {
         view
     }
 
-    /// The coarsest cut: every root, and word for word what no summary covers.
+    /// The coarsest cut: every root, and, verbatim, what no summary covers.
     pub(super) fn of_all(tree: &'t Tree) -> Self {
         let mut view = Self::of_roots(tree);
         view.now = NodeId::new(tree.total()).unwrap_or(NodeId::FIRST);
         for run in tree.full() {
             for turn in tree.turns_from(run.first()).take_while(|turn| turn.first() <= run.last()) {
                 // A turn that is covered only in part (its call was merged before the result came) stays whole: it is
-                // shown word for word, in place of its own SUMMARYs.
+                // shown verbatim, in place of its own SUMMARYs.
                 view.leaves(turn).into_iter().for_each(|leaf| view.open_path_to(leaf));
                 if !view.is_verbatim(turn) {
                     view.set_verbatim(turn);
@@ -93,7 +93,7 @@ impl<'t> Refinement<'t> {
         Self { tree, shown, tokens: u64::from(cut.tokens), now }
     }
 
-    /// The turns that are shown word for word.
+    /// The turns that are shown verbatim.
     pub(super) fn verbatim(&self) -> Vec<NodeRange> {
         let turn = |piece: &CutPiece| match piece {
             CutPiece::Verbatim(turn) => Some(*turn),
@@ -136,7 +136,7 @@ impl<'t> Refinement<'t> {
         leaves
     }
 
-    /// Whether a turn can replace its SUMMARYs: they are shown and cover nothing else.
+    /// True if a turn can replace its SUMMARYs: they are shown and cover nothing else.
     fn may_be_verbatim(&self, turn: NodeRange) -> bool {
         self.leaves(turn).iter().all(|&leaf| {
             let span = self.tree.summary(leaf).map(|summary| summary.span);
@@ -169,7 +169,7 @@ impl<'t> Refinement<'t> {
         self.children(id).iter().for_each(|child| self.show(*child));
     }
 
-    /// Restores the last turns word for word, newest first, while they fit. None is skipped in favour of an older one.
+    /// Restores the last turns verbatim, newest first, while they fit. None is skipped in favour of an older one.
     pub(super) fn restore_end(&mut self, budget: u64) {
         for turn in self.tree.recent_turns() {
             if !self.restore(turn, budget) {
@@ -178,7 +178,7 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Restores pinned turns word for word, newest first, while they fit.
+    /// Restores pinned turns verbatim, newest first, while they fit.
     pub(super) fn restore_pinned(&mut self, budget: u64) {
         for node in self.tree.pinned().rev() {
             if let Some(turn) = self.tree.turn_of(node) {
@@ -187,7 +187,7 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Restores the turns of these nodes word for word, each if it fits.
+    /// Restores the turns of these nodes verbatim, each if it fits.
     pub(super) fn restore_nodes(&mut self, nodes: impl IntoIterator<Item = NodeId>, budget: u64) {
         for node in nodes {
             if let Some(turn) = self.tree.turn_of(node) {
@@ -227,11 +227,11 @@ impl<'t> Refinement<'t> {
         fits
     }
 
-    /// Restores a turn word for word if it fits; `false` if it does not.
+    /// Restores a turn verbatim if it fits; `false` if it does not.
     fn restore(&mut self, turn: NodeRange, budget: u64) -> bool {
         let leaves = self.leaves(turn);
         if self.is_verbatim(turn) || leaves.is_empty() || turn.iter().any(|node| self.tree.leaf(node).is_none()) {
-            // It is shown already, or it is outside this view.
+            // The turn is shown already, or is outside this view.
             return true;
         }
         let before = (self.shown.clone(), self.tokens);

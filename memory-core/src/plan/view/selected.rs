@@ -1,4 +1,4 @@
-//! The coarsest view with some messages word for word.
+//! The coarsest view with some messages verbatim.
 
 use super::{coarsest, refinement::Refinement};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     plan::{Cut, CutPiece, PlanError, Tree, cut::tokens},
 };
 
-/// Every root of the tree and what no summary covers; the pinned messages and then `wanted` word for word, in this order,
-/// as far as they fit. Everything word for word where that fits.
+/// Every root of the tree and what no summary covers; the pinned messages and then `wanted` verbatim, in this order,
+/// as far as they fit. Everything verbatim where that fits.
 ///
 /// # Errors
 /// [`PlanError::BudgetTooSmall`] when the coarsest cut does not fit.

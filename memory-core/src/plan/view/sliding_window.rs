@@ -10,7 +10,7 @@ use crate::{
 /// Tokens of the line in place of messages that are left out.
 const OMITTED: u64 = 12;
 
-/// The last messages word for word, and a line for those before, which stay in the log.
+/// The last messages verbatim, and a line for those before, which stay in the log.
 ///
 /// As the sliding window of Strands Agents 1.62: a window of at most [`window_size`](Self::window_size) messages that
 /// begins at a plain message of the user, or else at a call of a tool with its results. Pinned messages are shown

@@ -24,7 +24,7 @@ pub struct SummarizingView {
     pub summary_ratio: f64,
     /// How many of the last messages are never summarized; 10 by default.
     pub preserve_recent_messages: u64,
-    /// Whether the manager is the semantic one, which also recalls exact messages for each message of the user.
+    /// True if the manager is the semantic one, which also recalls exact messages for each message of the user.
     #[serde(skip)]
     pub is_semantic: bool,
 }

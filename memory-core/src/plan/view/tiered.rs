@@ -8,22 +8,22 @@ use crate::{
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
 };
 
-/// The last messages word for word (immediate), a SUMMARY for each of those before (working), and METAs and ARCHIVEs for
+/// The last messages verbatim (immediate), a SUMMARY for each of those before (working), and METAs and ARCHIVEs for
 /// everything older (long-term).
 ///
-/// Messages move on [`step`](Self::step) at a time. Each tier spends at most its share of the budget beyond the coarsest
-/// view.
+/// Messages move on [`step`](Self::step) at a time. Each tier spends at most its share of the budget beyond the
+/// coarsest view.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TieredView {
-    /// How many of the last messages are shown word for word; 10 by default.
+    /// How many of the last messages are shown verbatim; 10 by default.
     pub immediate: u64,
     /// How many messages before those are shown by their SUMMARYs; 20 by default.
     pub working: u64,
     /// How many messages, the oldest of a tier, move on together; 5 by default.
     pub step: u64,
-    /// What each tier may spend of the budget.
+    /// Shares of the budget that the tiers may spend.
     pub shares: TierShares,
 }
 

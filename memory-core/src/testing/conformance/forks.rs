@@ -81,7 +81,7 @@ fn leaf(first: u64, last: u64, text: &str) -> Event {
     Event::Summary(summary(Level::Summary, range(first, last), &[], text))
 }
 
-/// Six nodes, four summaries of which two reach beyond node 4, and views of 3, 4 and 6 nodes.
+/// Six nodes, four summaries (two reach beyond node 4), and views of 3, 4 and 6 nodes.
 async fn parent(store: &dyn Store, name: &str) -> ConversationId {
     let parent = id(name);
     let mut batch: Vec<_> = (0..4).map(|n| draft("shared", n)).collect();

@@ -1,4 +1,4 @@
-//! Checks of whose conversations are.
+//! Checks of the owners of conversations.
 
 use super::{draft, id, node};
 use crate::{ConversationId, DOCUMENT, Json, OwnerId, Store, StoreError};

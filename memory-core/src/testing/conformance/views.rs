@@ -6,7 +6,7 @@ use crate::{
     ViewDraft, ViewId, WrittenBy, run_check, text_hash,
 };
 
-/// A view of five messages: a summary over two of them, one that is lost, and two word for word.
+/// A view of five messages: a summary over two of them, one that is lost, and two verbatim.
 fn view(question: &str) -> ViewDraft {
     let salt = [9; 16];
     let run = |shown| ShownRun { shown, check: run_check(&salt, [question]) };
@@ -45,7 +45,7 @@ pub(super) async fn views_are_kept_as_they_were_shown(store: &dyn Store) {
 
     let revision = store.changes(&watched, Revision::default()).await.unwrap().revision;
     let mut shown = ["one?", "two?", "two?", "\u{1F600}\r\nthree?"].map(view);
-    // Of a conversation that no store has to know.
+    // A conversation that no store has to know.
     let run = ShownRun { shown: Shown::Messages(range(70, 72)), check: [4; 8] };
     let elsewhere = ShownElsewhere::new(id("never"), vec![run, run]);
     let times = [Timestamp::from_millis(-9), Timestamp::default()];

@@ -122,7 +122,7 @@ fn forgetting_without_the_texts_empties_the_cache() {
 fn a_forgotten_text_does_not_come_back_from_another_process_or_a_half_made_file() {
     let case = Case::new();
     case.embed(&["one".to_owned(), "two".to_owned()]);
-    // It has both files open.
+    // The other cache has both files open.
     let other = case.cache();
     let hash = other.hash(&ModelId::new("hash/8"), "one");
     assert!(other.get(&[hash], 8).remove(0).is_some());

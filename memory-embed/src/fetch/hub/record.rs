@@ -1,4 +1,4 @@
-//! The record of a fetch from a hub, stored beside the model's files.
+//! The record of a fetch from a hub, stored next to the model's files.
 
 use std::{
     fs,

@@ -61,7 +61,7 @@ impl Listing {
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) name: String,
-    /// Where it was downloaded to.
+    /// Path of the download.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) sha256: String,
@@ -163,7 +163,7 @@ impl Repository {
         Ok(metadata)
     }
 
-    /// Downloads a file to `blob` through a partial file beside it, which a later call resumes.
+    /// Downloads a file to `blob` through a partial file next to it, which a later call resumes.
     fn download(&self, api: &ApiRepo, name: &str, blob: &Path, size: u64) -> Result<(), FetchError> {
         let part = blob.with_extension("part");
         let directory = part.parent().unwrap_or(&part);

@@ -1,7 +1,7 @@
 //! Requests to a hub, following redirects without sending the token to another host.
 //!
 //! The client `hf-hub` sends the token to every host that it is redirected to, and waits without limit for a server
-//! that has stopped sending. It is only used to list files.
+//! that has stopped sending, so that it only lists files here.
 
 use std::{thread, time::Duration};
 
@@ -60,7 +60,7 @@ impl From<ApiError> for RequestError {
 }
 
 impl RequestError {
-    /// Whether another attempt may succeed.
+    /// True if another attempt may succeed.
     fn is_transient(&self) -> bool {
         match self {
             Self::Network(error) => match **error {

@@ -42,7 +42,7 @@ fn a_model_is_fetched_with_what_it_is_made_of_and_nothing_else() {
     let expected = ["1_Pooling", "config.json", "hub.json", "model.safetensors", "modules.json", "tokenizer.json"];
     assert_eq!(there, expected);
     assert!(names.contains(&"model.safetensors 300000".to_owned()) && names.len() == 4, "{names:?}");
-    // Nothing is left of the downloads, and nothing was written beside the store.
+    // Nothing is left of the downloads, and nothing was written next to the store.
     assert_eq!(fs::read_dir(store.root().join(".hub")).unwrap().count(), 0);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

@@ -195,7 +195,7 @@ mod tests {
         let ids = |text: &str, most| -> Vec<Vec<u32>> {
             pairs(16).best("a b", text, most).unwrap().into_iter().map(|pair| pair.ids).collect()
         };
-        // It fits, to the token.
+        // The pair fits, to the token.
         assert_eq!(ids(&"c ".repeat(11), 3).len(), 1);
         // 16 tokens: 3 around the pair, 2 of the question, 2 for safety, 9 of a passage.
         let long = format!("{}{}{}", "c ".repeat(9), "b ".repeat(9), "a b c c ");

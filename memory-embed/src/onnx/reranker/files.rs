@@ -11,8 +11,8 @@ use crate::{
 
 /// The id on the hub of the recommended cross-encoder: 6 layers, 512 tokens, English, Apache-2.0.
 ///
-/// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects. It is not
-/// in a pinned package; `fetch_from_hub` of the feature `hub` fetches it.
+/// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects. No pinned
+/// package has the model; `fetch_from_hub` of the feature `hub` fetches it.
 pub const MS_MARCO_MINILM_L6_V2: &str = "cross-encoder/ms-marco-MiniLM-L-6-v2";
 
 const HOW_TO_GET_IT: &str = "run `memory model fetch ms-marco-MiniLM`, or name the directory of a cross-encoder";

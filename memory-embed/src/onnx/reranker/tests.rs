@@ -25,7 +25,7 @@ fn counting_graph(classes: usize) -> Vec<u8> {
     let (mask, types) = (float(&mut graph, &mask), float(&mut graph, &types));
     let of_text = graph.op("Mul", &[&mask, &types], &[]);
     let of_question = graph.op("Sub", &[&mask, &of_text], &[]);
-    // Which tokens are equal: [batch, question, text].
+    // Equality of tokens: [batch, question, text].
     let (second, third) = (graph.integers(&[1]), graph.integers(&[2]));
     let (down, across) = (graph.op("Unsqueeze", &[&ids, &third], &[]), graph.op("Unsqueeze", &[&ids, &second], &[]));
     let equal = graph.op("Equal", &[&down, &across], &[]);

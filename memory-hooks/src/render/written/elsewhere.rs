@@ -8,7 +8,7 @@ use super::{Part, Writer, escape, offset, speakers};
 use crate::render::{Elsewhere, is_line_break};
 
 impl Writer<'_> {
-    /// Writes messages of other conversations. Those of one stand together.
+    /// Writes messages of other conversations, those of one together.
     pub(super) fn elsewhere(&mut self, parts: &[Part]) {
         for (index, group) in parts.chunk_by(|a, b| a.conversation() == b.conversation()).enumerate() {
             let Some(elsewhere) = group.first().and_then(|part| part.elsewhere.as_ref()) else { continue };
@@ -32,7 +32,7 @@ fn mark(index: usize) -> String {
 
 /// `[Conversation A, "Trains"]: id trip, 2023-05-21 to 2023-06-02, speakers Anna (user), Ben (assistant)`.
 ///
-/// It begins as the label of a message does, so that no line of a text can pass for it.
+/// The heading begins as the label of a message does, so that no line of a text can pass for it.
 fn heading(mark: &str, elsewhere: &Elsewhere, offset: i32, group: &[Part]) -> String {
     let title = elsewhere.title.as_ref().map(|title| format!(", \"{}\"", escape(title))).unwrap_or_default();
     let id: String = elsewhere

@@ -19,7 +19,7 @@ fn asks(text: &str, expected: &[&str]) {
     assert_eq!(terms.iter().map(|term| &**term).collect::<Vec<_>>(), expected, "{text}");
 }
 
-/// Whether a question finds a text by a term of it.
+/// True if a question finds a text by one of its terms.
 fn finds(question: &str, text: &str) -> bool {
     let analyzer = Analyzer::default();
     let terms = analyzer.document(text);

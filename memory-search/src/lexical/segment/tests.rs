@@ -150,7 +150,7 @@ proptest! {
             }
             check(&restored, plain);
         }
-        // All together count as each by itself.
+        // All together count as each alone.
         let words = SavedWords::of(blocks.clone(), &SavedWords::default(), &HashSet::new());
         let names: Vec<_> = (0..said.len()).map(id).collect();
         for scoped in words.scoped(names.iter(), |_| true).unwrap() {

@@ -33,7 +33,7 @@ impl Counted {
         pollster::block_on(self.retriever.catch_up(&id(conversation), &())).unwrap();
     }
 
-    /// What is found in all conversations, and how many texts were embedded for it.
+    /// Results from all conversations, and how many texts were embedded for them.
     fn ask(&self, text: &str) -> (Retrieved, u64) {
         let before = self.embedder.texts();
         let found = search(&self.retriever, text, Scope::all(), 5);

@@ -1,5 +1,4 @@
-//! Models that reject texts and caches that fail: queries are answered all the same, and indexing reports what is
-//! missing.
+//! Models that reject texts and caches that fail: queries are still answered, and indexing reports what is missing.
 
 use memory_core::{EmbedError, NodeSet, VectorAnswer, VectorError, VectorIndexStats, VectorQuery};
 
@@ -119,7 +118,7 @@ fn a_refused_message_stops_neither_questions_nor_indexing() {
     let setup = Setup::new(refused, &TALK);
     setup.catch_up().unwrap();
     say(&setup.store, "talk", &["BAD bytes of the harpsichord"]);
-    // It is the only new one, so that it is not known yet whether the model rejects it or everything.
+    // The message is the only new one, so that it is not known yet whether the model rejects it or everything.
     let found = in_talk(&setup.retriever, "which booking for the hall?");
     assert_eq!((nodes(&found)[0], has_cosines(&found), setup.vectors()), (3, true, (6, 6)));
     assert_eq!(

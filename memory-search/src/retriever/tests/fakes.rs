@@ -88,7 +88,7 @@ pub(super) struct ExactIndex {
     dimensions: usize,
     vectors: Mutex<BTreeMap<ConversationId, Vectors>>,
     unflushed: AtomicU64,
-    /// Of each search the limit, and how many vectors were scored.
+    /// For each search, the limit and how many vectors were scored.
     asked: Mutex<Vec<(usize, usize)>>,
 }
 

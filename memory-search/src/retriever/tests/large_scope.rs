@@ -1,4 +1,4 @@
-//! Tests of a scope of many conversations, of which the best are ranked.
+//! Tests of a scope of many conversations; only the best are ranked.
 
 use memory_core::{Filter, OwnerId};
 
@@ -81,7 +81,7 @@ fn the_words_of_many_conversations_are_saved_together_and_read_once() {
     let next = choosing(&store, &cache);
     let found = all(&next, &code(7), 2);
     assert_eq!(store.nodes_read() - read, found.hits.len() as u64, "hits alone are read");
-    // What is new is found, and stays few for the next search.
+    // New messages are found, and stay few for the next search.
     say(&store, &name(7), &["The harpsichord was tuned."]);
     say(&store, "new", &["A harpsichord stands in the hall."]);
     let found = all(&next, "harpsichord", 9);

@@ -18,7 +18,7 @@ fn the_rest_of_a_damaged_conversation_is_found() {
     for retriever in [&hybrid, &by_words] {
         let found = in_talk(retriever, "the rehearsal on Thursday with the cello");
         assert_eq!(nodes(&found)[0], 1);
-        // Its neighbours contain the words; it is no hit all the same.
+        // Its neighbours contain the words; it is still no hit.
         let found = search(retriever, "cello, last year, library", Scope::all(), 10);
         assert!(nodes(&found).contains(&2) && nodes(&found).contains(&4) && !nodes(&found).contains(&3));
         assert!(sentences(&found.notices).contains(&NOTICE.to_owned()), "{:?}", found.notices);

@@ -18,7 +18,7 @@ fn several() -> Arc<CountingStore> {
     store
 }
 
-/// What is recalled: runs by conversation.
+/// Recalled runs by conversation.
 fn found(recall: &Recall) -> Vec<String> {
     recall.excerpts.iter().map(|excerpt| format!("{} {}", excerpt.conversation, excerpt.nodes)).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Two people's talk of many things, of which one exchange is about the question.
+/// Two people's talk of many things, with one exchange about the question.
 fn chat() -> Arc<CountingStore> {
     let store = Arc::new(CountingStore::default());
     let names = ["Maya", "Tom"];

@@ -1,4 +1,4 @@
-//! What is kept between two reductions, and over a restart.
+//! State that is kept between two reductions, and over a restart.
 
 use super::*;
 use crate::{

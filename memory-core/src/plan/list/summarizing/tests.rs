@@ -1,4 +1,4 @@
-//! What is summarized, and what never is.
+//! Messages that are summarized, and those that never are.
 
 use proptest::prelude::*;
 

@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// What the tree caches of its parts stays valid while it grows and messages are scored again.
+    /// Profiles that the tree caches of its parts stay valid while it grows and messages are scored again.
     #[test]
     fn profiles_that_are_kept_are_those_that_would_be_made((nodes, summaries) in trees(), more in "[uar1]{0,3}", changed in 0usize..9, weight in 0f32..=1.0, budget in 0u32..500) {
         let mut grown = tree_under(policy(), &nodes, &summaries);

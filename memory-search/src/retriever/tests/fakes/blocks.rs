@@ -7,7 +7,7 @@ use std::sync::{
 
 use memory_core::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, ConversationId, Source};
 
-/// Keeps blocks beside a store.
+/// Keeps blocks next to a store.
 #[derive(Debug)]
 pub(in super::super) struct MemoryBlocks {
     store: Arc<dyn Source>,
