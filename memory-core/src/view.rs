@@ -27,9 +27,9 @@ impl View {
 /// A view about to be recorded: which messages and summaries were shown, the question, and hashes of the resulting
 /// text.
 ///
-/// Together with the messages and summaries that it names, the layout and the token counter, it reproduces the text.
-/// The reason for choosing a piece is not recorded. Every hash from which content could be guessed is salted. Erasing
-/// something that a view showed also means erasing its salt.
+/// A view, together with the messages and summaries that it names, the layout and the token counter, reproduces the
+/// text. The reason for choosing a piece is not recorded. Every hash from which content could be guessed is salted.
+/// Erasing something that a view showed also means erasing its salt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ViewDraft {

@@ -177,7 +177,7 @@ impl EmbeddingCache {
             is_touched |= generation.holds(is_gone) || !generation.is_whole()?;
         }
         if is_touched {
-            // Both, and the older one first: others look again at both where the recent one is another.
+            // Both files are rewritten, the older one first: others look again at both where the recent one is another.
             for (path, generation) in &mut generations {
                 generation.retain(&self.directory, path, &self.key_check, |hash| !is_gone(hash))?;
             }

@@ -163,7 +163,7 @@ fn fetch_from(
         });
     }
     let report = |packages| FetchReport { root: store.root().to_path_buf(), packages };
-    // Before the lock: a complete store may be read-only.
+    // The check precedes the lock: a complete store may be read-only.
     if !options.force
         && packages.iter().try_fold(true, |all, package| Ok::<_, FetchError>(all && is_complete(store, package)?))?
     {
@@ -211,7 +211,7 @@ fn install(
     package: &Package,
     progress: &mut dyn FnMut(FetchEvent<'_>),
 ) -> Result<(), FetchError> {
-    // Inside the store, so that files are moved by rename.
+    // The directory lies inside the store, so that files are moved by rename.
     let partial =
         tempfile::Builder::new().prefix(PARTIAL).tempdir_in(store.root()).map_err(FetchError::io(store.root()))?;
     progress(FetchEvent::Downloading(package));

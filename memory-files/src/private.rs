@@ -93,8 +93,8 @@ fn tighten_dir(path: &Path, depth: u32, failed: &mut Vec<(PathBuf, io::Error)>) 
         }
         Err(error) => failed.push((path.to_owned(), error)),
     }
-    // Last: a tight directory means that everything below it was handled. The user may name the top directory by a
-    // link.
+    // The directory comes last: a tight one means that everything below it was handled. The user may name the top
+    // directory by a link.
     if failed.len() == before {
         let links = if depth == 0 { Links::Follow } else { Links::Refuse };
         record_failure(failed, path, open_dir(path, links).and_then(|dir| tighten_one(&dir)));

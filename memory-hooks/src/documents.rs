@@ -157,7 +157,7 @@ impl Documents {
             let message = message(&change).key(key);
             let tokens = parts.counter.count(&message.text());
             let draft = NodeDraft::new(message, parts.clock.now(), tokens);
-            // Past the queue of compaction: there is nothing to summarize.
+            // The append bypasses the queue of compaction: there is nothing to summarize.
             match parts.store.append(&self.conversation.id, vec![draft]).await {
                 Ok(appended) if appended.iter().all(|one| one.is_new) => {
                     self.conversation.hide().await?;

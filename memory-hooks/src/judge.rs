@@ -75,7 +75,7 @@ impl Judge {
             return Err(JudgeError::SmallWindow { window });
         }
         let estimate = u64::from(asking.saturating_add(REPLY));
-        // A question is not a compaction, so only what is spent in all is limited.
+        // A question is not a compaction, so only the total is limited.
         Spent::take(&self.limits, &Spent::default(), &self.spent, estimate)?;
         let request =
             ChatRequest::new(vec![Message::user(text)]).system(INSTRUCTIONS.to_owned()).max_reply_tokens(REPLY);

@@ -68,7 +68,7 @@ impl Links {
             self.before.pop_front();
         }
         let (kind, speaker) = (node.kind(), message.speaker.clone());
-        // A pasted log is not kept for what may never be asked.
+        // A pasted log is not kept for a gist that may never be asked for.
         let (text, gist) = match text.len() {
             ..=LONGEST => (text.to_owned(), OnceLock::new()),
             _ => (String::new(), OnceLock::from(Gist::of(text))),

@@ -14,8 +14,8 @@ const MOST_TOKENS: u32 = 384;
 
 /// Summarizes the messages of `list` with the indices `chosen`, by a strategy that needs no store.
 ///
-/// A message that is marked, or asks, to be excluded from summaries is named and not repeated; its identifying terms are
-/// removed from the others, wherever in the list it stands. The summary costs at most half of what it stands for.
+/// A message that is marked, or asks, to be excluded from summaries is named and not repeated; its identifying terms
+/// are removed from the others, wherever in the list it stands. The summary costs at most half of what it stands for.
 ///
 /// # Errors
 /// When the strategy fails.
@@ -40,7 +40,7 @@ pub async fn summarize_list(
     let level = if sources.len() > 1 { Level::Meta } else { Level::Summary };
     let job = SummaryJob::new(level, &sources, (tokens / 2).clamp(1, MOST_TOKENS), counter);
     let mut written = summarizer.summarize(job.excluded(Some(&redactor as &dyn Excluded))).await?;
-    // A strategy may know what is excluded from elsewhere.
+    // A strategy may know excluded content from elsewhere.
     written.text = redactor.redact(&written.text);
     written.metadata.topics = redactor.clean_topics(&written.metadata.topics);
     Ok(written)

@@ -204,8 +204,8 @@ impl MemoryBuilder {
     }
 
     /// Sets a manager of the program's own; by default conversations are kept by the summary tree, as
-    /// [`Self::strategy`] decides, with the summarizer and the scorer. Another one was given what it needs when it was
-    /// made. Its hooks come after those that [`Self::hooks`] set.
+    /// [`Self::strategy`] decides, with the summarizer and the scorer. A manager of the program's own was given what it
+    /// needs when it was made. Its hooks come after those that [`Self::hooks`] set.
     #[must_use]
     pub fn manager(mut self, manager: Arc<dyn ConversationManager>) -> Self {
         self.manager = Some(manager);
@@ -224,7 +224,7 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets what decides which summaries are written and what a view shows: the manager by its type, such as
+    /// Sets the strategy, which decides which summaries are written and what a view shows, by its type, such as
     /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
     /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
     #[must_use]

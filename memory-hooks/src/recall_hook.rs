@@ -143,7 +143,7 @@ impl RecallHook {
         for run in NodeRange::merge(beside.map(NodeRange::single).collect()) {
             found.extend(self.store.readable_nodes(conversation, run).await?.nodes);
         }
-        // All hits before any neighbour, the best first; neighbours in the order of their hits.
+        // All hits come before any neighbour, the best first; neighbours in the order of their hits.
         let rank = |node: &Node| {
             let own = hits.iter().position(|hit| *hit == node.id);
             let beside = hits.iter().position(|hit| around(hit).contains(node.id));

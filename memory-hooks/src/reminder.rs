@@ -103,7 +103,7 @@ fn written(
     let newest = |statements: &[Statement]| statements.iter().rev().map(|s| (item(s), Some(s.node))).collect();
     let topics: Vec<_> = state.topics.iter().map(|topic| render::escape_in_reminder(&topic.name)).collect();
     let about = if topics.is_empty() { Vec::new() } else { vec![(topics.join(", "), None)] };
-    // In the order of the text; what matters most is tried first.
+    // Sections in the order of the text; the most important is tried first.
     let sections = [
         Section { heading: "Goal:", lines: newest(state.goal.as_slice()) },
         Section { heading: "Decided:", lines: newest(&state.decisions) },

@@ -41,7 +41,7 @@ impl Compared<'_> {
     /// The cosines of the nodes that can be among the best, and of their neighbours; every other node gets the
     /// estimated usual cosine.
     ///
-    /// Exact are the cosines of the nearest nodes that `may_answer` accepts, as far as the index finds them, and of the
+    /// Cosines are exact for the nearest nodes that `may_answer` accepts, as far as the index finds them, and for the
     /// best nodes by `words`: one score per node, or empty.
     pub(crate) async fn nearest(
         &self,

@@ -16,8 +16,8 @@ const FEWEST_WORDS: usize = 5;
 /// A text is a repeat of the same text. Otherwise its sentence with the most different words of the question decides:
 /// the text is a repeat where a text before it has that sentence
 /// - verbatim: pasted lines and notices; ten of them tell a reader no more than one; or
-/// - with the same words, but a word of the question where this has another: it says of something else what was said of
-///   what is asked for, as lines of a log and templates do.
+/// - with the same words, but a word of the question where this text has another: this text then says of something else
+///   what the earlier one says of what is asked for, as lines of a log and templates do.
 ///
 /// The sentence after a question belongs to it, since that may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]

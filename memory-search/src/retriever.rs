@@ -352,7 +352,7 @@ impl Retriever for HybridRetriever {
                 return Ok(IndexReport::default());
             }
             let vectors = self.semantic.vectors();
-            // Loads the saved blocks first: they need not be read from the store.
+            // Saved blocks come first: they need not be read from the store.
             self.words.load(&*self.source, conversation, nodes).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));

@@ -124,8 +124,8 @@ pub struct ViewRequest<'a> {
     pub question_tokens: u32,
     /// Tokens to leave for standing lines by a history that does not fit verbatim.
     pub standing_tokens: u32,
-    /// Tokens to leave for what is recalled from other conversations, also by a history that fits verbatim. What
-    /// does not fit next to them is shown in the history's share.
+    /// Tokens to leave for what is recalled from other conversations, also by a history that fits verbatim. A
+    /// history that does not fit next to them is shown in its share.
     pub elsewhere_tokens: u32,
     /// The most tokens of a tool result; a longer one is shown by its head and tail.
     pub longest_result: Option<u32>,

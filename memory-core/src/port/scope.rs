@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use super::{ConversationState, Source, StoreError};
 use crate::{ConversationId, OwnerId};
 
-/// Where to read and search.
+/// Conversations to read and search.
 ///
-/// With an owner, every conversation of anybody else is not found, whether it exists or not, and so is one without an
-/// owner. Without an owner everything is found: that is how the only user of a store, and who administers it, see it.
+/// With an owner, no conversation of anybody else is found, whether it exists or not, and none without an owner.
+/// Without an owner everything is found, as for the only user of a store, and for its administrator.
 ///
 /// Exhaustive: a reader must honour all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub(super) async fn conversations_of(
     let mut states = source.conversations().await?;
     let Some(owner) = owner else { return Ok(states) };
     states.retain(|state| state.owner.as_ref() == Some(owner));
-    // Where a salvaged store has lost whose the parent was, its name is not the owner's to see.
+    // A salvaged store may have lost the parent's owner: the parent's name is then not the owner's to see.
     let ids: HashSet<ConversationId> = states.iter().map(|state| state.id.clone()).collect();
     for state in &mut states {
         state.forked_from = state.forked_from.take().filter(|fork| ids.contains(&fork.conversation));

@@ -36,7 +36,7 @@ pub enum StoreError {
     Reserved {
         /// The name.
         id: ConversationId,
-        /// The refused use.
+        /// Reason for the refusal.
         why: &'static str,
     },
     /// A new conversation cannot have that name.

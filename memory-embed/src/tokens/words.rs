@@ -63,8 +63,7 @@ fn cl100k(text: Text<'_>, at: usize) -> Option<usize> {
 }
 
 /// The first and second of these alternatives, in which `U` is [`LEADING`] and `L` is [`TRAILING`], then as above:
-/// `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|…)?|\p{N}{1,3}|
-/// ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+/// `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|…)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 fn o200k(text: Text<'_>, at: usize) -> Option<usize> {
     let (classes, after) = text.at(at)?;
     // A mark may lead a word as well as belong to it.

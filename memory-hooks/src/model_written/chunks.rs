@@ -88,7 +88,7 @@ pub(super) fn take_chunk(rest: &mut VecDeque<Block>, room: u32, counter: &dyn To
     chunk
 }
 
-/// Where a block that is too long is cut: after a line, a sentence or a word, so that what is before costs at most
+/// Cut of a block that is too long: after a line, a sentence or a word, so that the part before costs at most
 /// `room` tokens; at least after one character.
 fn end_within(block: &Block, room: u32, counter: &dyn TokenCounter) -> usize {
     let text = &block.text;

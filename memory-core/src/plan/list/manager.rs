@@ -175,7 +175,7 @@ impl<M: Listed + Serialize + DeserializeOwned> ListManager<M> {
         ManagerState::new(self.identity(), self.state.removed_message_count).data(data)
     }
 
-    /// Goes on from a state. Returns the messages to put before those of the session that begin at
+    /// Continues from a state. Returns the messages to put before those of the session that begin at
     /// [`session_offset`](ListState::session_offset): what stayed, and the summary, which is not written again.
     ///
     /// # Errors

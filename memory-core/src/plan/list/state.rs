@@ -48,7 +48,7 @@ impl<M> Default for ListState<M> {
 
 impl<M: Listed> ListState<M> {
     /// How many messages of a whole session stand before those that the list continues with: the removed ones, and
-    /// those that stayed next to them. A restored session goes on from there.
+    /// those that stayed next to them. A restored session continues from there.
     #[must_use]
     pub fn session_offset(&self) -> u64 {
         self.removed_message_count + self.lifted.len() as u64

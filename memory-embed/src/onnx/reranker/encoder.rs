@@ -60,7 +60,7 @@ impl PairEncoder {
     pub(super) fn new(json: &[u8], max_tokens: usize) -> Result<Self, BoxError> {
         let splitter = Splitter::unframed(json, max_tokens, 0)?;
         let frame = splitter.tokenizer().encode(("", ""), true)?.len();
-        // At least one token of each.
+        // At least one token of each text must fit.
         if max_tokens < frame + 2 {
             return Err(format!("{max_tokens} tokens are too few: {frame} stand around a pair").into());
         }
