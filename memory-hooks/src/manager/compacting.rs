@@ -85,9 +85,7 @@ pub(crate) async fn shrink(
 ) -> Result<Outcome, MemoryError> {
     // A view that does not fit cannot wait for a running compaction. That one then finds its work done.
     let _turn = ports.compacting.take(conversation);
-    let mut manager = Compacting::begin(ports, conversation).await?;
-    while manager.report.tokens_after > budget && manager.step(|tree| ports.strategy.shrink(tree, scope)).await? {}
-    manager.finish().await
+    Compacting::begin(ports, conversation).await?.shrink(budget, scope).await
 }
 
 /// The same for one view: the conversation's own tree stays as its length made it, so that no other view depends on this
@@ -101,9 +99,7 @@ pub(crate) async fn shrink_for_view(
 ) -> Result<Outcome, MemoryError> {
     let mut manager = Compacting::from(ports, conversation, snapshot);
     manager.for_view = true;
-    let next = |tree: &Tree| ports.strategy.shrink(tree, scope);
-    while manager.report.tokens_after > budget && manager.step(next).await? {}
-    manager.finish().await
+    manager.shrink(budget, scope).await
 }
 
 struct Compacting<'a> {
@@ -150,6 +146,12 @@ impl<'a> Compacting<'a> {
             is_started: false,
             refused: None,
         }
+    }
+
+    async fn shrink(mut self, budget: u32, scope: ShrinkScope) -> Result<Outcome, MemoryError> {
+        let strategy = &self.ports.strategy;
+        while self.report.tokens_after > budget && self.step(|tree| strategy.shrink(tree, scope)).await? {}
+        self.finish().await
     }
 
     /// Puts the summaries of a plan that earlier views recorded into the tree, and removes them from the plan.

@@ -265,7 +265,7 @@ impl History<'_> {
         let (mut history, mut needed) = self.coarsest().await?;
         let may_fit = self.request.question_tokens < self.request.budget;
         if needed > self.request.budget && may_fit && trouble.is_none() && !self.ports.strategy.keeps_shrunk() {
-            // What is coarsest depends on the steps that led to it. These are the same for every budget, so that a budget
+            // The coarsest tree depends on the steps that led to it. These are the same for every budget, so that a budget
             // of the tokens that an error asks for is enough.
             let (conversation, due) = (self.request.conversation, self.due.clone());
             let shrunk = compacting::shrink_for_view(self.ports, conversation, due, 0, ShrinkScope::All).await?;

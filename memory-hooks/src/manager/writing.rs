@@ -26,8 +26,6 @@ const LOST: &str = "(lost)";
 const SUMMARY_TOKENS: u32 = 48;
 const META_TOKENS: u32 = 128;
 const ARCHIVE_TOKENS: u32 = 192;
-/// Part of the input hash of what is written for one view: the store takes an equal hash for the same record.
-const FOR_VIEW: [u8; 1] = [u8::MAX];
 /// Nodes read at once, to bound memory.
 const CHUNK: usize = 256;
 
@@ -44,11 +42,17 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
 
 /// Whether this is the SUMMARY of a message that cannot be read any more.
 pub(super) fn is_of_a_lost_message(draft: &SummaryDraft) -> bool {
-    draft.input_hash == lost_input(draft.for_view)
+    draft.input_hash == input_of(lost_input(), draft.for_view)
 }
 
-fn lost_input(for_view: bool) -> Hash {
-    Hash::of_parts(std::iter::once(LOST.as_bytes()).chain(for_view.then_some(FOR_VIEW.as_slice())))
+fn lost_input() -> Hash {
+    Hash::of_parts([LOST.as_bytes()])
+}
+
+/// The hash that is recorded of an input. The store takes an equal hash for the same record, and what is written for a
+/// view is another one than what is due.
+fn input_of(input: Hash, for_view: bool) -> Hash {
+    if for_view { Hash::of_parts([b"for a view".as_slice(), input.as_bytes()]) } else { input }
 }
 
 /// Writes summaries for one conversation.
@@ -150,13 +154,7 @@ impl Writer<'_> {
     fn lost_leaf(&self, node: NodeId) -> SummaryDraft {
         let metadata = SummaryMetadata::default();
         let written = WrittenSummary::new(LOST).metadata(metadata);
-        self.draft(
-            Level::Summary,
-            NodeRange::single(node),
-            Vec::new(),
-            (written, self.identity()),
-            lost_input(self.for_view),
-        )
+        self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input())
     }
 
     /// Scores nodes without a score. Without an answer of a scorer they keep their importance.
@@ -231,8 +229,7 @@ impl Writer<'_> {
         if node.message.keep_out_of_summaries {
             // Topics are content too.
             let metadata = metadata.topics(Vec::new());
-            let parts = std::iter::once(leaf.as_bytes().as_slice());
-            let input = Hash::of_parts(parts.chain(self.for_view.then_some(FOR_VIEW.as_slice())));
+            let input = Hash::of_parts([leaf.as_bytes().as_slice()]);
             let written = WrittenSummary::new(KEPT_OUT).metadata(metadata);
             return Ok(self.draft(Level::Summary, span, Vec::new(), (written, self.identity()), input));
         }
@@ -284,7 +281,7 @@ impl Writer<'_> {
         children: &[SummaryId],
         max_tokens: u32,
     ) -> Option<(WrittenSummary, WrittenBy)> {
-        let id = self.tree.written_for_view(level, span, children)?;
+        let id = self.tree.words_for(self.tree.written_for_view(level, span, children)?);
         let read = self.ports.store.summaries_of(self.conversation, &[id]).await.ok()?;
         let SummaryDraft { text, metadata, written_by, .. } = read.into_iter().next()?.body;
         let written = self.redacted(WrittenSummary::new(text).metadata(metadata), max_tokens);
@@ -317,7 +314,6 @@ impl Writer<'_> {
             sources.iter().map(|source| source.metadata.importance).fold(metadata.importance, f32::max).clamp(0.0, 1.0);
         let inputs = inputs.iter().map(|hash| hash.as_bytes().as_slice());
         let mut shape = vec![level.number()];
-        shape.extend(self.for_view.then_some(FOR_VIEW).into_iter().flatten());
         shape.extend(max_tokens.to_le_bytes());
         // A child that was lost and rewritten has another number. Without it in the hash the store would treat the
         // parent as the old one, whose child is gone.
@@ -397,10 +393,11 @@ impl Writer<'_> {
         span: NodeRange,
         children: Vec<SummaryId>,
         (written, written_by): (WrittenSummary, WrittenBy),
-        input_hash: Hash,
+        input: Hash,
     ) -> SummaryDraft {
         let WrittenSummary { text, metadata, .. } = written;
         let tokens = self.ports.counter.count(&text);
+        let input_hash = input_of(input, self.for_view);
         SummaryDraft::new(level, span, text, tokens, written_by, input_hash)
             .children(children)
             .metadata(metadata)
