@@ -135,7 +135,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.list().find(|tool| tool.name == name).map(described)
+        self.0.description(name).map(described)
     }
 
     async fn call_tool(

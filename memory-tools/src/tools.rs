@@ -36,13 +36,13 @@ pub struct ToolDescription {
     pub name: &'static str,
     /// Its title for a person; `None` in the compact profile.
     pub title: Option<&'static str>,
-    /// What it does.
+    /// Purpose, and in the full profile advice on its use.
     pub about: String,
     /// JSON schema (draft 2020-12) of its arguments.
     pub input: Arc<Map<String, Value>>,
     /// JSON schema of [`ToolAnswer::value`]; `None` in the compact profile.
     pub output: Option<Arc<Map<String, Value>>>,
-    /// What a call does to the store.
+    /// Effect of a call on the store.
     pub kind: Kind,
 }
 
@@ -101,7 +101,7 @@ impl Tools {
         &self.memory
     }
 
-    /// What is offered.
+    /// The options of what is offered.
     #[must_use]
     pub fn options(&self) -> Options {
         self.options
@@ -160,6 +160,13 @@ impl Tools {
     pub fn list(&self) -> impl Iterator<Item = ToolDescription> {
         let profile = self.options.profile;
         self.offered().map(move |tool| (tool.describe)(profile))
+    }
+
+    /// Description of a tool; `None` if no tool of this name is offered.
+    #[must_use]
+    pub fn description(&self, name: &str) -> Option<ToolDescription> {
+        let tool = self.offered().find(|tool| tool.name == name)?;
+        Some((tool.describe)(self.options.profile))
     }
 
     /// The answer of a tool; `None` if no tool of this name is offered.
