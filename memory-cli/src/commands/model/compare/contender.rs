@@ -12,7 +12,7 @@ use memory::{
     models::{self, is_remote},
     parts::{Parts, assemble, derived, open_log},
 };
-use memory_core::{DerivedKind, Embedder, ModelId, Notice, Progress, Query};
+use memory_core::{DerivedKind, Embedder, ModelId, Notice, Progress, Query, Scope};
 use tempfile::TempDir;
 
 use super::{
@@ -38,7 +38,7 @@ pub(super) struct Figures {
     pub(super) model: ModelId,
     pub(super) dimensions: usize,
     pub(super) is_remote: bool,
-    /// For each question, the share of the wanted messages among the best, 0..=1.
+    /// 1 for each question whose reply is among the best, 0 for each other.
     pub(super) found: Vec<f64>,
     /// For each question, the best.
     pub(super) best: Vec<BTreeSet<Place>>,
@@ -128,7 +128,7 @@ impl Contender {
     }
 
     async fn ask(&self, parts: &Parts, question: &Question, figures: &mut Figures) -> anyhow::Result<()> {
-        let query = Query::new(&question.text, question.scope.clone()).limit(BEST);
+        let query = Query::new(&question.text, Scope::all()).limit(BEST);
         let started = Instant::now();
         let answer = parts.retriever.search(&query).await?;
         figures.took.push(started.elapsed());
@@ -140,8 +140,7 @@ impl Contender {
             bail!("{} did not take part in a question: {notice}", self.name);
         }
         let best: BTreeSet<Place> = answer.hits.into_iter().map(|hit| (hit.conversation, hit.node.id)).collect();
-        #[expect(clippy::cast_precision_loss, reason = "counts of messages")]
-        figures.found.push(question.wanted.intersection(&best).count() as f64 / question.wanted.len() as f64);
+        figures.found.push(f64::from(u8::from(best.contains(&question.reply))));
         figures.best.push(best);
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Sample on which two models are compared: messages, and questions whose answers are among them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use anyhow::ensure;
 use fastrand::Rng;
-use memory_core::{ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Scope, Store};
+use memory_core::{ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Store};
 
 use crate::failure::NotFound;
 
@@ -27,14 +27,12 @@ pub(super) struct Sample {
     pub(super) questions: Vec<Question>,
 }
 
-/// A question with its answer.
+/// A message that is asked as a question.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) text: String,
-    /// Scope that the question is asked of.
-    pub(super) scope: Scope,
-    /// The messages to find; not empty.
-    pub(super) wanted: BTreeSet<Place>,
+    /// The reply to it, which is to be found.
+    pub(super) reply: Place,
 }
 
 impl Sample {
@@ -74,11 +72,11 @@ impl Sample {
                     continue;
                 }
                 // The message after a question is its reply.
-                sample.questions.extend(question.take().map(|text| Question {
-                    text,
-                    scope: Scope::all(),
-                    wanted: BTreeSet::from([(id.clone(), NodeId::from_index(drafts.len()))]),
-                }));
+                sample.questions.extend(
+                    question
+                        .take()
+                        .map(|text| Question { text, reply: (id.clone(), NodeId::from_index(drafts.len())) }),
+                );
                 drafts.push(NodeDraft::new(node.message, node.at, node.tokens));
             }
             sample.conversations.push((id, drafts));
