@@ -135,11 +135,11 @@ const TAKES_BACK: &str = "scratch that | scratch this | undo that | undo this | 
                           new decision | after all | forget that | on second thought | never mind | changed my mind | \
                           changed our minds | we took it back | doch nicht | doch lieber";
 
-/// Words that put in doubt what a sentence names.
+/// Words that put in doubt what a sentence names, beyond [`CHANGES`].
 const DOUBTS: &str = "vetoed veto withdrawn withdrew declined rejected refused mistake regret burnt burned gone dead broken \
-                      quit resigned left failed fails switched replaced dropped abandoned discarded moving moved off out \
-                      instead rather false untrue mad obsolete outdated retired sold closed cancelled canceled weder \
-                      abgelehnt zurückgezogen gestrichen statt remplacé abandonné annulé place";
+                      quit resigned left failed fails abandoned discarded moving off out rather false untrue mad obsolete \
+                      outdated retired sold closed weder abgelehnt zurückgezogen gestrichen remplacé abandonné annulé \
+                      place";
 
 struct StandingLexicon {
     phrases: Phrases<StandingKind>,
