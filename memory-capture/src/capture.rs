@@ -46,7 +46,7 @@ pub struct Captured {
     pub notices: Vec<ImportNotice>,
 }
 
-/// What was read of a file.
+/// Result of reading a file.
 struct Taken {
     grown: Vec<(ConversationId, usize)>,
     notices: Vec<ImportNotice>,
@@ -192,7 +192,7 @@ impl Capture {
     fn pass_over(&self, path: &Path) {
         let file = self.mark_file(path);
         if let (Some(mark), Ok(metadata)) = (file.read(), fs::metadata(path)) {
-            // It is a cache: without it the error is returned again.
+            // The mark is a cache: without it the error is returned again.
             drop(file.write(Some(mark.whole(Some(metadata.len())))));
         }
     }
@@ -234,7 +234,7 @@ impl Capture {
         };
         let mark = read.position.and_then(|position| Mark::new(path, format, position));
         let whole = (part == Part::All).then_some(size);
-        // It is a cache: without it the file is read from its beginning.
+        // The mark is a cache: without it the file is read from its beginning.
         if let Err(error) = mark_file.write(mark.map(|mark| mark.stored(last.clone(), nodes).whole(whole))) {
             tracing::warn!(%error, "the place in a transcript is not kept");
         }
@@ -273,7 +273,7 @@ impl Capture {
             let (messages, path) = (closed.differing, path.display());
             tracing::warn!(messages, %path, "messages differ from what was taken before under their ids: what is there stays");
         }
-        // Which branch goes on is known from the beginning of the file alone.
+        // Only the beginning of the file tells which branch goes on.
         let position = position.filter(|_| !closed.diverged);
         Ok(Taken { grown: closed.grown, notices: closed.notices, position })
     }

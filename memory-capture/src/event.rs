@@ -32,7 +32,7 @@ pub enum EventKind {
 
 /// Event that Claude Code or Codex writes to the standard input of a hook.
 ///
-/// It has the members that are used; what an event repeats of the transcript is read there.
+/// Only members that are used are read; the transcript has what an event repeats of it.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct AgentEvent {
@@ -68,7 +68,7 @@ impl AgentEvent {
             EventKind::PreCompact | EventKind::Stop | EventKind::SessionEnd => Part::All,
             // The session goes on where its subagent ends.
             EventKind::SubagentStop if self.agent_transcript_path.as_ref() == Some(path) => Part::All,
-            // What may go on is taken where nothing comes for a while.
+            // An answer that may go on is taken once nothing came for a while.
             _ => Part::Settled,
         };
         paths.into_iter().map(|path| (path.clone(), part(path))).collect()

@@ -24,7 +24,7 @@ pub struct Options {
     pub conversation: Option<ConversationId>,
     /// Limits of reading.
     pub limits: Limits,
-    /// What follows once everything was appended.
+    /// Steps after everything was appended.
     pub afterwards: Afterwards,
 }
 
@@ -204,7 +204,7 @@ impl TranscriptFiles {
         let mut appender = Appender::new(parts, total, stages);
         for (transcript, messages) in &self.transcripts {
             let mut reader = transcript.open().map_err(|error| appender.stopped(error.into()))?;
-            // It may have got longer since it was checked; that comes with the next import.
+            // A file that grew since it was checked is read no further; the next import takes the rest.
             let mut left = *messages;
             while let Some(item) = reader.read().map_err(|error| appender.stopped(error.into()))? {
                 if matches!(item, Item::Said(_)) {

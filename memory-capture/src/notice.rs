@@ -21,7 +21,7 @@ pub enum ImportNotice {
         conversation: ConversationId,
         /// How many.
         messages: usize,
-        /// Of how many in the file.
+        /// Messages in the file.
         read: usize,
     },
     /// Messages whose text in the file differs from the store's. The store's stays.

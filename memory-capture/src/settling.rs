@@ -52,7 +52,7 @@ impl<P: Progress> Progress for Same<'_, P> {
     }
 }
 
-/// What follows once everything was appended; what is left out, later calls do.
+/// Steps after everything was appended; later calls do those that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Afterwards {
@@ -104,7 +104,7 @@ pub struct ImportedConversation {
     pub compact: Duration,
     /// Time of embedding.
     pub index: Duration,
-    /// What differs from what was asked for.
+    /// Deviations from what was asked for.
     pub notices: Vec<ImportNotice>,
 }
 

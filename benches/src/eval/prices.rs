@@ -9,7 +9,7 @@ const PRICES: [f64; 2] = [3.0, 0.3];
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PromptTokens {
     pub(super) tokens: u64,
-    /// Those that the prompt before began with.
+    /// Tokens that the prompt before began with.
     cached: u64,
 }
 

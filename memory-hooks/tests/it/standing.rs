@@ -60,7 +60,7 @@ fn what_was_asked_for_long_ago_is_shown_beside_a_summarized_history() {
     }
     // In a window that holds everything nothing is said twice.
     assert_eq!(standing(&show(&world, question, 50_000)), [] as [&str; 0]);
-    // What is decided and open is not the matter here, nor are meetings.
+    // Decisions, open points and meetings are not the matter here.
     assert_eq!(standing(&show(&world, "How is the weather?", 2_000)), [] as [&str; 0]);
 }
 

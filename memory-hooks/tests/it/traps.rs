@@ -24,7 +24,7 @@ fn trap_a_no_livelock_the_same_summary_is_never_paid_for_twice() {
         assert_eq!(summarizer.calls(), calls, "nothing was said, yet the summarizer was called");
     }
     let recorded = world.summaries().len();
-    // What was written for a view is recorded again where it is due, without a call.
+    // A summary that was written for a view is recorded again where it is due, without a call.
     assert!(summarizer.calls() <= recorded, "{} calls, {recorded} summaries", summarizer.calls());
     // One SUMMARY a message, and merges that stay well below that however tight the budget is.
     assert!(summarizer.calls() <= 5 * 200 / 2, "{} calls for 200 messages", summarizer.calls());

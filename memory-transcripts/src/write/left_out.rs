@@ -1,6 +1,6 @@
-//! What a shape has no place for.
+//! Contents that a shape has no place for.
 
-/// What a shape has no place for.
+/// Contents that a shape has no place for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
