@@ -9,7 +9,8 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use memory_core::one_line;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 #[cfg(feature = "mcp")]
 use crate::commands::mcp;
@@ -333,6 +334,18 @@ fn start_log(output: Output, otherwise: &str) {
     });
 }
 
+/// An error, on a line of standard error.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ErrorLine<'a> {
+    /// What happened, with its causes.
+    error: &'a str,
+    /// The exit code, 1 to 5.
+    exit_code: u8,
+    /// What to try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
 fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[String]) -> u8 {
     let is_closed_pipe = |cause: &(dyn Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -346,11 +359,7 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
         let text = failure::exactly(error);
         // The text of a usage error begins as a line on a terminal does.
         let text = text.strip_prefix("error: ").unwrap_or(&text);
-        let mut value = json!({"error": text, "exit_code": code as u8});
-        if let (Some(hint), Some(object)) = (hint, value.as_object_mut()) {
-            object.insert("hint".to_owned(), hint.into());
-        }
-        drop(To::Errors.json_line(&value));
+        drop(To::Errors.json_line(&ErrorLine { error: text, exit_code: code as u8, hint }));
     } else if code == Code::Usage && !error.is::<Listed>() {
         return say(usage(names).error(ErrorKind::ValueValidation, text));
     } else {

@@ -43,8 +43,7 @@ pub(crate) mod watch;
 
 mod around;
 mod capture;
-mod detail;
+pub(crate) mod detail;
 mod filter;
 mod level;
 mod resolve;
-mod used;

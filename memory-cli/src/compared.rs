@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use memory_core::{AnsweredBy, ConversationId};
-use serde_json::Value;
 
 /// How the vectors of each conversation were compared.
 pub(crate) type Compared = BTreeMap<ConversationId, Vec<AnsweredBy>>;
@@ -16,14 +15,6 @@ pub(crate) fn explain(compared: &Compared) -> Option<String> {
     let ways = conversations.iter().map(|(how, count)| format!("by {how} in {count} {}", unit(count)));
     let ways = ways.collect::<Vec<_>>().join(", ");
     (!ways.is_empty()).then(|| format!("vectors compared {ways}"))
-}
-
-/// The same by conversation; null if none were compared.
-pub(crate) fn to_json(compared: &Compared) -> Value {
-    if compared.is_empty() {
-        return Value::Null;
-    }
-    compared.iter().map(|(id, ways)| (id.to_string(), in_words(ways))).collect()
 }
 
 fn in_words(ways: &[AnsweredBy]) -> String {
@@ -39,13 +30,12 @@ mod tests {
         let id = |name| ConversationId::new(name).unwrap();
         let graph = AnsweredBy::Graph { backend: "memory" };
         let mut compared = Compared::new();
-        assert_eq!((explain(&compared), to_json(&compared)), (None, Value::Null));
+        assert_eq!(explain(&compared), None);
         compared.insert(id("a"), vec![AnsweredBy::Scan]);
         compared.insert(id("b"), vec![graph, AnsweredBy::SubsetScan]);
         compared.insert(id("c"), vec![AnsweredBy::Scan]);
         let words =
             "vectors compared by graph (memory) and scan of a subset in 1 conversation, by scan in 2 conversations";
         assert_eq!(explain(&compared).as_deref(), Some(words));
-        assert_eq!(to_json(&compared)["b"], "graph (memory) and scan of a subset");
     }
 }

@@ -117,7 +117,7 @@ pub(crate) fn json_of(kind: Kind, texts: &[String]) -> Value {
         Kind::List => return texts.iter().map(|text| Value::from(shown_text(text))).collect(),
         Kind::Text => None,
         Kind::Switch | Kind::Whole => parsed(),
-        Kind::Number => one.parse::<f64>().ok().map(crate::output::decimal),
+        Kind::Number => one.parse::<f64>().ok().map(Value::from),
         Kind::Table | Kind::Tables => Some(hidden(&parsed().unwrap_or_else(|| one.into()))),
     };
     value.unwrap_or_else(|| shown_text(one).into())

@@ -29,6 +29,8 @@ mod editor;
 mod failure;
 mod globals;
 pub mod import;
+#[doc(hidden)]
+pub mod json;
 mod news;
 mod output;
 mod target;

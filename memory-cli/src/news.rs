@@ -1,9 +1,11 @@
 //! News that a command reports next to its result: a code for programs and a sentence for people.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use memory_capture::ImportNotice;
 use memory_core::{ConversationId, NodeId, Notice};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use crate::output::Output;
 
@@ -40,13 +42,6 @@ pub(crate) enum News {
         /// How many messages more.
         messages: u64,
     },
-    /// A past view that was put together now.
-    NotShown {
-        /// The conversation.
-        conversation: ConversationId,
-        /// Its last message then.
-        node: NodeId,
-    },
     /// A search stopped before a node.
     OutOfTime {
         /// Its conversation.
@@ -79,7 +74,6 @@ impl News {
             Self::NothingToImport { .. } => "nothing-to-import",
             Self::SummariesLeftOut { .. } => "summaries-left-out",
             Self::LongerThanFile { .. } => "longer-than-file",
-            Self::NotShown { .. } => "not-shown",
             Self::OutOfTime { .. } => "out-of-time",
             Self::EndLeftOut { .. } => "end-left-out",
         }
@@ -102,11 +96,6 @@ impl fmt::Display for News {
             Self::LongerThanFile { conversation, messages } => {
                 write!(f, "`{conversation}` goes on for {messages} messages after those of the file")
             }
-            Self::NotShown { conversation, node } => write!(
-                f,
-                "this was not shown: it is what would have been shown after message {node} of `{conversation}`, made now \
-                 with the summaries of now"
-            ),
             Self::OutOfTime { conversation, node, is_last } => {
                 let later = if *is_last { "" } else { ", then with the conversations after it by name" };
                 write!(
@@ -149,14 +138,36 @@ pub(crate) fn print(output: Output, news: &[News]) {
     news.iter().for_each(|one| output.note(&format!("note: {one}")));
 }
 
-/// The sentences, for `notices` of a JSON value.
-pub(crate) fn sentences(news: &[News]) -> Vec<String> {
-    news.iter().map(News::to_string).collect()
+/// A notice as it is written: the same for libraries' and for those of only a command.
+#[derive(Serialize, JsonSchema)]
+struct Written {
+    /// Kind, for programs; never renamed.
+    code: &'static str,
+    /// Sentence, for people.
+    text: String,
 }
 
-/// The codes, in the same order, for `notice_codes` of a JSON value.
-pub(crate) fn codes(news: &[News]) -> Vec<&'static str> {
-    news.iter().map(News::code).collect()
+impl Serialize for News {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Memory(notice) => notice.serialize(serializer),
+            other => Written { code: other.code(), text: other.to_string() }.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for News {
+    fn schema_name() -> Cow<'static, str> {
+        "Notice".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Written::json_schema(generator)
+    }
 }
 
 #[cfg(test)]
@@ -181,11 +192,6 @@ mod tests {
             News::LongerThanFile { .. } => {
                 ("longer-than-file", "`trip` goes on for 3 messages after those of the file")
             }
-            News::NotShown { .. } => (
-                "not-shown",
-                "this was not shown: it is what would have been shown after message 7 of `trip`, made now with the \
-                 summaries of now",
-            ),
             News::OutOfTime { is_last: true, .. } => {
                 ("out-of-time", "time ran out at node 7 of `trip`: go on with -c trip --from 7, or raise --max-seconds")
             }
@@ -213,13 +219,16 @@ mod tests {
             News::SummariesLeftOut { summaries: 3, file: file() },
             News::LongerThanFile { conversation: conversation.clone(), messages: 3 },
             News::EndLeftOut { conversation: conversation.clone(), node, from: 5, length: 9 },
-            News::NotShown { conversation: conversation.clone(), node },
             News::OutOfTime { conversation: conversation.clone(), node, is_last: true },
         ];
-        for (news, (code, sentence)) in all.iter().zip(codes(&all).into_iter().zip(sentences(&all))) {
-            assert_eq!((code, sentence.as_str()), promised(news));
+        for news in &all {
+            let written = serde_json::to_value(news).unwrap();
+            assert_eq!((written["code"].as_str(), written["text"].as_str()), {
+                let (code, sentence) = promised(news);
+                (Some(code), Some(sentence))
+            });
         }
-        assert_eq!(codes(&all).into_iter().collect::<BTreeSet<_>>().len(), all.len());
+        assert_eq!(all.iter().map(News::code).collect::<BTreeSet<_>>().len(), all.len());
         let stopped = News::OutOfTime { conversation, node, is_last: false };
         assert_eq!((stopped.code(), stopped.to_string().as_str()), promised(&stopped));
     }

@@ -9,17 +9,37 @@ use std::{
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) use memory_core::grouped;
-use memory_core::{NodeRange, Progress, Timestamp, one_line};
-use serde_json::Value;
+use memory_core::{ConversationId, Progress, Timestamp, one_line};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     failure::Usage,
+    news::News,
     terminal::{self, HIGHLIGHT, To},
 };
 
 /// A count with its noun.
 pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { several })
+}
+
+/// An answer about one conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Of<'a, T> {
+    /// Its name.
+    pub(crate) conversation: &'a ConversationId,
+    #[serde(flatten)]
+    pub(crate) answer: T,
+}
+
+/// An answer with notices.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Noted<'a, T> {
+    #[serde(flatten)]
+    pub(crate) answer: T,
+    /// Notices about the answer.
+    pub(crate) notices: &'a [News],
 }
 
 /// How a command prints its results.
@@ -76,7 +96,7 @@ impl Output {
     }
 
     /// Prints a JSON value on standard output; escapes keep its strings exact.
-    pub(crate) fn value(self, value: &Value) -> io::Result<()> {
+    pub(crate) fn value(self, value: &impl Serialize) -> io::Result<()> {
         To::Output.json(value)
     }
 
@@ -216,48 +236,14 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{megabytes:.1} MB")
 }
 
-/// A time for JSON; `null` if it is unknown.
+/// A time, if it is known.
 pub(crate) fn known(at: Timestamp) -> Option<String> {
     at.is_known().then(|| at.to_string())
-}
-
-/// A number for JSON with at most seven digits that count: as many as a 32-bit float has, and no noise of its
-/// conversion. `null` for what JSON has no number for.
-pub(crate) fn decimal(number: impl Into<f64>) -> Value {
-    format!("{:.6e}", number.into()).parse::<f64>().map_or(Value::Null, Value::from)
-}
-
-/// Runs of numbers for JSON, both ends included, as in `[[1, 10], [15, 15]]`.
-pub(crate) fn runs(runs: impl IntoIterator<Item = (u64, u64)>) -> Value {
-    runs.into_iter().map(|(first, last)| Value::from(vec![first, last])).collect()
-}
-
-/// Runs of nodes for JSON, as [`runs`].
-pub(crate) fn node_runs<'a>(nodes: impl IntoIterator<Item = &'a NodeRange>) -> Value {
-    runs(nodes.into_iter().map(|run| (run.first().get(), run.last().get())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_decimal_has_no_digits_of_its_conversion() {
-        let check = |number: f64, expected: &str| assert_eq!(decimal(number).to_string(), expected);
-        check(0.3_f32.into(), "0.3");
-        check(1.0 / 3.0, "0.3333333");
-        check(-123_456.789, "-123456.8");
-        check(0.0, "0.0");
-        check(1e-9, "1e-9");
-        check(f64::NAN, "null");
-        check(f64::INFINITY, "null");
-    }
-
-    #[test]
-    fn runs_have_one_form() {
-        assert_eq!(runs([(1, 10), (15, 15)]).to_string(), "[[1,10],[15,15]]");
-        assert_eq!(runs([]).to_string(), "[]");
-    }
 
     #[test]
     fn a_shortened_text_is_one_line() {

@@ -20,7 +20,7 @@ use std::{
 
 use memory_core::{lines, one_line, visible_json as harmless_json};
 use memory_transcripts::exact;
-use serde_json::Value;
+use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
 
 pub(crate) use errors::flush as flush_errors;
@@ -116,13 +116,13 @@ impl To {
     }
 
     /// Writes a JSON value over several lines.
-    pub(crate) fn json(self, value: &Value) -> io::Result<()> {
-        self.write(&harmless_json(&exact::pretty(value)))
+    pub(crate) fn json(self, value: &impl Serialize) -> io::Result<()> {
+        self.write(&harmless_json(&exact::pretty(value)?))
     }
 
     /// Writes a JSON value on one line.
-    pub(crate) fn json_line(self, value: &Value) -> io::Result<()> {
-        self.write(&harmless_json(&exact::written(value)))
+    pub(crate) fn json_line(self, value: &impl Serialize) -> io::Result<()> {
+        self.write(&harmless_json(&exact::line(value)?))
     }
 
     pub(crate) fn is_terminal(self) -> bool {
@@ -288,7 +288,7 @@ mod tests {
         for text in [value.to_string(), format!("{value:#}")] {
             let shown = harmless_json(&text);
             assert!(!shown.chars().any(|c| c != '\n' && is_hidden(c)));
-            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         }
         assert_eq!(harmless_json("{\"a\": \"\u{202e}\u{e0041}\u{9b}\"}"), r#"{"a": "\u202e\udb40\udc41\u009b"}"#);
         assert!(matches!(harmless_json("{\n \"a\": 1}"), Cow::Borrowed(_)));

@@ -4,6 +4,7 @@ use crate::{ContentBlock, Json, Media, Message, Node};
 
 /// The parts of a turn of the model, as a view of the blocks that hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AiComponents<'a> {
     /// Texts of the model, in order.
@@ -20,6 +21,7 @@ pub struct AiComponents<'a> {
 
 /// A call of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ToolCall<'a> {
     /// The call's id, which its result repeats.
@@ -32,6 +34,7 @@ pub struct ToolCall<'a> {
 
 /// Result of a tool for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ToolAnswer<'a> {
     /// The id of the call.
@@ -41,6 +44,7 @@ pub struct ToolAnswer<'a> {
     /// The later message with it; `None` for the message itself.
     pub node: Option<crate::NodeId>,
     /// The result as blocks.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub content: &'a [ContentBlock],
 }
 
@@ -58,6 +62,8 @@ pub struct Attachment<'a> {
 
 /// The kind of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AttachmentKind {
     /// A picture.

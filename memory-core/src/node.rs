@@ -6,16 +6,18 @@ use crate::{Message, NodeId, Role, Salt, Timestamp};
 ///
 /// Its compression [`Level`](crate::Level) is not a field: it follows from the summaries that cover it.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Node {
     /// Its position in the conversation.
+    #[cfg_attr(feature = "serde", serde(rename = "node"))]
     pub id: NodeId,
     /// The message, exactly as it was said.
     pub message: Message,
     /// When it was said.
     pub at: Timestamp,
     /// Lines of its text, at least 1.
+    #[cfg_attr(feature = "serde", serde(rename = "lines"))]
     pub line_count: u32,
     /// Tokens of its text, by the counter of the program that appended it.
     pub tokens: u32,
@@ -69,7 +71,7 @@ impl Node {
 ///
 /// Exhaustive: every role is of one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum NodeKind {
     /// The user's side, tools and instructions included.
@@ -100,7 +102,7 @@ impl NodeKind {
 
 /// How a node refers back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Relation {
     /// The earlier node.
     pub to: NodeId,
@@ -112,7 +114,7 @@ pub struct Relation {
 ///
 /// Exhaustive: a new kind is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum RelationKind {
     /// Continues it.

@@ -56,7 +56,7 @@ impl fmt::Display for Level {
 
 /// A recorded summary.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Summary {
     /// Its number.
@@ -120,7 +120,7 @@ impl SummaryOutline {
 
 /// A summary about to be recorded.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SummaryDraft {
     /// SUMMARY, META or ARCHIVE.
@@ -177,7 +177,7 @@ impl SummaryDraft {
 
 /// Metadata of the nodes that a summary covers.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SummaryMetadata {
     /// Importance in 0..=1.
@@ -204,7 +204,7 @@ impl SummaryMetadata {
 
 /// Who wrote something: a strategy by name and version, or a person.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WrittenBy {
     /// The strategy's name, as in `spans`; `person` for a person.

@@ -8,7 +8,7 @@ const NAMED: usize = 6;
 /// Memory that stands in an answer, next to the messages of the conversation itself: a sign for every door that
 /// something was remembered, and where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MemoryUsed {
     /// How many messages were recalled or found.

@@ -29,7 +29,7 @@ pub struct Conversation {
 
 /// A message that was appended and passed to the hooks.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Added {
     /// Its place.

@@ -43,6 +43,7 @@ impl LevelsRequest {
 
 /// A summary, a message, or messages that are lost.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LevelEntry {
     /// Its level; FULL for messages.
@@ -64,13 +65,16 @@ pub struct LevelEntry {
     /// The strategy of the summary.
     pub written_by: Option<WrittenBy>,
     /// True if these are messages that cannot be read.
+    #[cfg_attr(feature = "serde", serde(rename = "lost"))]
     pub is_lost: bool,
     /// True if the parts of the summary are shown in its place, which has no words then.
+    #[cfg_attr(feature = "serde", serde(rename = "dissolved"))]
     pub is_dissolved: bool,
 }
 
 /// Entries of a level in order of the messages.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LevelPage {
     /// The entries.

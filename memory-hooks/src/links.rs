@@ -15,12 +15,13 @@ const LONGEST: usize = 4_096;
 
 /// A message that refers back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Link {
     /// The message.
     pub node: NodeId,
     /// The earlier message, and what this one does to it.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub relation: Relation,
 }
 

@@ -9,7 +9,6 @@ use crate::{
 
 /// A conversation with its title.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ListedConversation {
     /// Its state.
@@ -67,7 +66,7 @@ impl ListOptions {
 
 /// The conversations that were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Listing {
     /// The last one spoken in first; those of one time by name.

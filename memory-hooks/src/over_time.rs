@@ -20,7 +20,7 @@ const CHUNK: u64 = 1_024;
 
 /// The figures of a conversation, period by period.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OverTime {
     /// The length of the periods.
@@ -33,7 +33,7 @@ pub struct OverTime {
 
 /// The figures of a period.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PeriodStats {
     /// When it begins, in UTC; `None` for messages before the first one of known time.

@@ -11,7 +11,7 @@ const END: u64 = 40;
 
 /// Where a conversation stood when it was left: goal, decisions, open questions, the last exchange, and when.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Reminder {
     /// The text for a model or a person; empty where the conversation has no message, or nothing fits the budget. Words

@@ -35,12 +35,14 @@ const SHORT: u64 = 10;
 ///
 /// Texts are parts of messages, without what is excluded from summaries. The rules know English best.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DerivedState {
     /// The conversation.
+    #[cfg_attr(feature = "serde", serde(rename = "conversation"))]
     pub id: ConversationId,
     /// Its title.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub title: Option<Title>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
@@ -51,6 +53,7 @@ pub struct DerivedState {
     /// How many messages it has.
     pub nodes: u64,
     /// How many of them are at each level, by the level's number.
+    #[cfg_attr(feature = "serde", serde(with = "crate::wire::per_level"), schemars(with = "crate::wire::PerLevel"))]
     pub nodes_per_level: [u64; 4],
     /// When the first message was said.
     pub first_at: Option<Timestamp>,
@@ -73,7 +76,7 @@ pub struct DerivedState {
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statement {
     /// The message.
@@ -88,7 +91,7 @@ pub struct Statement {
 
 /// A subject of a conversation over time.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Topic {
     /// Its name.

@@ -7,7 +7,7 @@ use memory_core::{
 
 /// Figures of what a conversation holds and what its compression saves.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConversationStats {
     /// Messages.
@@ -17,6 +17,7 @@ pub struct ConversationStats {
     /// The model's messages.
     pub ai_nodes: u64,
     /// Nodes at each level, by the level's number.
+    #[cfg_attr(feature = "serde", serde(with = "crate::wire::per_level"), schemars(with = "crate::wire::PerLevel"))]
     pub nodes_per_level: [u64; 4],
     /// Summaries recorded.
     pub summaries: u64,

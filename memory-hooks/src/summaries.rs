@@ -50,7 +50,7 @@ impl SummariesRequest {
 
 /// A recorded summary.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListedSummary {
     /// Its number.
@@ -70,8 +70,10 @@ pub struct ListedSummary {
     /// When the first and the last of its messages with a known time were said.
     pub said: Option<[Timestamp; 2]>,
     /// True if it stands in its place now.
+    #[cfg_attr(feature = "serde", serde(rename = "current"))]
     pub is_current: bool,
     /// True if it says that its parts are shown in its place.
+    #[cfg_attr(feature = "serde", serde(rename = "dissolved"))]
     pub is_dissolved: bool,
     /// True if it was written for views of a small budget, before it was due.
     pub for_view: bool,
@@ -79,7 +81,7 @@ pub struct ListedSummary {
 
 /// Summaries in order of the messages, wider ones before those inside of them, of one place in order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SummaryPage {
     /// The summaries.

@@ -11,12 +11,14 @@ pub(crate) const BEGINNING: u64 = 8;
 
 /// The title of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Title {
     /// Its words.
+    #[cfg_attr(feature = "serde", serde(rename = "title"))]
     pub text: String,
     /// True if it follows from the first message, by [`memory_strategies::title`], since nobody set one.
+    #[cfg_attr(feature = "serde", serde(rename = "title_derived"))]
     pub is_derived: bool,
 }
 

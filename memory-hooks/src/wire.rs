@@ -1,113 +1,254 @@
-//! `Serialize` for prompts and their pieces.
+//! The wire form of prompts, their pieces and figures.
 
 use std::{collections::BTreeMap, ops::Range};
 
-use memory_core::{AnsweredBy, ConversationId, MemoryUsed, NodeRange, Notice, SummaryId, Timestamp, ViewId};
-use serde::{Serialize, Serializer};
+use memory_core::{
+    AiComponents, AnsweredBy, Attachment, ConversationId, ConversationState, Level, MemoryUsed, NodeId, NodeKind,
+    NodeRange, Notice, Relation, SummaryId, Timestamp, ViewId, written_as,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Piece, PieceKind, Prompt, PromptPart, Reduction, SourceClass};
+use crate::{ListedConversation, NodeDetails, Piece, PieceKind, Prompt, PromptPart, Reduction, SourceClass};
 
-#[derive(Serialize)]
-#[serde(rename = "Piece")]
-struct Written<'a> {
+/// Messages at each level.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PerLevel {
+    full: u64,
+    summary: u64,
+    meta: u64,
+    archive: u64,
+}
+
+/// Counts by the level's number, written by the level's name.
+pub(crate) mod per_level {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::PerLevel;
+
+    pub(crate) fn serialize<S: Serializer>(counts: &[u64; 4], serializer: S) -> Result<S::Ok, S::Error> {
+        let [full, summary, meta, archive] = *counts;
+        PerLevel { full, summary, meta, archive }.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u64; 4], D::Error> {
+        let PerLevel { full, summary, meta, archive } = PerLevel::deserialize(deserializer)?;
+        Ok([full, summary, meta, archive])
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WrittenListed {
+    #[serde(flatten)]
+    state: ConversationState,
+    /// True if nobody set the title, so that it follows from the first message.
+    title_derived: bool,
+}
+
+written_as!(ListedConversation, WrittenListed: |listed| {
+    let title = listed.title.as_ref();
+    WrittenListed {
+        state: listed.state.clone().title(title.map(|title| title.text.clone())),
+        title_derived: title.is_some_and(|title| title.is_derived),
+    }
+});
+
+#[derive(Serialize, JsonSchema)]
+struct WrittenDetails<'a> {
+    /// The number of the message.
+    node: NodeId,
+    /// When it was said.
+    at: Timestamp,
+    /// `user` or `ai`.
+    kind: NodeKind,
+    /// The name or role of who said it.
+    speaker: &'a str,
+    /// The model that said it: the member `model` of its metadata.
+    model: Option<String>,
+    /// The level of the highest summary over it.
+    level: Level,
+    /// True if a view may show something shorter in its place.
+    expandable: bool,
+    /// True if views keep it verbatim.
+    pinned: bool,
+    /// Tokens of its text.
+    tokens: u32,
+    /// Lines of its text.
+    lines: u32,
+    /// From 0 to 1.
+    importance: f32,
+    /// Its topics, as its writer named them.
+    topics: &'a [String],
+    /// The earlier message that it follows up or corrects: as it was stored, or else by rules.
+    relates_to: Option<Relation>,
+    /// Its parts; of a message of the model, with the results of its calls.
+    components: AiComponents<'a>,
+    /// Its pictures and documents.
+    attachments: Vec<Attachment<'a>>,
+    /// Its text.
+    text: String,
+}
+
+written_as!(NodeDetails, WrittenDetails<'_>: |details| {
+    let (node, message) = (&details.node, &details.node.message);
+    let mut components = details.components();
+    let answers = components.results.iter_mut().chain(&mut components.errors);
+    answers.for_each(|answer| answer.node = answer.node.or(Some(node.id)));
+    WrittenDetails {
+        node: node.id,
+        at: node.at,
+        kind: node.kind(),
+        speaker: message.voice(),
+        model: message.model(),
+        level: details.level,
+        expandable: details.is_expandable,
+        pinned: node.pinned,
+        tokens: node.tokens,
+        lines: node.line_count,
+        importance: node.importance,
+        topics: &node.topics,
+        relates_to: node.relates_to,
+        components,
+        attachments: message.attachments().collect(),
+        text: message.text(),
+    }
+});
+
+#[derive(Serialize, JsonSchema)]
+struct WrittenPiece<'a> {
+    /// Its name among the pieces, the same in every prompt.
     id: String,
+    /// `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `standing`, `recalled` or `question`.
     kind: PieceKind,
+    /// The other conversation that it was recalled from.
     conversation: Option<&'a ConversationId>,
+    /// The messages that it shows or stands for.
     nodes: Option<NodeRange>,
+    /// The number of the summary.
     summary: Option<SummaryId>,
+    /// Of a standing line, the bytes of the message's text that it shows.
     excerpt: &'a Option<Range<usize>>,
+    /// The name or role of who said it.
     speaker: Option<&'a str>,
+    /// When its first and its last message were said.
     times: Option<[Timestamp; 2]>,
+    /// `user`, `model`, `tool` or `import`.
     source: Option<&'static str>,
+    /// Tokens of its text.
     tokens: u32,
+    /// Why it is there.
     reason: &'a str,
+    /// Its part of the prompt's text.
     text: &'a str,
 }
 
-impl Serialize for Piece {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { kind, conversation, nodes, summary, excerpt, speaker, times, source, tokens, reason, text } = self;
-        Written {
-            id: self.id(),
-            kind: *kind,
-            conversation: conversation.as_ref(),
-            nodes: *nodes,
-            summary: *summary,
-            excerpt,
-            speaker: speaker.as_deref(),
-            times: *times,
-            source: source.map(SourceClass::as_str),
-            tokens: *tokens,
-            reason,
-            text,
+written_as!(Piece, WrittenPiece<'_>: |piece| WrittenPiece {
+    id: piece.id(),
+    kind: piece.kind,
+    conversation: piece.conversation.as_ref(),
+    nodes: piece.nodes,
+    summary: piece.summary,
+    excerpt: &piece.excerpt,
+    speaker: piece.speaker.as_deref(),
+    times: piece.times,
+    source: piece.source.map(SourceClass::as_str),
+    tokens: piece.tokens,
+    reason: &piece.reason,
+    text: &piece.text,
+});
+
+/// Enums that are written by a name.
+macro_rules! by_name {
+    ($($type:ident: |$value:ident| $name:expr;)*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $value = self;
+                serializer.serialize_str($name)
+            }
         }
-        .serialize(serializer)
-    }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string"})
+            }
+        }
+    )*};
 }
 
-impl Serialize for PieceKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
+by_name! {
+    PieceKind: |kind| kind.as_str();
+    PromptPart: |part| match part {
+        Self::History => "history",
+        Self::Standing => "standing",
+        Self::Recalled => "recalled",
+        Self::Question => "question",
+    };
+    Reduction: |reduction| match reduction {
+        Self::ResultsShortened => "results_shortened",
+        Self::Halved => "halved",
+        Self::Coarsest => "coarsest",
+    };
 }
 
-impl Serialize for PromptPart {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::History => "history",
-            Self::Standing => "standing",
-            Self::Recalled => "recalled",
-            Self::Question => "question",
-        })
-    }
-}
-
-impl Serialize for Reduction {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::ResultsShortened => "results_shortened",
-            Self::Halved => "halved",
-            Self::Coarsest => "coarsest",
-        })
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename = "Prompt")]
+#[derive(Serialize, JsonSchema)]
 struct WrittenPrompt<'a> {
+    /// The application's own instructions.
     instructions: Option<&'a str>,
+    /// The question.
     question: &'a str,
-    text: &'a str,
-    pieces: &'a [Piece],
-    tokens: u32,
-    budget: u32,
-    nodes: u64,
-    full_tokens: u64,
-    notices: &'a [Notice],
-    compared: &'a BTreeMap<ConversationId, Vec<AnsweredBy>>,
-    reductions: &'a [Reduction],
+    /// The number of the recorded view.
     view: Option<ViewId>,
+    /// How many messages the conversation had.
+    nodes: u64,
+    /// The most tokens of `text`.
+    budget: u32,
+    /// Tokens of `text`.
+    tokens: u32,
+    /// Those of the history.
+    history_tokens: u32,
+    /// Those of standing lines.
+    standing_tokens: u32,
+    /// Those of recalled messages.
+    recalled_tokens: u32,
+    /// Tokens of all messages.
+    full_tokens: u64,
+    /// What the text is made of, in order.
+    pieces: &'a [Piece],
+    /// The memory that was used.
     used: MemoryUsed,
+    /// How the vectors of each conversation were compared.
+    compared: &'a BTreeMap<ConversationId, Vec<AnsweredBy>>,
+    /// What was done after a model's window overflowed.
+    reductions: &'a [Reduction],
+    notices: &'a [Notice],
+    /// What the model is shown, exactly.
+    text: &'a str,
 }
 
-impl Serialize for Prompt {
-    /// Serializes its fields, its text and its question. [`Prompt::messages`] can be serialized by itself.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        WrittenPrompt {
-            instructions: self.instructions(),
-            question: self.question(),
-            text: self.text(),
-            pieces: &self.pieces,
-            tokens: self.tokens,
-            budget: self.budget,
-            nodes: self.nodes,
-            full_tokens: self.full_tokens,
-            notices: &self.notices,
-            compared: &self.compared,
-            reductions: &self.reductions,
-            view: self.view,
-            used: self.used(),
-        }
-        .serialize(serializer)
-    }
-}
+// `Prompt::messages` is serialized by itself.
+written_as!(Prompt, WrittenPrompt<'_>: |prompt| WrittenPrompt {
+    instructions: prompt.instructions(),
+    question: prompt.question(),
+    view: prompt.view,
+    nodes: prompt.nodes,
+    budget: prompt.budget,
+    tokens: prompt.tokens,
+    history_tokens: prompt.history_tokens(),
+    standing_tokens: prompt.standing_tokens(),
+    recalled_tokens: prompt.recalled_tokens(),
+    full_tokens: prompt.full_tokens,
+    pieces: &prompt.pieces,
+    used: prompt.used(),
+    compared: &prompt.compared,
+    reductions: &prompt.reductions,
+    notices: &prompt.notices,
+    text: prompt.text(),
+});

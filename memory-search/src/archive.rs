@@ -28,6 +28,7 @@ pub struct ArchiveLimits {
 
 /// How much of a conversation may be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Archived {
     /// The newest messages, which may be found.

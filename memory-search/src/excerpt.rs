@@ -9,7 +9,7 @@ use crate::lexical::Analyzer;
 
 /// Selection of [`excerpt`] from a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Excerpted {
     /// The part to show, in bytes of the text. Both ends are boundaries of characters.

@@ -66,7 +66,7 @@ impl FindRequest {
 
 /// A match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Match {
     /// The conversation.
@@ -74,6 +74,7 @@ pub struct Match {
     /// The node.
     pub node: NodeId,
     /// The byte range in [`Message::text`](memory_core::Message::text); never empty.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub span: Range<usize>,
     /// The line of the text on which the match begins, from 1.
     pub line: u32,
@@ -87,7 +88,7 @@ pub struct Match {
 
 /// The result of [`find`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Found {
     /// The matches, in order of conversation, node and position.
@@ -110,7 +111,7 @@ pub struct Found {
 /// A search with a range from this node in this conversation, and one of the conversations after it by name, find what
 /// is left. The second also finds what its conversations share with those before through forks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StoppedAt {
     /// The conversation. All conversations before it by name were searched.
@@ -121,7 +122,7 @@ pub struct StoppedAt {
 
 /// The end of a message, which was not searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LeftOut {
     /// The conversation.

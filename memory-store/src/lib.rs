@@ -45,6 +45,8 @@ mod derived;
 mod log;
 mod portable;
 mod prefetch;
+#[cfg(feature = "serde")]
+mod reports;
 mod wire;
 
 pub use derived::{

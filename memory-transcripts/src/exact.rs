@@ -11,7 +11,7 @@ use std::{
 };
 
 use memory_core::{ContentBlock, Json, Message, message_to_json, without_half_surrogates};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// What stands before the digits; its first character is none that texts are written with.
@@ -65,11 +65,20 @@ pub fn written(value: &Value) -> String {
     unmarked(&value.to_string()).into_owned()
 }
 
+/// JSON of anything that may hold such values, on one line.
+///
+/// # Errors
+/// When it cannot be serialized.
+pub fn line(value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(unmarked(&serde_json::to_string(value)?).into_owned())
+}
+
 /// The same over several lines.
-#[must_use]
-pub fn pretty(value: &Value) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
-    unmarked(&text).into_owned()
+///
+/// # Errors
+/// When it cannot be serialized.
+pub fn pretty(value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(unmarked(&serde_json::to_string_pretty(value)?).into_owned())
 }
 
 /// A value as JSON that is kept as text.

@@ -3,6 +3,8 @@
 use std::{collections::BTreeMap, fmt};
 
 use memory_core::one_line;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// Distinct names of skipped records that are kept; the rest are counted together. A hostile file may have any number.
 const NAMES: usize = 64;
@@ -12,7 +14,7 @@ const NAME: usize = 60;
 const OTHERS: &str = "(others)";
 
 /// What a reader met so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Records read: lines, elements of a list, files of a directory or rows.
@@ -27,11 +29,18 @@ pub struct Report {
     pub summaries: u64,
     /// Halves of characters that U+FFFD stands for: escapes of a surrogate without the other one.
     pub mended: u64,
+    /// Records that gave no message, by reason and name.
+    #[serde(serialize_with = "values")]
+    #[schemars(with = "Vec<Skipped>")]
     skipped: BTreeMap<(Why, String), Skipped>,
 }
 
+fn values<S: Serializer>(skipped: &BTreeMap<(Why, String), Skipped>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(skipped.values())
+}
+
 /// Records of one name that gave no message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Skipped {
     /// The name of the record's type, shortened.
@@ -45,7 +54,8 @@ pub struct Skipped {
 }
 
 /// Why a record gave no message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Why {
     /// Its type is not known.

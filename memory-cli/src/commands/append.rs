@@ -9,11 +9,9 @@ use memory_core::{
     Appended, ConversationId, Json, Message, MessageKey, StoreError, Timestamp, message_with_members, utc_offset,
     without_half_surrogates,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{
-    json,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::{filter::RoleName, resolve};
 use crate::{
@@ -62,6 +60,17 @@ pub(crate) struct Args {
     keep_out_of_summaries: bool,
 }
 
+/// The message that was appended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Its conversation.
+    conversation: &'a ConversationId,
+    #[serde(flatten)]
+    appended: Appended,
+    /// How many messages the conversation has.
+    nodes: u64,
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let message = args.message(output)?;
@@ -70,7 +79,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
-    let Appended { node, is_new, .. } = match &args.at {
+    let appended = match &args.at {
         None => conversation.append(message).await?,
         Some((at, _)) => {
             let appended = conversation.append_batch(vec![(message, *at)]).await?;
@@ -83,14 +92,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             appended
         }
     };
+    let Appended { node, is_new, .. } = appended;
     let nodes = runtime.store.conversation(&id).await?.nodes;
     if output.json {
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "node": node.get(),
-            "new": is_new,
-            "nodes": nodes,
-        }))?);
+        return Ok(output.value(&Answer { conversation: &id, appended, nodes })?);
     }
     output.line(&node.to_string())?;
     output.note(&match is_new {

@@ -1,9 +1,10 @@
 //! The messages around those that were found.
 
-use memory_core::{Node, NodeId, NodeRange};
-use serde_json::{Value, json};
+use memory_core::{Node, NodeId, NodeRange, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::output::{known, shorten};
+use crate::output::shorten;
 
 /// The most messages on each side of one that was found.
 pub(super) const MOST: u64 = 20;
@@ -15,9 +16,23 @@ pub(super) fn run(node: NodeId, count: u64) -> NodeRange {
     NodeRange::single(node).widen(count, u64::MAX)
 }
 
-pub(super) fn to_json(node: &Node) -> Value {
-    let message = &node.message;
-    json!({"node": node.id.get(), "speaker": message.voice(), "at": known(node.at), "text": message.text()})
+/// A message in short.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Said<'a> {
+    /// Its number.
+    node: NodeId,
+    /// The name or role of who said it.
+    speaker: &'a str,
+    /// When.
+    at: Timestamp,
+    /// What was said.
+    text: String,
+}
+
+impl<'a> Said<'a> {
+    pub(super) fn of(node: &'a Node) -> Self {
+        Self { node: node.id, speaker: node.message.voice(), at: node.at, text: node.message.text() }
+    }
 }
 
 /// The beginning of what was said, with who said it.

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use memory_store::check_backup;
-use serde_json::json;
+use memory_store::{BackupCheck, check_backup};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     Access,
@@ -28,6 +29,15 @@ pub(crate) struct Args {
     verify: bool,
 }
 
+/// A backup that was read again.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Checked<'a> {
+    /// Its directory.
+    backup: String,
+    #[serde(flatten)]
+    check: &'a BackupCheck,
+}
+
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     if args.verify {
@@ -38,16 +48,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let report = runtime.log.backup(&args.backup, &bar)?;
     bar.finish();
     if output.json {
-        let damage: Vec<_> = report.damage.iter().map(ToString::to_string).collect();
-        output.value(&json!({
-            "backup": report.path,
-            "files": report.files,
-            "bytes": report.bytes,
-            "copied": report.copied,
-            "copied_bytes": report.copied_bytes,
-            "removed": report.removed,
-            "damage": damage,
-        }))?;
+        output.value(&report)?;
     } else {
         output.line(&format!(
             "{} files, {} bytes; copied {} of them, {} bytes",
@@ -69,14 +70,7 @@ fn verify(output: Output, backup: &Path) -> anyhow::Result<()> {
     let check = check_backup(backup, &bar)?;
     bar.finish();
     if output.json {
-        let damaged: Vec<_> = check.damaged.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
-        output.value(&json!({
-            "backup": backup,
-            "taken": check.taken.to_string(),
-            "files": check.files,
-            "bytes": check.bytes,
-            "damaged": damaged,
-        }))?;
+        output.value(&Checked { backup: backup.display().to_string(), check: &check })?;
     } else {
         for (path, why) in &check.damaged {
             output.line(&format!("damaged: {} {why}", path.display()))?;

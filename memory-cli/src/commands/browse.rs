@@ -8,7 +8,6 @@ use std::{borrow::Cow, num::NonZeroUsize};
 use clap::Args as ClapArgs;
 use memory_core::{Level, NodeId};
 use memory_hooks::{LevelEntry, LevelsRequest};
-use serde_json::json;
 
 use super::{level, resolve};
 #[cfg(feature = "tui")]
@@ -18,7 +17,7 @@ use crate::{
     failure::NotFound,
     globals::Globals,
     news, open,
-    output::{node_runs, shorten},
+    output::{Noted, Of, shorten},
 };
 
 /// Shows a conversation level by level.
@@ -63,17 +62,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let news = news::of(page.losses.notice(&id));
     if output.json {
-        let rows: Vec<_> = page
-            .entries
-            .iter()
-            .map(|e| {
-                json!({"level": e.level.as_str(), "nodes": node_runs([&e.nodes]), "lines": e.lines, "tokens": e.tokens,
-                       "text": text(e), "written_by": e.written_by.as_ref().map(ToString::to_string)})
-            })
-            .collect();
-        let value = json!({"conversation": id.as_str(), "entries": rows, "next": page.next.map(NodeId::get),
-                           "notices": news::sentences(&news), "notice_codes": news::codes(&news)});
-        return Ok(output.value(&value)?);
+        let answer = Of { conversation: &id, answer: &page };
+        return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     let rows = page.entries.iter().map(|e| {
         [e.level.to_string(), e.nodes.to_string(), e.lines.to_string(), e.tokens.to_string(), shorten(&text(e), 160)]

@@ -2,7 +2,8 @@
 
 use clap::Args as ClapArgs;
 use clap_complete::{Shell, generate};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::globals::Globals;
 
@@ -18,13 +19,21 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer {
+    /// The shell.
+    shell: String,
+    /// The script.
+    script: String,
+}
+
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (output, shell) = (globals.output, args.shell);
     let mut script = Vec::new();
     generate(shell, &mut (globals.definition)(), "memory", &mut script);
     let script = String::from_utf8(script)?;
     if output.json {
-        return Ok(output.value(&json!({"shell": shell.to_string(), "script": script}))?);
+        return Ok(output.value(&Answer { shell: shell.to_string(), script })?);
     }
     Ok(output.text(script.trim_end())?)
 }

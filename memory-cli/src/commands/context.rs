@@ -5,20 +5,18 @@ use std::io;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{ChatRequest, ConversationId, NodeId, Notice, Timestamp, ViewId};
-use memory_hooks::{AsOf, MemoryError, Piece, Prompt, PromptOptions, SourceClass};
-use serde_json::{Value, json};
+use memory_hooks::{AsOf, MemoryError, Prompt, PromptOptions};
 
 use super::{
     filter::{FilterArgs, until},
-    resolve, used,
+    resolve,
 };
 use crate::{
     Access, Config, compared,
     failure::{NotFound, Usage},
     globals::Globals,
-    news::{self, News},
-    open,
-    output::{Output, grouped, node_runs},
+    news, open,
+    output::{Of, Output, grouped},
 };
 
 /// Prints what a model would be shown for a question.
@@ -95,7 +93,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     let id = args.conversation.id(&runtime).await?;
     let conversation = runtime.memory.conversation(id.clone());
     let last = last_node(&runtime, &id, as_of).await?;
-    let (context, news) = match (&args.question, last) {
+    let context = match (&args.question, last) {
         (Some(_), None) => {
             return Err(Usage("a view was shown for its own question: leave the question out".to_owned()).into());
         }
@@ -104,19 +102,19 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
             (Err(MemoryError::View(error)), Some(last)) if error.is_not_found() => {
                 args.rebuilt(&config, &id, last, "").await?
             }
-            (shown, _) => (shown?, Vec::new()),
+            (shown, _) => shown?,
         },
     };
     let output = globals.output;
     if args.messages {
         if output.json {
-            // The request itself has no place for it.
-            news.iter().for_each(|one| tracing::warn!("{one}"));
+            // The request itself has no place for them.
+            context.notices.iter().for_each(|one| tracing::warn!("{one}"));
         }
-        news::print(output, &news);
-        return Ok(output.value(&args.request(&context).to_json())?);
+        news::print(output, &news::of(context.notices.iter().cloned()));
+        return Ok(output.value(&args.request(&context))?);
     }
-    print_past(output, &id, &context, &news, Form { raw: args.raw, explain: args.explain })
+    print_past(output, &id, &context, Form { raw: args.raw, explain: args.explain })
 }
 
 /// The last message that was there then; `None` for a view, which states it itself.
@@ -140,17 +138,11 @@ pub(super) struct Form {
 }
 
 /// Prints a past view in the form of a present one.
-pub(super) fn print_past(
-    output: Output,
-    id: &ConversationId,
-    context: &Prompt,
-    news: &[News],
-    form: Form,
-) -> anyhow::Result<()> {
+pub(super) fn print_past(output: Output, id: &ConversationId, context: &Prompt, form: Form) -> anyhow::Result<()> {
     if output.json && !form.raw {
-        return Ok(output.value(&to_json(id, context.question(), context, news))?);
+        return Ok(output.value(&Of { conversation: id, answer: context })?);
     }
-    print(output, context, news, form.raw)?;
+    print(output, context, form.raw)?;
     if let Some(view) = context.view {
         output.note(&format!("view {view}, shown after {} messages", grouped(context.nodes)));
     }
@@ -180,7 +172,7 @@ impl Args {
         id: &ConversationId,
         last: NodeId,
         question: &str,
-    ) -> anyhow::Result<(Prompt, Vec<News>)> {
+    ) -> anyhow::Result<Prompt> {
         // Nothing is recalled without a question.
         let config = if question.is_empty() { config.clone().without_model() } else { config.clone() };
         let past = memory::parts::open_past(&config, id, last).await?;
@@ -189,7 +181,8 @@ impl Args {
         if question.is_empty() {
             context.notices.retain(|notice| !matches!(notice, Notice::EmptyQuestion));
         }
-        Ok((context, vec![News::NotShown { conversation: id.clone(), node: last }]))
+        context.notices.insert(0, Notice::NotShown { conversation: id.clone(), node: last });
+        Ok(context)
     }
 }
 
@@ -209,12 +202,12 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     globals.keep_news(&mut context.notices);
     let output = globals.output;
     if args.messages {
-        return Ok(output.value(&args.request(&context).to_json())?);
+        return Ok(output.value(&args.request(&context))?);
     }
     if output.json && !args.raw {
-        return Ok(output.value(&to_json(&id, question, &context, &[]))?);
+        return Ok(output.value(&Of { conversation: &id, answer: &context })?);
     }
-    print(output, &context, &[], args.raw)?;
+    print(output, &context, args.raw)?;
     if args.explain {
         explain(output, &context)?;
     }
@@ -248,13 +241,12 @@ pub(super) fn view(text: &str) -> Result<ViewId, String> {
     ViewId::new(number).ok_or_else(|| "views are numbered from 1".to_owned())
 }
 
-fn print(output: Output, context: &Prompt, news: &[News], raw: bool) -> anyhow::Result<()> {
+fn print(output: Output, context: &Prompt, raw: bool) -> anyhow::Result<()> {
     if raw {
         output.exactly(context.text())?;
     } else {
         output.text(context.text())?;
     }
-    news::print(output, news);
     news::print(output, &news::of(context.notices.iter().cloned()));
     output.note(&summary(context));
     if let Some(used) = context.used().sentence() {
@@ -286,40 +278,4 @@ pub(super) fn summary(context: &Prompt) -> String {
         grouped32(context.recalled_tokens()),
         grouped(context.full_tokens),
     )
-}
-
-pub(super) fn to_json(id: &ConversationId, question: &str, context: &Prompt, news: &[News]) -> Value {
-    let piece = |piece: &Piece| {
-        json!({
-            "id": piece.id(),
-            "kind": piece.kind.as_str(),
-            "conversation": piece.nodes.map(|_| piece.conversation.as_ref().unwrap_or(id).as_str()),
-            "nodes": node_runs(&piece.nodes),
-            "speaker": piece.speaker,
-            "times": piece.times.map(|times| times.map(|at| at.to_string())),
-            "tokens": piece.tokens,
-            "reason": piece.reason,
-            "source": piece.source.map(SourceClass::as_str),
-            "text": piece.text,
-        })
-    };
-    let news: Vec<_> = news.iter().cloned().chain(news::of(context.notices.iter().cloned())).collect();
-    json!({
-        "conversation": id.as_str(),
-        "question": question,
-        "view": context.view.map(ViewId::get),
-        "nodes": context.nodes,
-        "budget": context.budget,
-        "tokens": context.tokens,
-        "history_tokens": context.history_tokens(),
-        "standing_tokens": context.standing_tokens(),
-        "recalled_tokens": context.recalled_tokens(),
-        "full_tokens": context.full_tokens,
-        "pieces": context.pieces.iter().map(piece).collect::<Vec<_>>(),
-        "used": used::to_json(&context.used()),
-        "vectors": compared::to_json(&context.compared),
-        "notices": news::sentences(&news),
-        "notice_codes": news::codes(&news),
-        "text": context.text(),
-    })
 }

@@ -7,11 +7,14 @@ use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture};
 use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, Verification};
 use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt, PromptOptions};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
-    context, detail,
+    context,
+    detail::Detail,
     import::{self, Imported},
+    stats::Figures,
     verify,
 };
 use crate::{
@@ -19,7 +22,7 @@ use crate::{
     globals::Globals,
     import::{ImportedConversation, jsonl},
     open,
-    output::{Output, decimal, grouped, shorten},
+    output::{Of, Output, grouped, shorten},
     target::Target,
 };
 
@@ -43,6 +46,39 @@ struct Shown {
     /// The message with the number.
     details: NodeDetails,
     verification: Verification,
+}
+
+/// What the demo shows.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Where the store stays, with `--keep`.
+    store: Option<String>,
+    import: DemoImport<'a>,
+    /// What a model is shown for the demo's question.
+    context: Of<'a, &'a Prompt>,
+    found: DemoFound<'a>,
+    /// The same message, exactly.
+    expand: Detail<'a>,
+    /// Proof that everything is on disk.
+    verify: &'a Verification,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DemoImport<'a> {
+    /// The messages of the sample.
+    read: usize,
+    #[serde(flatten)]
+    figures: Figures<'a>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DemoFound<'a> {
+    /// The message with the number.
+    node: NodeId,
+    /// How many summaries there are, none of which holds the number.
+    summaries: usize,
+    /// How the message is shown.
+    piece: &'a Piece,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -83,7 +119,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let found = shown.asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
     let found = found.context("the number that was said early on is not in the context")?;
     if output.json {
-        output.value(&shown.to_json(&id, found, args.keep.as_deref()))?;
+        output.value(&shown.answer(&id, found, args.keep.as_deref()))?;
     } else {
         shown.print_found(output, found)?;
         if args.keep.is_some() {
@@ -139,25 +175,16 @@ impl Shown {
     }
 
     /// The same; each part is a part of what the command of its name prints.
-    fn to_json(&self, id: &ConversationId, found: &Piece, kept: Option<&Path>) -> Value {
+    fn answer<'a>(&'a self, id: &'a ConversationId, found: &'a Piece, kept: Option<&Path>) -> Answer<'a> {
         let Self { imported, asked, summaries, details, verification } = self;
-        let node = &details.node;
-        let stats = &imported.report.stats;
-        let [full, summary, meta, archive] = stats.nodes_per_level;
-        json!({
-            "store": kept,
-            "import": {
-                "read": imported.report.read,
-                "shown_tokens": stats.shown_tokens,
-                "view_tokens": stats.view_tokens,
-                "compression_ratio": decimal(stats.compression_ratio()),
-                "nodes_per_level": {"full": full, "summary": summary, "meta": meta, "archive": archive},
-            },
-            "context": context::to_json(id, QUESTION, asked, &imported.news),
-            "found": {"node": node.id.get(), "summaries": summaries, "reason": found.reason, "text": found.text},
-            "expand": detail::to_json(id, details),
-            "verify": verify::to_json(verification),
-        })
+        Answer {
+            store: kept.map(|kept| kept.display().to_string()),
+            import: DemoImport { read: imported.report.read, figures: Figures::of(&imported.report.stats) },
+            context: Of { conversation: id, answer: asked },
+            found: DemoFound { node: details.node.id, summaries: *summaries, piece: found },
+            expand: Detail::of(id, details),
+            verify: verification,
+        }
     }
 }
 

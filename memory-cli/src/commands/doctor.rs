@@ -2,17 +2,18 @@
 
 mod setup;
 
-use std::{io, ops::RangeInclusive, path::PathBuf};
+use std::{io, path::PathBuf};
 
 use clap::Args as ClapArgs;
 use memory_store::{ConversationLabel, ConversationReport, Diagnosis, examine, salvage};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     Access,
     failure::Damage,
     globals::Globals,
-    output::{Output, grouped, node_runs, runs},
+    output::{Output, grouped},
 };
 
 /// Reports what is damaged, what is whole, what is missing, and what to do.
@@ -27,6 +28,46 @@ pub(crate) struct Args {
     salvage: Option<PathBuf>,
 }
 
+/// What is damaged, whole or missing, in the store and around it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    #[serde(flatten)]
+    examined: Examined<'a>,
+    /// What is around the store.
+    setup: &'a [setup::Item],
+    /// The new store, with `--salvage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salvaged: Option<Examined<'a>>,
+}
+
+/// Where there is no store.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct NoStore<'a> {
+    /// Where it would be.
+    store: String,
+    /// What is around it.
+    setup: &'a [setup::Item],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Examined<'a> {
+    /// True if nothing is damaged or lost.
+    whole: bool,
+    /// Messages that should exist.
+    nodes: u64,
+    /// Messages that are whole.
+    verified: u64,
+    #[serde(flatten)]
+    diagnosis: &'a Diagnosis,
+}
+
+impl<'a> Examined<'a> {
+    fn of(diagnosis: &'a Diagnosis) -> Self {
+        let (nodes, verified) = diagnosis.nodes();
+        Self { whole: diagnosis.is_whole(), nodes, verified, diagnosis }
+    }
+}
+
 /// Lines of damage that are shown to people; programs get all of them.
 const SHOWN: usize = 40;
 
@@ -34,11 +75,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let config = globals.config_at(globals.store()?, Access::Read);
     let setup = setup::look(&config, globals).await;
-    let items: Vec<_> = setup.iter().map(setup::Item::to_json).collect();
     // A store that does not exist still has a set-up.
     if let Err(missing) = globals.config(Access::Read) {
         if output.json {
-            output.value(&json!({"store": config.store, "setup": items}))?;
+            output.value(&NoStore { store: config.store.display().to_string(), setup: &setup })?;
         } else {
             setup.iter().try_for_each(|item| item.print(output))?;
         }
@@ -56,14 +96,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     bar.finish();
     if output.json {
-        let mut value = to_json(&diagnosis);
-        if let Some(object) = value.as_object_mut() {
-            object.insert("setup".to_owned(), items.into());
-            if let Some(salvaged) = &salvaged {
-                object.insert("salvaged".to_owned(), to_json(salvaged));
-            }
-        }
-        output.value(&value)?;
+        let salvaged = salvaged.as_ref().map(Examined::of);
+        output.value(&Answer { examined: Examined::of(&diagnosis), setup: &setup, salvaged })?;
     } else {
         setup.iter().try_for_each(|item| item.print(output))?;
         print(output, &diagnosis, salvaged.as_ref())?;
@@ -185,71 +219,4 @@ fn what_to_do(output: Output, diagnosis: &Diagnosis) -> io::Result<()> {
     output.line("Messages that are whole can be used as they are. To repair the rest, before anything is written:")?;
     output.line("  with a backup     memory restore BACKUP DIR, beside this store")?;
     output.line("  without one       memory doctor --salvage DIR makes a new store of all that is whole")
-}
-
-fn to_json(diagnosis: &Diagnosis) -> Value {
-    let findings: Vec<_> = diagnosis
-        .findings
-        .iter()
-        .map(|finding| {
-            let lost: Vec<_> = finding
-                .lost
-                .iter()
-                .map(|(label, nodes)| json!({"conversation": label_json(label), "nodes": node_runs([nodes])}))
-                .collect();
-            json!({
-                "path": finding.path,
-                "offset": finding.offset,
-                "bytes": finding.bytes,
-                "why": finding.why,
-                "conversation": finding.conversation.as_ref().map(label_json),
-                "lost": lost,
-            })
-        })
-        .collect();
-    let conversations: Vec<_> = diagnosis
-        .conversations
-        .iter()
-        .map(|conversation| {
-            let numbers = |lost: &[RangeInclusive<u64>]| runs(lost.iter().map(|run| (*run.start(), *run.end())));
-            json!({
-                "conversation": label_json(&conversation.label),
-                "whole": conversation.is_whole(),
-                "nodes": conversation.nodes,
-                "verified": conversation.verified,
-                "root": conversation.root.to_string(),
-                "lost": node_runs(&conversation.lost),
-                "summaries": conversation.summaries,
-                "lost_summaries": numbers(&conversation.lost_summaries),
-                "views": conversation.views,
-                "lost_views": numbers(&conversation.lost_views),
-                "orphaned_summaries": conversation.orphaned_summaries.iter().map(|id| id.get()).collect::<Vec<_>>(),
-                "may_have_lost_more": conversation.may_have_lost_more,
-            })
-        })
-        .collect();
-    let (nodes, verified) = diagnosis.nodes();
-    let unlisted: Vec<Value> =
-        diagnosis.unlisted_caches.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
-    json!({
-        "store": diagnosis.path,
-        "whole": diagnosis.is_whole(),
-        "nodes": nodes,
-        "verified": verified,
-        "damage": findings,
-        "more_damage": diagnosis.more_findings,
-        "conversations": conversations,
-        "torn": diagnosis.torn.as_ref().map(|torn| json!({"path": torn.path, "offset": torn.offset, "bytes": torn.bytes})),
-        "leftovers": diagnosis.leftovers,
-        "stale_caches": diagnosis.stale_caches,
-        "unlisted_caches": unlisted,
-    })
-}
-
-/// A name, or the number if only that is known.
-fn label_json(label: &ConversationLabel) -> Value {
-    match label {
-        ConversationLabel::Named(name) => json!(name.as_str()),
-        ConversationLabel::Nameless(number) => json!(number),
-    }
 }

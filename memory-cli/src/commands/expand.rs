@@ -4,7 +4,10 @@ use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_core::{MessageProof, NodeId, NodeRange};
 
-use super::{detail, prove, resolve};
+use super::{
+    detail::{self, Detail},
+    prove, resolve,
+};
 use crate::{Access, failure::Damage, globals::Globals, open};
 
 /// Prints a message exactly as it was said.
@@ -37,7 +40,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if globals.output.json && !args.raw {
         let found = conversation.details(NodeRange::single(args.node)).await?;
         let details = found.nodes.first().with_context(|| format!("node {} cannot be read", args.node))?;
-        return Ok(globals.output.value(&detail::to_json(&id, details))?);
+        return Ok(globals.output.value(&Detail::of(&id, details))?);
     }
     globals.output.note(&format!("{id}, node {}", detail::heading(&node)));
     let text = node.message.text();

@@ -1,7 +1,7 @@
 //! `memory export`: writes conversations to files that `memory import` brings back to the same root, or in the shapes
 //! of other programs.
 
-mod written;
+pub(crate) mod written;
 
 use std::{io::BufWriter, path::PathBuf};
 
@@ -10,7 +10,8 @@ use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{ConversationId, Store};
 use memory_store::Exported;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::resolve;
 use crate::{
@@ -44,6 +45,21 @@ pub(crate) struct Args {
     /// The shape of the files: `memory` alone is whole, and is what `memory import` brings back exactly
     #[arg(long, value_enum, default_value_t = Shape::Memory)]
     format: Shape,
+}
+
+/// The files that were written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<T> {
+    exported: Vec<InFile<T>>,
+}
+
+/// A conversation in a file.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InFile<T> {
+    #[serde(flatten)]
+    answer: T,
+    /// The file.
+    file: String,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -100,7 +116,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     if output.json {
-        output.value(&json!({"exported": exported.iter().map(to_json).collect::<Vec<_>>()}))?;
+        let file = |(exported, file): &'_ (Exported, PathBuf)| InFile {
+            answer: exported.clone(),
+            file: file.display().to_string(),
+        };
+        output.value(&Answer { exported: exported.iter().map(file).collect() })?;
     } else {
         for (done, path) in &exported {
             output.line(&format!("{}, in {}", words(done), path.display()))?;
@@ -151,14 +171,4 @@ async fn to_file(store: &dyn Store, id: &ConversationId, target: Target, output:
 fn words(exported: &Exported) -> String {
     let Exported { conversation, nodes, summaries, root, .. } = exported;
     format!("exported `{conversation}`: {} messages, {} summaries, root {root}", grouped(*nodes), grouped(*summaries))
-}
-
-fn to_json((exported, path): &(Exported, PathBuf)) -> serde_json::Value {
-    json!({
-        "conversation": exported.conversation.as_str(),
-        "nodes": exported.nodes,
-        "summaries": exported.summaries,
-        "root": exported.root.to_string(),
-        "file": path.display().to_string(),
-    })
 }

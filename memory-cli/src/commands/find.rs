@@ -5,16 +5,20 @@ use std::{collections::BTreeSet, time::Duration};
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Node, NodeId, NodeRange, Scope, Store, StoreError, one_line};
 use memory_search::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{around, resolve};
+use super::{
+    around::{self, Said},
+    resolve,
+};
 use crate::{
     Access,
     failure::{Picture, Usage},
     globals::Globals,
     news::{self, News},
     open,
-    output::{Line, Output, grouped},
+    output::{Line, Noted, Output, grouped},
 };
 
 /// Finds text by a regular expression.
@@ -39,6 +43,25 @@ pub(crate) struct Args {
     /// The time limit of the search, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     max_seconds: u64,
+}
+
+/// The matches.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// The conversations that were searched.
+    conversations: &'a BTreeSet<ConversationId>,
+    #[serde(flatten)]
+    found: &'a Found,
+    /// With `--context`, the matching messages with those around them.
+    excerpts: Vec<Around<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Around<'a> {
+    /// Their conversation.
+    conversation: ConversationId,
+    /// Messages in a row.
+    messages: Vec<Said<'a>>,
 }
 
 /// Messages that match, with those around them.
@@ -78,8 +101,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     news.extend(found.left_out.clone().map(left_out));
     news.extend(found.stopped_at.clone().map(stopped_at));
     if output.json {
-        let value = to_json(&conversations, &found, &excerpts, &news);
-        return Ok(output.value(&value)?);
+        let excerpts = excerpts.iter().map(|Excerpt { conversation, nodes }| Around {
+            conversation: conversation.clone(),
+            messages: nodes.iter().map(Said::of).collect(),
+        });
+        let excerpts = excerpts.collect();
+        let answer = Answer { conversations: &conversations, found: &found, excerpts };
+        return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     let prefix =
         |id: &ConversationId, sign| if conversations.len() > 1 { format!("{id}{sign}") } else { String::new() };
@@ -157,32 +185,4 @@ fn print(output: Output, prefix: &str, one: &Match) -> std::io::Result<()> {
 fn mark(output: Output, before: &str, one: &Match) -> std::io::Result<()> {
     let line = Line::default().plain(&format!("{before}{}", one.before));
     output.marked(&line.highlighted(&one.matched).plain(&one.after))
-}
-
-fn to_json(conversations: &BTreeSet<ConversationId>, found: &Found, excerpts: &[Excerpt], news: &[News]) -> Value {
-    let one = |one: &Match| {
-        json!({"conversation": one.conversation.as_str(), "node": one.node.get(), "line": one.line,
-               "start": one.span.start, "end": one.span.end,
-               "before": one.before, "matched": one.matched, "after": one.after})
-    };
-    let excerpt = |excerpt: &Excerpt| {
-        json!({"conversation": excerpt.conversation.as_str(),
-               "messages": excerpt.nodes.iter().map(around::to_json).collect::<Vec<_>>()})
-    };
-    let stopped_at = |place: &StoppedAt| json!({"conversation": place.conversation.as_str(), "node": place.node.get()});
-    let left_out = |end: &LeftOut| {
-        json!({"conversation": end.conversation.as_str(), "node": end.node.get(), "from": end.from,
-               "length": end.length})
-    };
-    json!({
-        "conversations": conversations.iter().map(ConversationId::as_str).collect::<Vec<_>>(),
-        "matches": found.matches.iter().map(one).collect::<Vec<_>>(),
-        "excerpts": excerpts.iter().map(excerpt).collect::<Vec<_>>(),
-        "more": found.more,
-        "stopped_at": found.stopped_at.as_ref().map(stopped_at),
-        "scanned": found.scanned,
-        "left_out": found.left_out.as_ref().map(left_out),
-        "notices": news::sentences(news),
-        "notice_codes": news::codes(news),
-    })
 }

@@ -3,9 +3,8 @@
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{ConversationId, ConversationState, NodeId, StoreError};
-use serde_json::json;
 
-use super::resolve;
+use super::{list, resolve};
 use crate::{
     Access,
     failure::{NotFound, Usage},
@@ -42,13 +41,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({
-            "conversation": state.id.as_str(),
-            "forked_from": {"conversation": parent.as_str(), "node": node.get()},
-            "nodes": state.nodes,
-            "summaries": state.summaries,
-            "views": state.views,
-        }))?);
+        return Ok(output.value(&list::listed(&runtime, &state.id).await?)?);
     }
     let (child, nodes, summaries) = (&state.id, grouped(state.nodes), grouped(state.summaries));
     output.line(&format!(

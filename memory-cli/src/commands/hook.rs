@@ -1,7 +1,7 @@
 //! `memory hook`: takes sessions of coding agents into the store as they go, and reminds of where things stood.
 
 mod diff;
-mod install;
+pub(crate) mod install;
 mod installed;
 mod program;
 mod replace;
@@ -19,7 +19,8 @@ use memory_capture::{
     is_named_as_transcript,
 };
 use memory_core::ConversationId;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::capture;
 use crate::{
@@ -160,6 +161,22 @@ fn read_event() -> anyhow::Result<AgentEvent> {
     })
 }
 
+/// What an agent is told at the start of a session, as its hooks expect it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reminded {
+    hook_specific_output: HookOutput,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct HookOutput {
+    /// `SessionStart`.
+    hook_event_name: &'static str,
+    /// The reminder.
+    additional_context: String,
+}
+
 async fn remind(
     capture: &Capture,
     event: &AgentEvent,
@@ -176,8 +193,8 @@ async fn remind(
         LookUp::new(at_length, search)
     };
     if let Some(text) = capture.reminder(event, session, budget, &look_up).await? {
-        let output = json!({"hookEventName": "SessionStart", "additionalContext": text});
-        To::Output.json_line(&json!({"hookSpecificOutput": output}))?;
+        let output = HookOutput { hook_event_name: "SessionStart", additional_context: text };
+        To::Output.json_line(&Reminded { hook_specific_output: output })?;
     }
     Ok(())
 }

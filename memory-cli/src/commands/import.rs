@@ -13,9 +13,10 @@ use std::{
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture, FilesRead, Stage, Stages, SummaryCounts, TranscriptFiles};
-use memory_core::{ConversationId, Progress, Store, StoreError};
+use memory_core::{ConversationId, Hash, Progress, Store, StoreError};
 use memory_store::{ExchangeError, ExportFile, ReadLimits};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     Access,
@@ -29,7 +30,7 @@ use crate::{
     },
     news::{self, News},
     open,
-    output::{Output, counted, decimal, grouped},
+    output::{Output, counted, grouped},
 };
 use exported::Restored;
 use format::Format;
@@ -249,6 +250,83 @@ pub(super) async fn import(
     Ok(appender.finish(after).await?.into())
 }
 
+/// What was imported.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    conversations: Vec<Row<'a>>,
+    /// The paths with files of other programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transcripts: Vec<transcripts::Read<'a>>,
+    /// Notices about the import.
+    notices: &'a [News],
+}
+
+/// A conversation of an import.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Row<'a> {
+    /// Its name.
+    conversation: &'a ConversationId,
+    /// Messages of the file.
+    read: u64,
+    /// Those that were appended.
+    new: u64,
+    /// Messages of the conversation now.
+    nodes: u64,
+    /// Summaries of the file that stand for messages here.
+    summaries: u64,
+    /// Those that were recorded.
+    new_summaries: u64,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+/// What is known of a conversation only after an import of a kind.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Rest {
+    Messages {
+        /// Tokens of the messages; not of an export.
+        tokens: u64,
+        /// Tokens of the smallest view; not of an export.
+        view_tokens: u64,
+        /// How long appending took; not of an export.
+        append_seconds: f64,
+        /// How long summarizing took; not of an export.
+        compact_seconds: f64,
+        /// How long embedding took; not of an export.
+        index_seconds: f64,
+    },
+    Export {
+        /// Messages that were read again; of an export.
+        verified: u64,
+        /// Summaries that were left out; of an export.
+        orphaned_summaries: u64,
+        /// Its root; of an export.
+        root: Hash,
+    },
+}
+
+impl<'a> Row<'a> {
+    fn of(Imported { report, .. }: &'a Imported) -> Self {
+        let seconds = |took: Duration| (took.as_secs_f64() * 1e3).round() / 1e3;
+        Self {
+            conversation: &report.id,
+            read: report.read as u64,
+            new: report.new as u64,
+            nodes: report.stats.nodes,
+            summaries: report.summaries.new + report.summaries.there,
+            new_summaries: report.summaries.new,
+            rest: Rest::Messages {
+                tokens: report.stats.tokens,
+                view_tokens: report.stats.view_tokens,
+                append_seconds: seconds(report.append),
+                compact_seconds: seconds(report.compact),
+                index_seconds: seconds(report.index),
+            },
+        }
+    }
+}
+
 fn print(
     output: Output,
     all: &[Imported],
@@ -260,24 +338,9 @@ fn print(
     news.extend(restored.iter().flat_map(|restored| restored.news.clone()));
     news.dedup();
     if output.json {
-        let rows: Vec<_> = all
-            .iter()
-            .map(|Imported { report: i, .. }| {
-                json!({"conversation": i.id.as_str(), "read": i.read, "new": i.new,
-                            "summaries": i.summaries.new + i.summaries.there, "new_summaries": i.summaries.new, "nodes": i.stats.nodes,
-                            "tokens": i.stats.tokens, "view_tokens": i.stats.view_tokens,
-                            "append_seconds": decimal(i.append.as_secs_f64()),
-                            "compact_seconds": decimal(i.compact.as_secs_f64()),
-                            "index_seconds": decimal(i.index.as_secs_f64())})
-            })
-            .chain(restored.iter().map(exported::to_json))
-            .collect();
-        let (notices, codes) = (news::sentences(&news), news::codes(&news));
-        let mut value = json!({"conversations": rows, "notices": notices, "notice_codes": codes});
-        if let (Some(members), false) = (value.as_object_mut(), transcripts.is_empty()) {
-            members.insert("transcripts".to_owned(), transcripts.iter().map(transcripts::to_json).collect());
-        }
-        return Ok(output.value(&value)?);
+        let conversations = all.iter().map(Row::of).chain(restored.iter().map(Restored::row)).collect();
+        let transcripts = transcripts.iter().map(transcripts::Read::of).collect();
+        return Ok(output.value(&Answer { conversations, transcripts, notices: &news })?);
     }
     news::print(output, &news);
     restored.iter().try_for_each(|restored| exported::print(output, restored))?;

@@ -1,17 +1,39 @@
 //! `memory index`: brings the caches of recall up to the last message.
 
 use clap::Args as ClapArgs;
-use memory_core::Notice;
-use serde_json::json;
+use memory_core::{ConversationId, Notice};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::resolve;
-use crate::{Access, globals::Globals, news, open, output::grouped};
+use crate::{
+    Access,
+    globals::Globals,
+    news::{self, News},
+    open,
+    output::grouped,
+};
 
 /// Brings the caches of recall up to the last message.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
     conversations: resolve::OneOrAll,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    conversations: Vec<Indexed<'a>>,
+    /// Notices about the work.
+    notices: &'a [News],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Indexed<'a> {
+    /// Its name.
+    conversation: &'a ConversationId,
+    /// Messages that were embedded now.
+    embedded: u64,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -35,10 +57,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     news.dedup();
     globals.keep(&mut news);
     if output.json {
-        let rows: Vec<_> =
-            all.iter().map(|(id, report)| json!({"conversation": id.as_str(), "embedded": report.embedded})).collect();
-        let (notices, codes) = (news::sentences(&news), news::codes(&news));
-        output.value(&json!({"conversations": rows, "notices": notices, "notice_codes": codes}))?;
+        let conversations = all.iter().map(|(id, report)| Indexed { conversation: id, embedded: report.embedded });
+        output.value(&Answer { conversations: conversations.collect(), notices: &news })?;
     } else {
         news::print(output, &news);
         let rows = all.iter().map(|(id, report)| [id.to_string(), grouped(report.embedded)]);

@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use clap::Args as ClapArgs;
-use memory_core::Mark;
+use memory::parts::Parts;
+use memory_core::{ConversationId, Mark};
 use memory_hooks::{ListOptions, ListedConversation};
-use serde_json::{Value, json};
 
 use super::resolve;
 use crate::{
@@ -45,12 +45,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let listing = runtime.memory.list(&options).await?;
     let output = globals.output;
     if output.json {
-        let conversations: Vec<_> = listing.conversations.iter().map(to_json).collect();
-        return Ok(output.value(&json!({
-            "conversations": conversations,
-            "more": listing.more,
-            "archived": listing.archived,
-        }))?);
+        return Ok(output.value(&listing)?);
     }
     if listing.conversations.is_empty() {
         output.line(if args.is_narrowed() || listing.archived > 0 {
@@ -93,22 +88,8 @@ pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) 
     ]
 }
 
-pub(super) fn to_json(ListedConversation { state, title, .. }: &ListedConversation) -> Value {
-    let forked_from = state.forked_from.as_ref();
-    json!({
-        "conversation": state.id.as_str(),
-        "title": title.as_ref().map(|title| &title.text),
-        "title_derived": title.as_ref().is_some_and(|title| title.is_derived),
-        "tags": state.own_tags(),
-        "important": state.is_marked(Mark::Important),
-        "archived": state.is_marked(Mark::Archived),
-        "nodes": state.nodes,
-        "tokens": state.tokens,
-        "summaries": state.summaries,
-        "views": state.views,
-        "first_at": state.first_at.and_then(known),
-        "last_at": state.last_at.and_then(known),
-        "owner": state.owner.as_ref().map(ToString::to_string),
-        "forked_from": forked_from.map(|from| json!({"conversation": from.conversation.as_str(), "node": from.node.get()})),
-    })
+/// A conversation as it is listed.
+pub(super) async fn listed(runtime: &Parts, id: &ConversationId) -> anyhow::Result<ListedConversation> {
+    let title = runtime.memory.conversation(id.clone()).title().await?;
+    Ok(ListedConversation::new(runtime.store.conversation(id).await?, title))
 }

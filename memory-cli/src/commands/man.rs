@@ -9,7 +9,8 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, Command, ValueHint};
 use clap_mangen::Man;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     failure::NotFound,
@@ -69,6 +70,24 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
+/// A page of the manual.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Page {
+    /// Its name.
+    page: String,
+    /// Its text.
+    roff: String,
+}
+
+/// All pages of the manual.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Pages {
+    /// The directory with the pages.
+    directory: String,
+    /// Their names.
+    pages: Vec<String>,
+}
+
 fn print(args: &Args, root: &Command, globals: &Globals) -> anyhow::Result<()> {
     let mut page = root;
     for name in &args.names {
@@ -80,7 +99,7 @@ fn print(args: &Args, root: &Command, globals: &Globals) -> anyhow::Result<()> {
     let (name, text) = rendered(page)?;
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({"page": name, "roff": text}))?);
+        return Ok(output.value(&Page { page: name, roff: text })?);
     }
     Ok(output.text(text.trim_end())?)
 }
@@ -101,7 +120,7 @@ fn write_all(root: &Command, directory: &PathBuf, globals: &Globals) -> anyhow::
     pages.sort_unstable();
     let (output, directory) = (globals.output, directory.display().to_string());
     if output.json {
-        return Ok(output.value(&json!({"directory": directory, "pages": pages}))?);
+        return Ok(output.value(&Pages { directory, pages })?);
     }
     Ok(output.line(&format!("{} pages are in {directory}", grouped(pages.len() as u64)))?)
 }

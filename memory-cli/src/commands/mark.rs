@@ -2,9 +2,8 @@
 
 use clap::Args as ClapArgs;
 use memory_core::Mark;
-use serde_json::json;
 
-use super::resolve;
+use super::{list, resolve};
 use crate::{Access, globals::Globals, open};
 
 /// Marks a conversation as important or archived, or shows its marks.
@@ -33,11 +32,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let state = runtime.store.conversation(&id).await?;
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "important": state.is_marked(Mark::Important),
-            "archived": state.is_marked(Mark::Archived),
-        }))?);
+        return Ok(output.value(&list::listed(&runtime, &id).await?)?);
     }
     let marks: Vec<_> = Mark::ALL.into_iter().filter(|mark| state.is_marked(*mark)).collect();
     if marks.is_empty() {

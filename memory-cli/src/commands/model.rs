@@ -1,11 +1,11 @@
 //! `memory model`: embedding models and their runtime.
 
-mod compare;
-mod convert;
-mod fetch;
-mod list;
-mod migrate;
-mod test;
+pub(crate) mod compare;
+pub(crate) mod convert;
+pub(crate) mod fetch;
+pub(crate) mod list;
+pub(crate) mod migrate;
+pub(crate) mod test;
 
 use clap::{Args as ClapArgs, Subcommand};
 use memory_embed::{ModelSource, ModelStore, PrepareEvent, PrepareOptions, Prepared, prepare};

@@ -1,8 +1,9 @@
 //! `memory pin`: keeps a message verbatim in every view that it fits.
 
 use clap::Args as ClapArgs;
-use memory_core::NodeId;
-use serde_json::json;
+use memory_core::{ConversationId, NodeId};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::resolve;
 use crate::{Access, globals::Globals, open};
@@ -21,6 +22,17 @@ pub(crate) struct Args {
     off: bool,
 }
 
+/// The message that is pinned or no longer so.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Its conversation.
+    conversation: &'a ConversationId,
+    /// Its number.
+    node: NodeId,
+    /// True if it is pinned now.
+    pinned: bool,
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
@@ -28,7 +40,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     runtime.memory.conversation(id.clone()).pin(node, pinned).await?;
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({"conversation": id.as_str(), "node": node.get(), "pinned": pinned}))?);
+        return Ok(output.value(&Answer { conversation: &id, node, pinned })?);
     }
     let now = if pinned { "pinned" } else { "no longer pinned" };
     Ok(output.line(&format!("message {node} of `{id}` is {now}"))?)

@@ -1,8 +1,8 @@
 //! `memory plugins`: strategies that write summaries and score messages, built in and from plugins.
 
-mod check;
+pub(crate) mod check;
 mod info;
-mod list;
+pub(crate) mod list;
 
 use clap::{Args as ClapArgs, Subcommand};
 use memory_plugins::{LoadError, Registry};

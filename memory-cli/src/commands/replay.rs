@@ -1,9 +1,10 @@
 //! `memory replay`: shows the recorded views of a conversation, step by step.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Progress, Shown, ShownElsewhere, View, ViewId};
+use memory_core::{ConversationId, Hash, Progress, Shown, ShownElsewhere, Timestamp, View, ViewId};
 use memory_hooks::{AsOf, Conversation};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{context, resolve};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     failure::Damage,
     globals::Globals,
     open,
-    output::{grouped, shorten},
+    output::{Of, grouped, shorten},
 };
 
 /// Views that are read at once.
@@ -50,7 +51,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if let Some(view) = args.view {
         let shown = conversation.as_of(AsOf::View(view)).await?;
         let form = context::Form { raw: args.raw, explain: args.explain };
-        return context::print_past(globals.output, &id, &shown, &[], form);
+        return context::print_past(globals.output, &id, &shown, form);
     }
     let last = conversation.last_view().await?.map_or(0, ViewId::get);
     if args.check {
@@ -71,8 +72,8 @@ fn run_of(first: u64, last: u64) -> Option<(ViewId, ViewId)> {
 fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     if output.json {
-        let views: Vec<_> = views.iter().map(to_json).collect();
-        return Ok(output.value(&json!({"conversation": id.as_str(), "views": views}))?);
+        let views = views.iter().map(Recorded::of).collect();
+        return Ok(output.value(&Of { conversation: id, answer: Answer { views } })?);
     }
     let rows = views.iter().map(|view| {
         let Pieces { messages, summaries, recalled, .. } = Pieces::of(view);
@@ -92,14 +93,104 @@ fn list(id: &ConversationId, views: &[View], globals: &Globals) -> anyhow::Resul
     Ok(())
 }
 
+/// The recorded views.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    views: Vec<Recorded<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Recorded<'a> {
+    /// Its number.
+    view: ViewId,
+    /// When it was shown.
+    at: Timestamp,
+    /// How many messages there were.
+    nodes: u64,
+    /// The most tokens.
+    budget: u32,
+    /// Its tokens.
+    tokens: u32,
+    /// What counted them.
+    counter: &'a str,
+    /// The strategy that chose it, and the model that judged which summaries matter, if one did.
+    chosen_by: String,
+    /// How it was written out.
+    layout: u32,
+    /// The most tokens of a tool's result.
+    longest_result: Option<u32>,
+    #[serde(flatten)]
+    pieces: Pieces,
+    /// Other conversations that were recalled from.
+    elsewhere: Vec<Elsewhere<'a>>,
+    /// The question.
+    question: &'a str,
+    /// Hash of what was shown.
+    hash: Hash,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Elsewhere<'a> {
+    /// Its name.
+    conversation: &'a ConversationId,
+    /// Its title.
+    title: Option<&'a str>,
+    /// Messages of it.
+    recalled: u64,
+}
+
+impl<'a> Recorded<'a> {
+    fn of(view: &'a View) -> Self {
+        let body = &view.body;
+        let elsewhere = |other: &'a ShownElsewhere| Elsewhere {
+            conversation: &other.conversation,
+            title: other.title.as_deref(),
+            recalled: other.messages(),
+        };
+        Self {
+            view: view.id,
+            at: body.at,
+            nodes: body.nodes,
+            budget: body.budget,
+            tokens: body.tokens,
+            counter: &body.counter,
+            chosen_by: body.chosen_by.to_string(),
+            layout: body.layout,
+            longest_result: body.longest_result,
+            pieces: Pieces::of(view),
+            elsewhere: body.elsewhere.iter().map(elsewhere).collect(),
+            question: &body.question,
+            hash: body.hash,
+        }
+    }
+}
+
+/// Views that were shown again.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Replayed<'a> {
+    /// How many were recorded.
+    views: u64,
+    /// How many are exactly what was shown.
+    same: u64,
+    /// What is wrong with each other one.
+    wrong: &'a [String],
+}
+
 /// The number of pieces of each kind in a view.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Pieces {
+    /// Messages shown verbatim.
+    #[serde(rename = "verbatim")]
     messages: u64,
+    /// Summaries shown.
     summaries: u64,
+    /// Messages that could not be read.
     lost: u64,
+    /// Messages that the manager left out.
     omitted: u64,
+    /// Standing lines.
     standing: u64,
+    /// Recalled messages.
     recalled: u64,
 }
 
@@ -126,32 +217,6 @@ impl Pieces {
     }
 }
 
-fn to_json(view: &View) -> Value {
-    let Pieces { messages, summaries, lost, omitted, standing, recalled } = Pieces::of(view);
-    let body = &view.body;
-    let elsewhere = |other: &ShownElsewhere| json!({"conversation": other.conversation.as_str(), "title": other.title, "recalled": other.messages()});
-    json!({
-        "view": view.id.get(),
-        "at": body.at.to_string(),
-        "nodes": body.nodes,
-        "budget": body.budget,
-        "tokens": body.tokens,
-        "counter": body.counter,
-        "chosen_by": body.chosen_by.to_string(),
-        "layout": body.layout,
-        "longest_result": body.longest_result,
-        "verbatim": messages,
-        "summaries": summaries,
-        "lost": lost,
-        "omitted": omitted,
-        "standing": standing,
-        "recalled": recalled,
-        "elsewhere": body.elsewhere.iter().map(elsewhere).collect::<Vec<_>>(),
-        "question": body.question,
-        "hash": body.hash.to_string(),
-    })
-}
-
 /// Shows every view again and compares it with its record.
 async fn check(id: &ConversationId, conversation: &Conversation, views: u64, globals: &Globals) -> anyhow::Result<()> {
     let bar = globals.output.bar("replaying");
@@ -174,7 +239,7 @@ async fn check(id: &ConversationId, conversation: &Conversation, views: u64, glo
     bar.finish();
     let output = globals.output;
     if output.json {
-        output.value(&json!({"conversation": id.as_str(), "views": views, "same": same, "wrong": wrong}))?;
+        output.value(&Of { conversation: id, answer: Replayed { views, same, wrong: &wrong } })?;
     } else {
         output.line(&format!("{id}: {same} of {views} views are what was shown"))?;
     }

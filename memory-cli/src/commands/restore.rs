@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use serde_json::json;
+use memory_core::Verification;
+use memory_store::RestoreReport;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::verify::last_line;
 use crate::{Access, failure::Damage, globals::Globals, open, output::grouped};
@@ -21,6 +24,15 @@ pub(crate) struct Args {
     target: Option<PathBuf>,
 }
 
+/// A store that was made from a backup, and verified.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Restored<'a> {
+    #[serde(flatten)]
+    report: &'a RestoreReport,
+    #[serde(flatten)]
+    verification: &'a Verification,
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let target = args.target.clone().map_or_else(|| globals.store(), Ok)?;
@@ -30,16 +42,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config_at(target, Access::Read).without_model())?;
     let verification = runtime.store.verify(None).await?;
     if output.json {
-        output.value(&json!({
-            "store": report.path,
-            "taken": report.taken.to_string(),
-            "files": report.files,
-            "bytes": report.bytes,
-            "nodes": verification.nodes,
-            "verified": verification.verified,
-            "root": verification.root.to_string(),
-            "damage": verification.damage,
-        }))?;
+        output.value(&Restored { report: &report, verification: &verification })?;
     } else {
         let (files, bytes) = (grouped(report.files), grouped(report.bytes));
         output.line(&format!("{files} files, {bytes} bytes, as they were at {}", report.taken))?;

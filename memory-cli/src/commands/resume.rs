@@ -1,10 +1,14 @@
 //! `memory resume`: prints where a conversation stood.
 
 use clap::Args as ClapArgs;
-use serde_json::json;
 
-use super::{resolve, show};
-use crate::{Access, globals::Globals, news, open, output::grouped};
+use super::resolve;
+use crate::{
+    Access,
+    globals::Globals,
+    news, open,
+    output::{Of, grouped},
+};
 
 /// Prints where a conversation stood, for whoever goes on with it: goal, decisions, open questions, the last exchange.
 ///
@@ -28,14 +32,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let reminder = runtime.memory.conversation(id.clone()).reminder(args.budget).await?;
     let output = globals.output;
     if output.json && !args.raw {
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "text": reminder.text,
-            "tokens": reminder.tokens,
-            "budget": reminder.budget,
-            "nodes": reminder.nodes.iter().map(|node| node.get()).collect::<Vec<u64>>(),
-            "state": show::state_to_json(&reminder.state),
-        }))?);
+        return Ok(output.value(&Of { conversation: &id, answer: &reminder })?);
     }
     if args.raw {
         output.exactly(&reminder.text)?;

@@ -3,10 +3,14 @@
 use clap::Args as ClapArgs;
 use memory_core::{Level, NodeRange};
 use memory_hooks::Resummarize;
-use serde_json::json;
 
 use super::{level, resolve};
-use crate::{Access, globals::Globals, open, output::grouped};
+use crate::{
+    Access,
+    globals::Globals,
+    open,
+    output::{Of, grouped},
+};
 
 /// Writes summaries again.
 #[derive(Debug, ClapArgs)]
@@ -34,15 +38,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     bar.finish();
     let report = written?;
     if output.json {
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "rewritten": report.rewritten,
-            "by_fallback": report.by_fallback,
-            "unchanged": report.unchanged,
-            "by_person": report.by_person,
-            "tokens_before": report.tokens_before,
-            "tokens_after": report.tokens_after,
-        }))?);
+        return Ok(output.value(&Of { conversation: &id, answer: report })?);
     }
     let [rewritten, unchanged] = [report.rewritten, report.unchanged].map(grouped);
     let [before, after] = [report.tokens_before, report.tokens_after].map(grouped);

@@ -1,25 +1,27 @@
 //! `memory search`: finds the messages that answer a question best.
 
-use std::{collections::BTreeMap, num::NonZeroUsize};
+use std::{collections::BTreeMap, num::NonZeroUsize, ops::Range};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    ConversationId, HeldInMemory, Hit, Losses, Node, Notice, Query, Scope, SearchStep, Signal, Store, StoreError,
+    ConversationId, HeldInMemory, Hit, Losses, MemoryUsed, Node, Notice, Query, Scope, SearchStep, Signal, Store,
+    StoreError,
 };
 use memory_search::{Excerpted, excerpt};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
-    around::{self, MOST_CHARS},
+    around::{self, MOST_CHARS, Said},
     filter::FilterArgs,
-    resolve, used,
+    resolve,
 };
 use crate::{
     Access,
     compared::{self, Compared},
     globals::Globals,
     news, open,
-    output::{Field, Line, decimal, grouped, known, single_spaced},
+    output::{Field, Line, Noted, grouped, single_spaced},
 };
 
 /// Finds the messages that answer a question best.
@@ -48,6 +50,60 @@ pub(crate) struct Args {
     filter: FilterArgs,
 }
 
+/// The messages that answer the question best.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// The question.
+    question: &'a str,
+    /// The best first.
+    hits: Vec<Shown<'a>>,
+    /// The memory that was used.
+    used: MemoryUsed,
+    /// The steps of the search, in order.
+    steps: &'a [SearchStep],
+    /// What this process holds in memory.
+    held: &'a [HeldInMemory],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    hit: &'a Hit,
+    /// The part of the text that bears on the question.
+    excerpt: Part,
+    /// The words in it that the question asks for, in bytes of the text.
+    highlights: Vec<Range<usize>>,
+    /// With `--neighbours`, the messages before it.
+    before: Vec<Said<'a>>,
+    /// With `--neighbours`, the messages after it.
+    after: Vec<Said<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Part {
+    /// Its first byte in the text.
+    start: usize,
+    /// The byte behind it.
+    end: usize,
+    /// The part.
+    text: String,
+}
+
+impl<'a> Shown<'a> {
+    fn of(WithNeighbours { hit, before, after }: &'a WithNeighbours, question: &str) -> Self {
+        let text = hit.node.message.text();
+        let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
+        let part = text.get(range.clone()).unwrap_or_default().to_owned();
+        Self {
+            hit,
+            excerpt: Part { start: range.start, end: range.end, text: part },
+            highlights,
+            before: before.iter().map(Said::of).collect(),
+            after: after.iter().map(Said::of).collect(),
+        }
+    }
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?)?;
     let scope = Scope::only(args.conversations.ids(&runtime).await?);
@@ -57,7 +113,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .min_relevance(args.min_relevance);
     let mut found = runtime.memory.search(&query).await?;
     globals.keep_news(&mut found.notices);
-    let used = used::to_json(&found.used());
+    let used = found.used();
     let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
     // The search itself names what it could not read of a conversation.
     let is_named = |id: &ConversationId| {
@@ -67,24 +123,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             .any(|notice| matches!(notice, Notice::Unreadable { conversation, .. } if conversation == id))
     };
     let lost: Vec<_> = losses.iter().filter(|(id, _)| !is_named(id)).filter_map(|(id, lost)| lost.notice(id)).collect();
-    let news = news::of(found.notices.into_iter().chain(lost));
+    let news = news::of(found.notices.iter().cloned().chain(lost));
     let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
     let held = runtime.retriever.held();
     let output = globals.output;
     if output.json {
-        let hits: Vec<_> = hits.iter().map(|hit| to_json(hit, &args.question)).collect();
-        let step = |step: &SearchStep| json!({"name": step.name, "ms": decimal(step.took.as_secs_f64() * 1_000.0), "candidates": step.candidates});
-        let steps: Vec<_> = found.steps.iter().map(step).collect();
-        return Ok(output.value(&json!({
-            "question": args.question,
-            "hits": hits,
-            "used": used,
-            "notices": news::sentences(&news),
-            "notice_codes": news::codes(&news),
-            "steps": steps,
-            "vectors": compared::to_json(&vectors),
-            "held": held.iter().map(held_to_json).collect::<Vec<_>>(),
-        }))?);
+        let hits = hits.iter().map(|hit| Shown::of(hit, &args.question)).collect();
+        let answer = Answer { question: &args.question, hits, used, steps: &found.steps, held: &held };
+        return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     news::print(output, &news);
     if hits.is_empty() {
@@ -126,10 +172,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 fn held_of(held: &HeldInMemory) -> String {
     format!("{} {} of at most {}", held.kind, grouped(held.bytes), grouped(held.limit))
-}
-
-fn held_to_json(held: &HeldInMemory) -> Value {
-    json!({"kind": held.kind.name(), "bytes": held.bytes, "limit": held.limit})
 }
 
 /// Parses a probability.
@@ -179,32 +221,4 @@ fn shown(line: Line, node: &Node, question: &str) -> Line {
         from = word.end;
     }
     line.plain(&single_spaced(part(from..range.end))).plain(dots(range.end < text.len()))
-}
-
-fn to_json(WithNeighbours { hit, before, after }: &WithNeighbours, question: &str) -> Value {
-    let node = &hit.node;
-    let text = node.message.text();
-    let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
-    let shown = text.get(range.clone()).unwrap_or_default();
-    let highlights: Vec<_> = highlights.iter().map(|word| json!({"start": word.start, "end": word.end})).collect();
-    let signals: Vec<_> = hit
-        .signals
-        .iter()
-        .map(|s| json!({"name": s.name, "value": decimal(s.value), "share": decimal(s.share)}))
-        .collect();
-    json!({
-        "conversation": hit.conversation.as_str(),
-        "node": node.id.get(),
-        "score": decimal(hit.score.value),
-        "relevance": hit.relevance.map(decimal),
-        "scale": hit.score.scale.as_str(),
-        "signals": signals,
-        "speaker": node.message.voice(),
-        "at": known(node.at),
-        "text": text,
-        "excerpt": {"start": range.start, "end": range.end, "text": shown},
-        "highlights": highlights,
-        "before": before.iter().map(around::to_json).collect::<Vec<_>>(),
-        "after": after.iter().map(around::to_json).collect::<Vec<_>>(),
-    })
 }

@@ -1,8 +1,8 @@
 //! `memory sessions`: conversations as people come back to them, and the sessions of agents that they belong to.
 
-mod archive;
+pub(crate) mod archive;
 mod create;
-mod show;
+pub(crate) mod show;
 
 use clap::{Args as ClapArgs, Subcommand};
 

@@ -7,18 +7,20 @@ use std::num::NonZeroU64;
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Node, NodeId, NodeRange};
 use memory_hooks::DerivedState;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{detail, resolve};
+use super::{
+    detail::{self, Detail},
+    resolve,
+};
 use crate::{
     Access,
     failure::NotFound,
     globals::Globals,
     news, open,
-    output::{Output, grouped, node_runs},
+    output::{Noted, Of, Output, grouped},
 };
-
-pub(super) use self::state::{relation, to_json as state_to_json};
 
 /// The most characters of a message that are shown.
 const MOST_CHARS: usize = 4_000;
@@ -45,6 +47,20 @@ pub(crate) struct Args {
     state: bool,
 }
 
+/// Messages of a conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// How many messages the conversation has.
+    total: u64,
+    /// Messages that were asked for, within the limit.
+    shown: NodeRange,
+    /// The first message after them that was asked for.
+    next: Option<NodeId>,
+    messages: Vec<Detail<'a>>,
+    /// Those that cannot be read.
+    lost: &'a [NodeRange],
+}
+
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let id = args.conversation.id(&runtime).await?;
@@ -62,17 +78,10 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let news = news::of(read.losses.notice(&id));
     if output.json {
-        let messages: Vec<_> = read.nodes.iter().map(|details| detail::to_json(&id, details)).collect();
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "total": total,
-            "shown": node_runs([&run]),
-            "next": next.map(NodeId::get),
-            "messages": messages,
-            "lost": node_runs(read.losses.runs()),
-            "notices": news::sentences(&news),
-            "notice_codes": news::codes(&news),
-        }))?);
+        let messages = read.nodes.iter().map(|details| Detail::of(&id, details)).collect();
+        let lost = read.losses.runs();
+        let answer = Of { conversation: &id, answer: Answer { total, shown: run, next, messages, lost } };
+        return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     for (place, details) in read.nodes.iter().enumerate() {
         if place > 0 {
@@ -96,7 +105,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Result<()> {
     if output.json {
-        return Ok(output.value(&state_to_json(state))?);
+        return Ok(output.value(state)?);
     }
     state::print(output, state)?;
     news::print(output, &news::of(state.notices.iter().cloned()));

@@ -1,23 +1,21 @@
 //! `memory stats`: shows what is stored, what compression saves and what it all takes on disk.
 
 mod bytes;
-mod over_time;
+pub(crate) mod over_time;
+
+use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Level, Period};
 use memory_hooks::ConversationStats;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use self::bytes::Bytes;
 use super::resolve;
 use memory::{ArchiveLimits, Archived, Usage, parts::derived};
 
-use crate::{
-    Access,
-    globals::Globals,
-    open,
-    output::{decimal, grouped},
-};
+use crate::{Access, globals::Globals, open, output::grouped};
 
 /// Shows what is stored, what compression saves and what it takes on disk.
 ///
@@ -36,6 +34,43 @@ pub(crate) struct Args {
     /// By day, week or month [default: what fits the time from the first to the last message]
     #[arg(long, value_name = "PERIOD", requires = "over_time")]
     by: Option<Period>,
+}
+
+/// What is stored, and what it takes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    conversations: Vec<OfOne<'a>>,
+    /// The whole store; null where an owner sees only a part of it.
+    store: Option<bytes::OfStore>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct OfOne<'a> {
+    /// Its name.
+    conversation: &'a ConversationId,
+    #[serde(flatten)]
+    figures: Figures<'a>,
+    /// Bytes of its messages, and of what is derived from them, by kind.
+    bytes: BTreeMap<&'static str, u64>,
+    /// How much of it recall finds.
+    archive: Archived,
+}
+
+/// Figures of a conversation, with what follows from them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Figures<'a> {
+    #[serde(flatten)]
+    stats: &'a ConversationStats,
+    /// Tokens that the smallest view saves.
+    tokens_saved: u64,
+    /// How many times smaller the smallest view is than one that shows every message.
+    compression_ratio: f64,
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn of(stats: &'a ConversationStats) -> Self {
+        Self { stats, tokens_saved: stats.tokens_saved(), compression_ratio: stats.compression_ratio() }
+    }
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -61,13 +96,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     if output.json {
-        let conversation = |((id, stats, messages), archived): (&(_, _, u64), &Archived)| {
-            to_json(id, stats, bytes.conversation_json(id, *messages), *archived)
-        };
-        let conversations: Vec<_> = all.iter().zip(&archived).map(conversation).collect();
-        return Ok(
-            output.value(&json!({"conversations": conversations, "store": sees_all.then(|| bytes.store_json())}))?
-        );
+        let conversations = all.iter().zip(&archived).map(|((id, stats, messages), archived)| OfOne {
+            conversation: id,
+            figures: Figures::of(stats),
+            bytes: bytes.of_conversation(id, *messages),
+            archive: *archived,
+        });
+        let conversations = conversations.collect();
+        return Ok(output.value(&Answer { conversations, store: sees_all.then(|| bytes.of_store()) })?);
     }
     let header = [
         "conversation",
@@ -114,25 +150,4 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         )?;
     }
     Ok(())
-}
-
-fn to_json(id: &ConversationId, stats: &ConversationStats, bytes: Value, archived: Archived) -> Value {
-    let [full, summary, meta, archive] = stats.nodes_per_level;
-    json!({
-        "conversation": id.as_str(),
-        "nodes": stats.nodes,
-        "user_nodes": stats.user_nodes,
-        "ai_nodes": stats.ai_nodes,
-        "nodes_per_level": {"full": full, "summary": summary, "meta": meta, "archive": archive},
-        "summaries": stats.summaries,
-        "superseded": stats.superseded,
-        "tokens": stats.tokens,
-        "shown_tokens": stats.shown_tokens,
-        "view_tokens": stats.view_tokens,
-        "tokens_saved": stats.tokens_saved(),
-        "compression_ratio": decimal(stats.compression_ratio()),
-        "days": decimal(stats.days),
-        "bytes": bytes,
-        "archive": {"held": archived.held, "evicted": archived.evicted},
-    })
 }

@@ -7,11 +7,10 @@ mod rewrite;
 use clap::{Args as ClapArgs, Subcommand};
 use memory_core::{ConversationId, SummaryId};
 use memory_hooks::RepairedSummary;
-use serde_json::{Value, json};
 
 use crate::{
     globals::Globals,
-    output::{Output, grouped, node_runs},
+    output::{Of, Output, grouped},
 };
 
 /// Lists the recorded summaries of a conversation, or repairs one as a person wants it.
@@ -58,7 +57,7 @@ fn number(text: &str) -> Result<SummaryId, String> {
 /// Prints what was repaired.
 fn print(output: Output, id: &ConversationId, repaired: &RepairedSummary) -> anyhow::Result<()> {
     if output.json {
-        return Ok(output.value(&to_json(id, repaired))?);
+        return Ok(output.value(&Of { conversation: id, answer: repaired })?);
     }
     let RepairedSummary { summary, replaced, level, nodes, .. } = repaired;
     let [before, after] = [repaired.tokens_before, repaired.tokens].map(|tokens| grouped(u64::from(tokens)));
@@ -81,21 +80,6 @@ fn print(output: Output, id: &ConversationId, repaired: &RepairedSummary) -> any
         ));
     }
     Ok(())
-}
-
-fn to_json(id: &ConversationId, repaired: &RepairedSummary) -> Value {
-    json!({
-        "conversation": id.as_str(),
-        "summary": repaired.summary.get(),
-        "replaced": repaired.replaced.get(),
-        "level": repaired.level.as_str(),
-        "nodes": node_runs([&repaired.nodes]),
-        "text": repaired.text,
-        "tokens": repaired.tokens,
-        "tokens_before": repaired.tokens_before,
-        "redacted": repaired.is_redacted,
-        "above": repaired.above,
-    })
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::Args as ClapArgs;
 use memory_core::Mark;
-use serde_json::json;
 
-use super::resolve;
+use super::{list, resolve};
 use crate::{Access, globals::Globals, open};
 
 /// Shows, adds and removes the tags of a conversation.
@@ -39,7 +38,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({"conversation": id.as_str(), "tags": tags}))?);
+        return Ok(output.value(&list::listed(&runtime, &id).await?)?);
     }
     for missing in args.remove.iter().filter(|tag| !had.contains(*tag)) {
         output.note(&format!("`{id}` had no tag `{missing}`"));

@@ -1,9 +1,8 @@
 //! `memory title`: shows or sets the title of a conversation.
 
 use clap::Args as ClapArgs;
-use serde_json::json;
 
-use super::resolve;
+use super::{list, resolve};
 use crate::{Access, globals::Globals, open};
 
 /// Shows or sets the title of a conversation.
@@ -29,9 +28,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let title = conversation.title().await?;
     let output = globals.output;
     if output.json {
-        let is_derived = title.as_ref().is_some_and(|title| title.is_derived);
-        let title = title.map(|title| title.text);
-        return Ok(output.value(&json!({"conversation": id.as_str(), "title": title, "derived": is_derived}))?);
+        return Ok(output.value(&list::listed(&runtime, &id).await?)?);
     }
     match title {
         Some(title) => {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use clap::Args as ClapArgs;
 use memory_store::{CompressionOptions, VacuumOptions, VacuumReport};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     Access,
@@ -32,6 +33,15 @@ pub(crate) struct Args {
     /// First close the segment that is being written to, so that it is included
     #[arg(long)]
     seal: bool,
+}
+
+/// A log that was made smaller.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// The store's directory.
+    store: String,
+    #[serde(flatten)]
+    report: &'a VacuumReport,
 }
 
 impl Args {
@@ -80,14 +90,7 @@ fn damaged(store: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
 fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result<()> {
     let VacuumReport { segments, replaced, dropped, bytes_before, bytes_after, .. } = *report;
     if output.json {
-        return output.value(&json!({
-            "store": store,
-            "segments": segments,
-            "replaced": replaced,
-            "dropped": dropped,
-            "bytes_before": bytes_before,
-            "bytes_after": bytes_after,
-        }));
+        return output.value(&Answer { store: store.display().to_string(), report });
     }
     if segments == 0 {
         return output.line(

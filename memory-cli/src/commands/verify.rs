@@ -2,7 +2,6 @@
 
 use clap::Args as ClapArgs;
 use memory_core::Verification;
-use serde_json::{Value, json};
 
 use super::resolve;
 use crate::{
@@ -39,27 +38,9 @@ pub(super) fn last_line(verification: &Verification) -> String {
     format!("verified {} of {} nodes, root {}", verification.verified, verification.nodes, verification.root)
 }
 
-pub(super) fn to_json(verification: &Verification) -> Value {
-    let conversations: Vec<_> = verification
-        .conversations
-        .iter()
-        .map(|c| {
-            json!({"conversation": c.id.as_str(), "nodes": c.nodes, "verified": c.verified,
-                        "root": c.root.to_string()})
-        })
-        .collect();
-    json!({
-        "nodes": verification.nodes,
-        "verified": verification.verified,
-        "root": verification.root.to_string(),
-        "damage": verification.damage,
-        "conversations": conversations,
-    })
-}
-
 fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
     if output.json {
-        return output.value(&to_json(verification));
+        return output.value(verification);
     }
     for damage in &verification.damage {
         output.line(&format!("damaged: {damage}"))?;

@@ -7,8 +7,10 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{Hash, HistoryProof, MessageProof, Proof, TreeHead};
-use serde_json::json;
+use memory_core::{ConversationId, Hash, HistoryProof, MessageProof, NodeId, Proof, Timestamp, TreeHead};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{failure::Damage, globals::Globals, output::Output};
 
@@ -23,6 +25,56 @@ pub(crate) struct Args {
     /// The number of nodes of that root
     #[arg(long, value_name = "N", requires = "root")]
     nodes: Option<u64>,
+}
+
+/// A proof of a message that holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Inclusion<'a> {
+    /// True.
+    holds: bool,
+    /// `inclusion`.
+    proof: &'static str,
+    /// Its conversation, which the proof does not cover.
+    conversation: &'a ConversationId,
+    /// The number of the message.
+    node: NodeId,
+    /// How many messages the root is over.
+    nodes: u64,
+    /// The root.
+    root: Hash,
+    /// True if the root was given, and is one that you trust.
+    root_given: bool,
+    /// When it was said.
+    at: Timestamp,
+    /// What was said, exactly.
+    message: Value,
+    /// Its text.
+    text: String,
+}
+
+/// A proof of a history that holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Consistency<'a> {
+    /// True.
+    holds: bool,
+    /// `consistency`.
+    proof: &'static str,
+    /// Its conversation, which the proof does not cover.
+    conversation: &'a ConversationId,
+    /// The earlier root.
+    from: Head,
+    /// The later root.
+    to: Head,
+    /// True if a root was given, and is one that you trust.
+    root_given: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Head {
+    /// How many messages it is over.
+    nodes: u64,
+    /// The root.
+    root: Hash,
 }
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -75,18 +127,18 @@ impl Args {
 fn print_message(output: Output, proof: &MessageProof, trusted: bool) -> io::Result<()> {
     let MessageProof { conversation, node, tree, at, message, .. } = proof;
     if output.json {
-        return output.value(&json!({
-            "holds": true,
-            "proof": "inclusion",
-            "conversation": conversation.as_str(),
-            "node": node.get(),
-            "nodes": tree.nodes,
-            "root": tree.root.to_string(),
-            "root_given": trusted,
-            "at": at.to_string(),
-            "message": memory_transcripts::exact::message(message),
-            "text": message.text(),
-        }));
+        return output.value(&Inclusion {
+            holds: true,
+            proof: "inclusion",
+            conversation,
+            node: *node,
+            nodes: tree.nodes,
+            root: tree.root,
+            root_given: trusted,
+            at: *at,
+            message: memory_transcripts::exact::message(message),
+            text: message.text(),
+        });
     }
     output.line(&format!("the proof holds: node {node} of the {} of `{conversation}`, under the root", tree.nodes))?;
     output.line(&format!("  {}", tree.root))?;
@@ -97,15 +149,15 @@ fn print_message(output: Output, proof: &MessageProof, trusted: bool) -> io::Res
 fn print_history(output: Output, proof: &HistoryProof, trusted: bool) -> io::Result<()> {
     let HistoryProof { conversation, earlier, tree, .. } = proof;
     if output.json {
-        let head = |head: &TreeHead| json!({"nodes": head.nodes, "root": head.root.to_string()});
-        return output.value(&json!({
-            "holds": true,
-            "proof": "consistency",
-            "conversation": conversation.as_str(),
-            "from": head(earlier),
-            "to": head(tree),
-            "root_given": trusted,
-        }));
+        let head = |head: &TreeHead| Head { nodes: head.nodes, root: head.root };
+        return output.value(&Consistency {
+            holds: true,
+            proof: "consistency",
+            conversation,
+            from: head(earlier),
+            to: head(tree),
+            root_given: trusted,
+        });
     }
     output.line(&format!("the proof holds: the {} nodes of `{conversation}` under the root", earlier.nodes))?;
     output.line(&format!("  {}", earlier.root))?;

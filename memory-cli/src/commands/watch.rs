@@ -6,7 +6,9 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use clap::Args as ClapArgs;
 use memory_capture::{Capture, Captured, ChangedFile, Part, TranscriptError, WatchedFiles, followed_format};
-use serde_json::json;
+use memory_core::ConversationId;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::capture;
 use crate::{Access, failure, globals::Globals, output::grouped, terminal::To};
@@ -55,6 +57,26 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
+/// A line for each conversation that grew.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Grown<'a> {
+    /// Its name.
+    conversation: &'a ConversationId,
+    /// Messages that were appended.
+    new: usize,
+    /// The file.
+    path: String,
+}
+
+/// A line on standard error for each file that failed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Failed {
+    /// The file.
+    path: String,
+    /// Why.
+    error: String,
+}
+
 /// Takes what a file has new. A file that fails stops no other; it is tried again when it has changed.
 async fn take(
     capture: &Capture,
@@ -74,7 +96,7 @@ async fn take(
             let error = anyhow::Error::new(error);
             let text = failure::in_a_line(&error);
             if globals.output.json {
-                To::Errors.json_line(&json!({"path": changed.path.display().to_string(), "error": text}))?;
+                To::Errors.json_line(&Failed { path: changed.path.display().to_string(), error: text })?;
             } else {
                 globals.output.note(&format!("{}: {text}", changed.path.display()));
             }
@@ -88,7 +110,7 @@ fn print(changed: &ChangedFile, captured: &Captured, globals: &Globals) -> anyho
     for (id, new) in &captured.grown {
         if globals.output.json {
             let path = changed.path.display().to_string();
-            To::Output.json_line(&json!({"conversation": id.as_str(), "new": new, "path": path}))?;
+            To::Output.json_line(&Grown { conversation: id, new: *new, path })?;
         } else {
             let messages = if *new == 1 { "message" } else { "messages" };
             globals.output.line(&format!("{id}: {} new {messages}", grouped(*new as u64)))?;

@@ -277,13 +277,13 @@ fn the_same_file_is_imported_once_and_one_that_has_grown_goes_on() {
     };
     let new = |imported: &serde_json::Value| imported["conversations"][0]["new"].clone();
     let first = import("day.jsonl", &day, &[]);
-    assert_eq!((new(&first), &first["notice_codes"]), (3.into(), &serde_json::json!([])), "words alone were asked for");
+    assert_eq!((new(&first), support::codes(&first)), (3.into(), Vec::new()), "words alone were asked for");
     let again = import("copy.jsonl", &day, &[]);
     assert_eq!(new(&again), 0);
-    assert_eq!(again["notices"][0], "`talk` had all 3 messages before: nothing was appended");
+    assert_eq!(again["notices"][0]["text"], "`talk` had all 3 messages before: nothing was appended");
     let grown = import("day.jsonl", &format!("{day}{}", line("ok")), &[]);
     assert_eq!(new(&grown), 1);
-    assert_eq!(grown["notices"][0], "`talk` had 3 of 4 messages before; appended: 1");
+    assert_eq!(grown["notices"][0]["text"], "`talk` had 3 of 4 messages before; appended: 1");
     // Equal lines of another file are other messages.
     assert_eq!(new(&import("other.jsonl", &[line("Hi."), line("ok")].concat(), &[])), 2);
     assert_eq!(new(&import("day.jsonl", &day, &["--again"])), 3);

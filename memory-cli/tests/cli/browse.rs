@@ -59,7 +59,7 @@ fn joined(store: &Store, args: &[&str]) -> Vec<Value> {
 }
 
 fn nodes(entry: &Value) -> [u64; 2] {
-    [0, 1].map(|end| entry["nodes"][0][end].as_u64().unwrap())
+    [0, 1].map(|end| entry["nodes"][end].as_u64().unwrap())
 }
 
 /// Where entries that follow each other without gap or overlap end.

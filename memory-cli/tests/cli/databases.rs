@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use crate::{
-    support::Store,
+    support::{self, Store},
     transcripts::{file, session},
 };
 
@@ -54,8 +54,9 @@ fn leaf(database: &Connection, id: &str, from: u32, to: u32) {
 fn roots(store: &Store) -> Vec<(String, u64, u64)> {
     let levels = store.json(&["browse", "-c", ID, "--limit", "100"]);
     let entry = |entry: &Value| {
-        let by = entry["written_by"].as_str().unwrap_or_default().to_owned();
-        (by, entry["nodes"][0][0].as_u64().unwrap(), entry["nodes"][0][1].as_u64().unwrap())
+        let part = |name: &str| entry["written_by"][name].as_str().unwrap_or_default();
+        let by = format!("{} {}", part("strategy"), part("version")).trim_end().to_owned();
+        (by, entry["nodes"][0].as_u64().unwrap(), entry["nodes"][1].as_u64().unwrap())
     };
     levels["entries"].as_array().unwrap_or_else(|| panic!("{levels:#}")).iter().map(entry).collect()
 }
@@ -91,7 +92,7 @@ fn summaries_of_lossless_claw_are_taken_over_and_shown_under_its_name() {
     store.succeed(&["import", &path]);
     leaf(&database, "sum_d", 21, 30);
     let grown = store.json(&["import", &path]);
-    assert!(grown["notice_codes"].as_array().unwrap().contains(&"summaries-unfit".into()), "{grown:#}");
+    assert!(support::codes(&grown).contains(&"summaries-unfit"), "{grown:#}");
     assert_eq!(roots(&store)[0], ("lossless-claw haiku".to_owned(), 1, 20));
 }
 

@@ -20,7 +20,7 @@ fn a_message_is_expanded_exactly_from_any_level() {
         let page = store.json(&["browse", "--level", level, "--limit", "1000"]);
         let entries = page["entries"].as_array().unwrap();
         let first = entries.first().unwrap_or_else(|| panic!("nothing at level {level}"));
-        let node = first["nodes"][0][0].as_u64().unwrap();
+        let node = first["nodes"][0].as_u64().unwrap();
         let shown = store.json(&["expand", &node.to_string()]);
         let content = &said[usize::try_from(node - 1).unwrap()]["content"];
         assert_eq!(&shown["message"]["content"], content, "{level}");

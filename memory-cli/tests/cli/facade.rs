@@ -76,7 +76,7 @@ fn of_binary(model: &Model, store: &Store) -> Answer {
     let found = model.binary(store, &["search", QUESTION]);
     let hit = |hit: &Value| {
         let conversation = hit["conversation"].as_str().unwrap().to_owned();
-        (conversation, hit["node"].as_u64().unwrap(), format!("{:.4}", hit["score"].as_f64().unwrap()))
+        (conversation, hit["node"].as_u64().unwrap(), format!("{:.4}", hit["score"]["value"].as_f64().unwrap()))
     };
     let hits = found["hits"].as_array().unwrap().iter().map(hit).collect();
     let context = model.binary(store, &["context", "-c", "trip", "--budget", &BUDGET.to_string(), QUESTION]);

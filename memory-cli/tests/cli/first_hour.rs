@@ -118,7 +118,7 @@ fn an_owner_lists_and_changes_what_is_theirs_alone() {
         store.fail(&as_ana(args), 3);
     }
     store.fail(&as_ana(&["append", "-c", "trip", "x"]), 2);
-    assert_eq!(store.json(&as_ana(&["title", "hers"]))["derived"], true);
+    assert_eq!(store.json(&as_ana(&["title", "hers"]))["title_derived"], true);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn pins_tags_and_titles_are_set_shown_and_taken_back() {
 
     store.succeed(&["title", "trip", "To Rome\u{1b}[31m"]);
     assert_eq!(store.succeed(&["title"]), "To Rome\\u{1b}[31m\n", "nothing raw reaches a terminal");
-    assert_eq!(store.json(&["title", "trip", ""])["derived"], true, "what was set is taken back");
+    assert_eq!(store.json(&["title", "trip", ""])["title_derived"], true, "what was set is taken back");
 }
 
 /// Whatever reads a store says how to make one, and makes none itself.
@@ -224,12 +224,12 @@ fn a_store_that_is_missing_is_not_found_and_none_is_made() {
 fn a_view_of_any_message_is_shown_and_said_not_to_have_been() {
     let store = trip();
     let first = store.json(&["context", "--as-of", "20"]);
-    assert_eq!((&first["view"], &first["notice_codes"]), (&json!(1), &json!([])), "it was shown");
+    assert_eq!((&first["view"], support::codes(&first)), (&json!(1), Vec::new()), "it was shown");
     assert_eq!(store.json(&["context", "--as-of", "40"])["view"], 1, "the last one before message 41");
     for node in 1..20 {
         let shown = store.json(&["context", "--as-of", &node.to_string()]);
         assert_eq!((&shown["nodes"], &shown["view"]), (&json!(node), &Value::Null));
-        assert_eq!(shown["notice_codes"], json!(["not-shown"]));
+        assert_eq!(support::codes(&shown), ["not-shown"]);
         let covered: Vec<_> =
             shown["pieces"].as_array().unwrap().iter().flat_map(|piece| support::nodes(&piece["nodes"])).collect();
         assert_eq!(covered, (1..=node).collect::<Vec<_>>());
@@ -243,7 +243,7 @@ fn a_view_of_any_message_is_shown_and_said_not_to_have_been() {
     let said = store.command(&asked).output().unwrap();
     assert!(String::from_utf8_lossy(&said.stderr).contains("note: this was not shown"), "people are told as well");
     let by_time = store.json(&["context", "--as-of", "2023-11-14T22:20:00Z"]);
-    assert_eq!((&by_time["nodes"], &by_time["notice_codes"]), (&json!(6), &json!(["not-shown"])));
+    assert_eq!((&by_time["nodes"], support::codes(&by_time)), (&json!(6), vec!["not-shown"]));
     assert_eq!(store.json(&["replay"])["views"].as_array().unwrap().len(), 1, "nothing of it is recorded");
     assert_eq!(store.json(&["stats"])["conversations"][0]["nodes"], 60);
     store.fail(&["context", "--as-of", "61"], 3);
@@ -300,7 +300,12 @@ fn the_demo_prints_one_json_value() {
     let store = Store::new();
     let shown = store.json(&["demo", "--keep", &store.path("demo")]);
     assert_eq!(shown["found"]["node"], shown["expand"]["node"]);
-    assert!(shown["context"]["text"].as_str().unwrap().contains(shown["found"]["text"].as_str().unwrap().trim_end()));
+    assert!(
+        shown["context"]["text"]
+            .as_str()
+            .unwrap()
+            .contains(shown["found"]["piece"]["text"].as_str().unwrap().trim_end())
+    );
     assert_eq!(shown["verify"]["nodes"], shown["import"]["read"]);
     assert_eq!(store.json(&["demo"])["store"], Value::Null);
     let listed = support::success(support::memory().args(["--store", &store.path("demo"), "--json", "list"]));

@@ -8,7 +8,7 @@ use crate::{
     bridge::Bridge,
     hook::{call, event},
     mcp::Server,
-    support::Store,
+    support::{self, Store},
     transcripts::{SESSION, file},
 };
 
@@ -38,7 +38,7 @@ fn an_import_of_lines_keeps_the_rest_and_counts_the_halves() {
     let lines: String = lines.iter().map(|line| format!("{}\n", cut(line))).collect();
     let path = store.file("talk.jsonl", &lines);
     let imported = store.json(&["import", "--format", "jsonl", &path]);
-    assert!(imported["notice_codes"].as_array().unwrap().contains(&"mended".into()), "{imported:#}");
+    assert!(support::codes(&imported).contains(&"mended"), "{imported:#}");
     assert!(imported.to_string().contains("halves of characters in `talk`: 12"), "{imported:#}");
     let kept = kept(&store, "talk");
     for place in ["\"content\":\"CUT\"", "{\"CUT\":\"CUT\"", "\"tool_use_id\":\"t\",\"content\":\"CUT\""] {

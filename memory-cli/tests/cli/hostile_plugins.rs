@@ -124,7 +124,9 @@ fn import(store: &Store, conduct: &str, messages: &str) -> Command {
 fn writers(store: &Store) -> Vec<String> {
     let browsed = store.json(&["browse", "--level", "summary", "--limit", "100"]);
     let entries = browsed.get("entries").and_then(Value::as_array).unwrap();
-    entries.iter().filter_map(|entry| entry.get("written_by").and_then(Value::as_str).map(str::to_owned)).collect()
+    let part = |entry: &Value, name: &str| Some(entry.get("written_by")?.get(name)?.as_str()?.to_owned());
+    let writer = |entry| Some(format!("{} {}", part(entry, "strategy")?, part(entry, "version")?));
+    entries.iter().filter_map(writer).collect()
 }
 
 #[test]

@@ -95,8 +95,12 @@ fn a_configuration_goes_to_the_strategy_that_it_names() {
     let good = configured(r#"misbehaves-00={"conduct": "answer"}"#);
     store.succeed(&good.iter().map(String::as_str).collect::<Vec<_>>());
     let browsed = store.json(&["browse", "--level", "summary"]);
-    let written_by = browsed["entries"][0]["written_by"].as_str().unwrap();
-    assert!(written_by.starts_with("misbehaves-00 0.1.0+"), "the configuration is a part of the label: {written_by}");
+    let written_by = &browsed["entries"][0]["written_by"];
+    let version = written_by["version"].as_str().unwrap();
+    assert!(
+        written_by["strategy"] == "misbehaves-00" && version.starts_with("0.1.0+"),
+        "the configuration is a part of the label: {written_by}"
+    );
 }
 
 #[test]

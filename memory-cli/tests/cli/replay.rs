@@ -193,7 +193,7 @@ fn what_was_asked_for_long_ago_stands_beside_the_history_and_is_shown_again() {
     assert_eq!(line["text"], "[Message 1, user]: Always give the time zone of a meeting.\n");
     assert_eq!(
         (&line["nodes"], &line["source"], &line["reason"]),
-        (&serde_json::json!([[1, 1]]), &"import".into(), &"standing: instruction".into())
+        (&serde_json::json!([1, 1]), &"import".into(), &"standing: instruction".into())
     );
     assert_eq!(context["standing_tokens"], line["tokens"]);
     let shown = store.succeed(&ask);

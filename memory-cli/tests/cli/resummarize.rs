@@ -19,7 +19,13 @@ fn compacted(messages: usize) -> Store {
 fn summaries(store: &Store, conversation: &str) -> Vec<Value> {
     let of =
         |level| store.json(&["browse", "-c", conversation, "--level", level, "--limit", "10000"])["entries"].clone();
-    ["summary", "meta", "archive"].map(of).iter().flat_map(|entries| entries.as_array().unwrap().clone()).collect()
+    let entries = ["summary", "meta", "archive"].map(of);
+    // Words that are recorded again have another number.
+    let unnumbered = |mut entry: Value| {
+        entry.as_object_mut().unwrap().remove("summary");
+        entry
+    };
+    entries.iter().flat_map(|entries| entries.as_array().unwrap().clone()).map(unnumbered).collect()
 }
 
 fn stats(store: &Store) -> [u64; 2] {
@@ -39,7 +45,7 @@ fn summaries_are_written_anew_and_every_view_is_what_it_was() {
     let shown = store.succeed(&["context", "--budget", "700", "Which platform?"]);
     let (before, [written, none], verified) = (summaries(&store, "trip"), stats(&store), root(&store, "trip"));
     assert!(
-        none == 0 && before.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("spans ")),
+        none == 0 && before.iter().all(|entry| entry["written_by"]["strategy"].as_str().unwrap().starts_with("spans")),
         "{before:?}"
     );
     let first_words = ["--summarizer", "first-words"];
@@ -57,7 +63,10 @@ fn summaries_are_written_anew_and_every_view_is_what_it_was() {
     assert_eq!(stats(&store), [2 * written, written]);
 
     let after = summaries(&store, "trip");
-    assert!(after.iter().all(|entry| entry["written_by"].as_str().unwrap().starts_with("first-words")), "{after:?}");
+    assert!(
+        after.iter().all(|entry| entry["written_by"]["strategy"].as_str().unwrap().starts_with("first-words")),
+        "{after:?}"
+    );
     let places = |entries: &[Value]| -> Vec<_> {
         entries.iter().map(|entry| [&entry["level"], &entry["nodes"]].map(Value::clone)).collect()
     };

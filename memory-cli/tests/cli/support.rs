@@ -141,10 +141,13 @@ pub(crate) fn plugin(package: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not beside {}: build the package {package}", test.display()))
 }
 
-/// The nodes of runs, as in `[[1, 10], [15, 15]]`, in order.
+/// The nodes of a run, as in `[1, 10]`, or of several, in order; none of null.
 pub(crate) fn nodes(runs: &Value) -> Vec<u64> {
-    let ends = |run: &Value| [0, 1].map(|end| run[end].as_u64().unwrap());
-    runs.as_array().unwrap().iter().map(ends).flat_map(|[first, last]| first..=last).collect()
+    match runs.as_array().map(Vec::as_slice) {
+        None => Vec::new(),
+        Some([first, last]) if first.is_u64() => (first.as_u64().unwrap()..=last.as_u64().unwrap()).collect(),
+        Some(runs) => runs.iter().flat_map(nodes).collect(),
+    }
 }
 
 /// A conversation of `count` messages as JSONL; the seventh names a platform.
@@ -165,4 +168,10 @@ pub(crate) fn messages(count: usize) -> String {
         format!("{value}\n")
     };
     (1..=count).map(line).collect()
+}
+
+/// The codes of an answer's notices.
+pub(crate) fn codes(answer: &Value) -> Vec<&str> {
+    let notices = answer["notices"].as_array().into_iter().flatten();
+    notices.filter_map(|notice| notice["code"].as_str()).collect()
 }

@@ -9,7 +9,7 @@ use crate::{Message, message_to_json};
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChatRequest {
     /// Instructions that precede the messages.
@@ -26,7 +26,7 @@ pub struct ChatRequest {
 
 /// The end of a beginning of a request: everything up to and including a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Breakpoint {
     /// The index of the message.
     pub message: usize,
@@ -63,7 +63,7 @@ impl ChatRequest {
 
 /// A model's reply.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChatReply {
     /// The reply.

@@ -7,6 +7,8 @@ use crate::{ConversationId, NodeSet};
 
 /// Kind of data that is derived from the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum DerivedKind {
     /// The words of messages, as search looks for them.
@@ -76,6 +78,7 @@ impl DerivedSize {
 
 /// How much of something derived a process holds in memory so that it answers sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeldInMemory {
     /// Kind of the data.

@@ -52,7 +52,7 @@ impl ReadNodes {
 ///
 /// Kept as runs, with the reason of the first alone: a salvaged store may lack millions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Losses {
     /// In order; no two overlap or touch.
     #[cfg_attr(feature = "serde", serde(rename = "nodes"))]

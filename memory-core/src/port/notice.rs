@@ -11,7 +11,7 @@ use crate::{ConversationId, NodeId};
 /// contain words of messages and of models, so that they are escaped like those before a terminal shows them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "code", rename_all = "kebab-case"))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", tag = "code", rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Notice {
     /// `no-retriever`: the memory was built without one, so that nothing is found.
@@ -117,6 +117,13 @@ pub enum Notice {
         /// Why the first cannot be read.
         why: String,
     },
+    /// `not-shown`: a past prompt that was never shown, put together now.
+    NotShown {
+        /// Its conversation.
+        conversation: ConversationId,
+        /// The last message then.
+        node: NodeId,
+    },
     /// `compaction-failed`: no summaries were written, so that the history is coarser than it could be.
     CompactionFailed {
         /// Why.
@@ -152,6 +159,7 @@ impl Notice {
             Self::NothingLikely { .. } => "nothing-likely",
             Self::MentionFollowed { .. } => "mention-followed",
             Self::Unreadable { .. } => "unreadable",
+            Self::NotShown { .. } => "not-shown",
             Self::CompactionFailed { .. } => "compaction-failed",
             Self::CompactionElsewhere => "compaction-elsewhere",
             Self::ViewNotRecorded { .. } => "view-not-recorded",
@@ -199,6 +207,11 @@ impl fmt::Display for Notice {
             Self::Unreadable { conversation, nodes, first, why } => write!(
                 f,
                 "{nodes} nodes of `{conversation}` cannot be read, first node {first} ({why}): run `memory doctor`"
+            ),
+            Self::NotShown { conversation, node } => write!(
+                f,
+                "this was not shown: it is what would have been shown after message {node} of `{conversation}`, made now \
+                 with the summaries of now"
             ),
             Self::CompactionFailed { why } => {
                 write!(f, "compaction failed, the history is shown as it stands: {why}")
@@ -259,6 +272,7 @@ mod tests {
                 max: 39,
             },
             Notice::MentionFollowed { conversation: ConversationId::new("trip").unwrap(), by: "last week".to_owned() },
+            Notice::NotShown { conversation: ConversationId::new("talk").unwrap(), node },
             unreadable(1),
             unreadable(4),
             Notice::CompactionFailed { why: why() },
@@ -306,6 +320,11 @@ mod tests {
             Notice::Unreadable { .. } => {
                 ("unreadable", "4 nodes of `talk` cannot be read, first node 7 (disk full): run `memory doctor`")
             }
+            Notice::NotShown { .. } => (
+                "not-shown",
+                "this was not shown: it is what would have been shown after message 7 of `talk`, made now with the \
+                 summaries of now",
+            ),
             Notice::CompactionFailed { .. } => {
                 ("compaction-failed", "compaction failed, the history is shown as it stands: disk full")
             }

@@ -40,7 +40,7 @@ impl Query {
 
 /// The scale of a score, so that scores of different scales are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ScoreScale {
@@ -69,7 +69,7 @@ impl ScoreScale {
 
 /// A number with its scale; higher is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Score {
     /// The number, finite.
     pub value: f32,
@@ -85,7 +85,7 @@ impl fmt::Display for Score {
 
 /// One reason for a hit's rank.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Signal {
     /// The signal's name, as in `bm25`.
@@ -106,7 +106,6 @@ impl Signal {
 
 /// A node that answers a question.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Hit {
     /// Its conversation.
@@ -136,12 +135,17 @@ impl Hit {
 
 /// A step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SearchStep {
     /// Name of the step, as in `rerank`.
     pub name: &'static str,
-    /// How long the step took.
+    /// How long the step took; on the wire `ms`, in milliseconds.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "ms", serialize_with = "crate::wire::millis"),
+        schemars(with = "f64")
+    )]
     pub took: Duration,
     /// How many candidates the step examined.
     pub candidates: usize,
@@ -162,7 +166,7 @@ impl SearchStep {
 
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Retrieved {
     /// Best first.
@@ -286,7 +290,7 @@ impl RecallRequest {
 
 /// A run of messages worth showing.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Excerpt {
     /// Their conversation.
@@ -309,7 +313,7 @@ impl Excerpt {
 
 /// Hits that are in no excerpt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeldBack {
     /// How many.
@@ -328,7 +332,7 @@ impl HeldBack {
 
 /// The answer to a [`RecallRequest`].
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Recall {
     /// Excerpts of the request's conversation first, then those of others, by name; in order of time in each. No two

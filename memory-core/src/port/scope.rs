@@ -12,7 +12,7 @@ use crate::{ConversationId, OwnerId};
 ///
 /// Exhaustive: a reader must honour all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Scope {
     /// Owner of the conversations; `None` for all, those with an owner and those without.
     pub owner: Option<OwnerId>,
@@ -24,7 +24,7 @@ pub struct Scope {
 ///
 /// Exhaustive: a retriever must search all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Conversations {
     /// Every one.

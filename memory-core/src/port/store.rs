@@ -10,12 +10,13 @@ use crate::{
 
 /// The result of appending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Appended {
     /// Its position.
     pub node: NodeId,
     /// `false` when its key already names the same message: nothing was written.
+    #[cfg_attr(feature = "serde", serde(rename = "new"))]
     pub is_new: bool,
 }
 
@@ -78,7 +79,7 @@ pub enum Recorded {
 
 /// Where a conversation was forked from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct ForkedFrom {
     /// The parent.
     pub conversation: ConversationId,
@@ -88,7 +89,6 @@ pub struct ForkedFrom {
 
 /// The state of a conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ConversationState {
     /// Its name.
@@ -159,7 +159,7 @@ pub struct NodeProof {
 
 /// The result of reading everything again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Verification {
     /// Each conversation that was read, by name.
@@ -176,10 +176,11 @@ pub struct Verification {
 
 /// A conversation that was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct VerifiedConversation {
     /// Its name.
+    #[cfg_attr(feature = "serde", serde(rename = "conversation"))]
     pub id: ConversationId,
     /// Nodes that should exist.
     pub nodes: u64,

@@ -7,8 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 use crate::{
-    Breakpoint, ChatRequest, ContentBlock, ConversationId, ConversationState, Excerpt, ForkedFrom, Hash, HeldBack, Hit,
-    Json, Level, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Relation,
+    Breakpoint, ChatRequest, ContentBlock, ConversationId, ConversationState, ForkedFrom, Hash, HeldBack, Hit, Json,
+    Level, Mark, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Relation,
     RelationKind, Retrieved, Role, Scope, Score, ScoreScale, Signal, Summary, SummaryDraft, SummaryId, SummaryMetadata,
     Timestamp, Verification, VerifiedConversation, ViewId, WrittenBy, message_to_json, testing::messages,
 };
@@ -37,7 +37,7 @@ fn a_small_value_is_one_value_on_the_wire() {
     check(&NodeId::FIRST, &json!(1));
     check(&SummaryId::new(3).unwrap(), &json!(3));
     check(&ViewId::new(4).unwrap(), &json!(4));
-    check(&range(3, 7), &json!({"first": 3, "last": 7}));
+    check(&range(3, 7), &json!([3, 7]));
     check(&Hash::from_bytes([0xAB; 32]), &json!("ab".repeat(32)));
     check(&Timestamp::from_millis(1_772_442_840_123), &json!("2026-03-02T09:14:00.123Z"));
     check(&Timestamp::from_millis(i64::MAX), &json!(i64::MAX));
@@ -55,7 +55,7 @@ fn what_no_value_can_be_is_refused() {
         assert!(error.contains(why), "{error}");
     }
     refused::<NodeId>(json!(0), "begin at 1");
-    refused::<NodeRange>(json!({"first": 7, "last": 3}), "3 comes before 7");
+    refused::<NodeRange>(json!([7, 3]), "3 comes before 7");
     refused::<ConversationId>(json!("a b"), "cannot name a conversation");
     refused::<Role>(json!("robot"), "`robot` is none of user, assistant, system, tool");
     refused::<Level>(json!("meta"), "is none of FULL, SUMMARY, META, ARCHIVE");
@@ -75,7 +75,7 @@ fn a_node_holds_its_message_in_the_one_shape_of_messages() {
         .topics(vec!["budget".into()])
         .relates_to(relation);
     let shape = json!({
-        "id": 2, "message": message_to_json(&message), "at": "1970-01-01T00:00:01Z", "line_count": 1, "tokens": 8,
+        "node": 2, "message": message_to_json(&message), "at": "1970-01-01T00:00:01Z", "lines": 1, "tokens": 8,
         "importance": 0.5, "topics": ["budget"], "relates_to": {"to": 1, "kind": "follow_up"}, "pinned": false,
     });
     check(&node, &shape);
@@ -95,17 +95,30 @@ fn summaries_hits_and_states_are_read_back() {
     let score = Score { value: 0.3, scale: ScoreScale::Bm25 };
     let node = Arc::new(Node::new(NodeId::FIRST, Message::user("hi"), Timestamp::from_millis(7)));
     let hit = Hit::new(talk(), Arc::clone(&node), score).signals(vec![Signal::new("words", 1.5, 0.1)]);
-    again(&Excerpt::new(talk(), range(1, 2), vec![node], vec![hit.clone()]));
+    let shape = json!({
+        "conversation": "talk", "node": 1, "at": "1970-01-01T00:00:00.007Z", "speaker": "user", "text": "hi",
+        "score": {"value": 0.3, "scale": "bm25"}, "relevance": null,
+        "signals": [{"name": "words", "value": 1.5, "share": 0.1}],
+    });
+    // Numbers have no digits of a conversion from 32 bits.
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&serde_json::to_string(&hit).unwrap()).unwrap(), shape);
     let request = ChatRequest::new(vec![Message::user("hi"), Message::assistant("ho")])
         .system("Be brief.".to_owned())
         .breakpoints(vec![Breakpoint { message: 1, block: 0 }]);
     check(&request, &request.to_json());
     let found = serde_json::to_value(Retrieved::new(vec![hit.clone()]).notices(vec![Notice::NoRetriever])).unwrap();
     assert_eq!((&found["hits"][0], &found["notices"][0]["code"]), (&json!(hit), &json!("no-retriever")));
+    assert_eq!(found["notices"][0]["text"], Notice::NoRetriever.to_string());
     again(&HeldBack::new(3, score));
     let forked = ForkedFrom { conversation: talk(), node: NodeId::FIRST };
     again(&Scope::one(&talk()).owner(OwnerId::new("ana").ok()));
-    again(&ConversationState::new(talk()).nodes(5).title("title".to_owned()).forked_from(forked));
+    let state = ConversationState::new(talk()).nodes(5).tags(vec!["a".into(), Mark::Archived.tag().into()]);
+    let state = serde_json::to_value(state.forked_from(forked)).unwrap();
+    assert_eq!(
+        (&state["conversation"], &state["tags"], &state["archived"]),
+        (&json!("talk"), &json!(["a"]), &json!(true))
+    );
+    assert_eq!(state["forked_from"], json!({"conversation": "talk", "node": 1}));
     again(&Verification::of(vec![VerifiedConversation::new(talk(), Hash::of_parts([]))], vec!["damage".into()]));
 }
 

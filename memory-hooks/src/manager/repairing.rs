@@ -19,6 +19,7 @@ pub(crate) enum Repair<'a> {
 
 /// A summary that a person repaired.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RepairedSummary {
     /// The number of the new record; that of the old one where nothing changed.
@@ -36,6 +37,7 @@ pub struct RepairedSummary {
     /// Tokens of the words before.
     pub tokens_before: u32,
     /// Whether words of messages that are kept out of summaries were removed from the text.
+    #[cfg_attr(feature = "serde", serde(rename = "redacted"))]
     pub is_redacted: bool,
     /// How many summaries were made from it, whose words stay as they are.
     pub above: u64,

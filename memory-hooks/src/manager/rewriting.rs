@@ -42,7 +42,7 @@ impl Resummarize {
 
 /// The result of rewriting summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ResummarizeReport {
     /// Summaries with new words.

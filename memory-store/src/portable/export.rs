@@ -15,6 +15,7 @@ use super::{
 
 /// Result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Exported {
     /// The conversation.

@@ -1,7 +1,10 @@
 //! Contents that a shape has no place for.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// Contents that a shape has no place for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LeftOut {
     /// Blocks of reasoning.

@@ -33,7 +33,8 @@ pub(super) fn part(block: &ContentBlock) -> Part {
     match block {
         ContentBlock::Text(text) => Part::Words(text.clone()),
         ContentBlock::ToolUse { name, input, .. } => {
-            let input = exact::pretty(&exact::value(input));
+            let input = exact::value(input);
+            let input = exact::pretty(&input).unwrap_or_else(|_| exact::written(&input));
             Part::Beside(format!("Call of {}", one_line(name)), input)
         }
         ContentBlock::ToolResult { content, is_error, .. } => {

@@ -5,7 +5,8 @@ mod models;
 use memory::parts::Parts;
 use memory_core::ModelId;
 use memory_store::{AutoIndex, AutoOptions};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::super::{
     hook::{InstalledState, installed},
@@ -22,8 +23,10 @@ use memory::models::ModelRecord;
 use memory_core::VectorIndex as _;
 
 /// How something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum State {
+    /// There, and working.
     Here,
     /// Nothing fails without it.
     Missing,
@@ -42,12 +45,15 @@ impl State {
 }
 
 /// One thing around a store.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Item {
+    /// What it is, such as `embedding model`.
     what: &'static str,
+    /// How it is.
     pub(super) state: State,
+    /// Where it is, or what of it is missing.
     detail: String,
-    /// The command that helps.
+    /// The command that gets it or mends it.
     remedy: Option<String>,
 }
 
@@ -69,10 +75,6 @@ impl Item {
         };
         let remedy = self.remedy.as_ref().map(|remedy| format!("; {what_for}: {remedy}")).unwrap_or_default();
         output.line(&format!("{:8} {}: {}{remedy}", format!("{}:", self.state.as_str()), self.what, self.detail))
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        json!({"what": self.what, "state": self.state.as_str(), "detail": self.detail, "remedy": self.remedy})
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::Context as _;
@@ -10,9 +10,10 @@ use clap::ValueEnum;
 use memory::parts::Parts;
 use memory_core::{ConversationId, Losses, Message, NodeId, NodeRange, Progress, Role, Timestamp};
 use memory_transcripts::{Heading, LeftOut, MessageWriter, Written};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{Args, of_the_log, resolve, without_loss};
+use super::{Answer, Args, InFile, of_the_log, resolve, without_loss};
 use crate::{
     Access,
     failure::Usage,
@@ -50,12 +51,18 @@ impl Shape {
     }
 }
 
-/// Result of writing a conversation.
-struct Done {
+/// A conversation that was written in the shape of another program.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Done {
+    /// Its name.
     conversation: ConversationId,
+    /// Its messages.
+    #[serde(rename = "nodes")]
     messages: u64,
     /// Messages that cannot be read any more; a line stands in their place.
+    #[serde(skip)]
     lost: Losses,
+    /// What has no place in that shape.
     left_out: LeftOut,
 }
 
@@ -115,27 +122,13 @@ fn lost(done: &Done) -> Option<String> {
 
 fn report(done: &[(Done, PathBuf)], output: Output) -> anyhow::Result<()> {
     if output.json {
-        let rows: Vec<_> = done.iter().map(|(done, path)| to_json(done, path)).collect();
-        return Ok(output.value(&json!({"exported": rows}))?);
+        let file = |(done, file): &(Done, PathBuf)| InFile { answer: done.clone(), file: file.display().to_string() };
+        return Ok(output.value(&Answer { exported: done.iter().map(file).collect() })?);
     }
     for (done, path) in done {
         output.line(&format!("{}, in {}", words(done), path.display()))?;
     }
     Ok(())
-}
-
-fn to_json(done: &Done, path: &Path) -> serde_json::Value {
-    json!({
-        "conversation": done.conversation.as_str(),
-        "nodes": done.messages,
-        "reasoning_left_out": done.left_out.reasoning,
-        "written_as_text": done.left_out.as_text,
-        "times_left_out": done.left_out.times,
-        "names_left_out": done.left_out.names,
-        "files_left_out": done.left_out.files,
-        "calls_unanswered": done.left_out.unanswered,
-        "file": path.display().to_string(),
-    })
 }
 
 async fn to_file(

@@ -9,6 +9,8 @@ use std::{
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_files::{Links, read_to_string};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -118,6 +120,19 @@ pub(super) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<Pa
     Ok(fs::canonicalize(&file).unwrap_or(file))
 }
 
+/// What became of an agent's settings.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// `claude-code` or `codex`.
+    agent: &'static str,
+    /// The settings.
+    file: &'a str,
+    /// True if they were written.
+    changed: bool,
+    /// With `--dry-run`, the lines that would change.
+    diff: Option<String>,
+}
+
 type Change<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, settings::SettingsError> + 'a;
 
 /// Shows a change and makes it; whether it was made.
@@ -128,10 +143,11 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
     let after = change(before.as_deref()).map_err(|error| Usage(error.to_string())).with_context(refused)?;
     let shown = file.display().to_string();
     let is_changed = before != after;
-    let changed = |is_changed: bool| json!({"agent": args.agent.as_str(), "file": shown, "changed": is_changed});
+    let answer =
+        |changed: bool, diff: Option<String>| Answer { agent: args.agent.as_str(), file: &shown, changed, diff };
     if !is_changed {
         if output.json {
-            output.value(&changed(false))?;
+            output.value(&answer(false, None))?;
         } else {
             output.line(&format!("nothing to do: {} {is_so} in {shown}", args.agent.as_str()))?;
         }
@@ -139,11 +155,7 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
     }
     let difference = diff(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
     if args.dry_run && output.json {
-        let mut value = changed(false);
-        if let Some(members) = value.as_object_mut() {
-            members.insert("diff".to_owned(), difference.into());
-        }
-        output.value(&value)?;
+        output.value(&answer(false, Some(difference)))?;
         return Ok(false);
     }
     if !output.json {
@@ -167,7 +179,7 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
         refused => anyhow::anyhow!("{shown} {refused}"),
     })?;
     if output.json {
-        output.value(&changed(true))?;
+        output.value(&answer(true, None))?;
     } else {
         output.line(&format!("{done}: {shown}"))?;
     }

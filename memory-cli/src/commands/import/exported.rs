@@ -6,8 +6,8 @@ use memory::parts::Parts;
 use memory_core::{ConversationId, Verification};
 use memory_embed::TiktokenCounter;
 use memory_store::{ExchangeError, ExportFile, ImportedExport, ReadLimits};
-use serde_json::{Value, json};
 
+use super::{Rest, Row};
 use crate::{
     commands::verify,
     failure::Damage,
@@ -77,19 +77,23 @@ pub(super) async fn import(
     Ok(Restored { file: file.name().to_owned(), imported, verification, news })
 }
 
-pub(super) fn to_json(restored: &Restored) -> Value {
-    let Restored { imported, verification, .. } = restored;
-    json!({
-        "conversation": imported.conversation.as_str(),
-        "read": imported.nodes,
-        "new": imported.new_nodes,
-        "nodes": verification.nodes,
-        "verified": verification.verified,
-        "summaries": imported.summaries,
-        "new_summaries": imported.new_summaries,
-        "orphaned_summaries": imported.orphaned_summaries,
-        "root": verification.root.to_string(),
-    })
+impl Restored {
+    pub(super) fn row(&self) -> Row<'_> {
+        let Self { imported, verification, .. } = self;
+        Row {
+            conversation: &imported.conversation,
+            read: imported.nodes,
+            new: imported.new_nodes,
+            nodes: verification.nodes,
+            summaries: imported.summaries,
+            new_summaries: imported.new_summaries,
+            rest: Rest::Export {
+                verified: verification.verified,
+                orphaned_summaries: imported.orphaned_summaries,
+                root: verification.root,
+            },
+        }
+    }
 }
 
 pub(super) fn print(output: Output, restored: &Restored) -> io::Result<()> {

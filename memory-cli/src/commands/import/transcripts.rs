@@ -8,7 +8,8 @@ use memory_capture::{
 };
 use memory_core::Progress;
 use memory_store::Spool;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Args;
 use crate::{
@@ -93,21 +94,21 @@ pub(super) fn print(read: &FilesRead, output: Output) -> io::Result<()> {
     mended(&read.report).into_iter().chain(skipped(&read.report)).try_for_each(|line| output.line(&format!("  {line}")))
 }
 
-pub(super) fn to_json(read: &FilesRead) -> Value {
-    let Report { records, conversations, forks, messages, summaries, .. } = &read.report;
-    let skipped = read.report.skipped().map(|skipped| {
-            json!({"what": skipped.what, "why": skipped.why.code(), "count": skipped.count, "first": skipped.first})
-        });
-    json!({
-        "path": read.path,
-        "format": read.format.map(Format::as_str),
-        "files": read.files,
-        "records": records,
-        "conversations": conversations,
-        "forks": forks,
-        "messages": messages,
-        "summaries": summaries,
-        "mended": read.report.mended,
-        "skipped": skipped.collect::<Vec<_>>(),
-    })
+/// Files of other programs at a path.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Read<'a> {
+    /// The path.
+    path: &'a str,
+    /// The format, by the name of `--format`; null for files that are no transcripts.
+    format: Option<&'static str>,
+    /// Files that were read.
+    files: usize,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+impl<'a> Read<'a> {
+    pub(super) fn of(read: &'a FilesRead) -> Self {
+        Self { path: &read.path, format: read.format.map(Format::as_str), files: read.files, report: &read.report }
+    }
 }

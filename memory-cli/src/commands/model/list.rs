@@ -11,7 +11,8 @@ use memory_embed::{
     ALL_MINILM_L6_V2, Backend, ModelDirectory, ModelError, ModelFiles, ModelSource, ModelStore, PINNED_MODELS,
     PinnedModel, Precision,
 };
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{globals::Globals, output::megabytes};
 
@@ -28,16 +29,34 @@ fn usual_speed(name: &str, precision: Precision) -> Option<u32> {
     }
 }
 
-#[derive(Default)]
+/// Models that are here or can be fetched.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Where models are kept.
+    directory: String,
+    models: &'a [Row],
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Row {
+    /// Its name.
     name: String,
+    /// Of its vectors.
     dimensions: Option<usize>,
-    /// 0 means no limit.
+    /// Of a text; 0 for any.
     max_tokens: Option<usize>,
+    /// Bytes to fetch.
+    #[serde(rename = "download_bytes")]
     download: Option<u64>,
+    /// Bytes on disk.
+    #[serde(rename = "disk_bytes")]
     on_disk: u64,
+    /// As measured on two cores.
+    #[serde(rename = "messages_per_s")]
     speed: Option<u32>,
+    /// Its licence.
     licence: &'static str,
+    /// Whether it is here, or how it gets here.
     state: String,
 }
 
@@ -60,17 +79,7 @@ pub(super) fn run(_: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     if output.json {
-        let models: Vec<Value> = rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "name": row.name, "dimensions": row.dimensions, "max_tokens": row.max_tokens,
-                    "download_bytes": row.download, "disk_bytes": row.on_disk, "messages_per_s": row.speed,
-                    "licence": row.licence, "state": row.state,
-                })
-            })
-            .collect();
-        return Ok(output.value(&json!({"directory": store.root(), "models": models}))?);
+        return Ok(output.value(&Answer { directory: store.root().display().to_string(), models: &rows })?);
     }
     let text = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
     let lines = rows.into_iter().map(|row| {

@@ -10,7 +10,8 @@ use memory::{
 };
 use memory_core::{Source, Store, VectorIndex};
 use memory_store::{AutoIndex, AutoOptions, forget_other_models};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{Access, globals::Globals, news, output::grouped};
 
@@ -19,6 +20,17 @@ use crate::{Access, globals::Globals, news, output::grouped};
 pub(crate) struct Args {
     /// The model: its name in the model store, or its directory, as a path that begins with `.` or `/`
     model: String,
+}
+
+/// A store whose messages were embedded again.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// The store's model now.
+    model: &'a str,
+    /// Of its vectors.
+    dimensions: usize,
+    /// Messages that were embedded now.
+    embedded: u64,
 }
 
 /// Embeds everything with the new model and then makes it the store's model. Until then, and if this is interrupted,
@@ -55,7 +67,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // Removes also the vectors of an abandoned migration, and of one that was interrupted at this point.
     forget_other_models(&store, embedder.model())?;
     if output.json {
-        return Ok(output.value(&json!({"model": new.id, "dimensions": new.dimensions, "embedded": embedded}))?);
+        return Ok(output.value(&Answer { model: &new.id, dimensions: new.dimensions, embedded })?);
     }
     Ok(output.line(&format!("{} messages embedded; the store's model is {}", grouped(embedded), new.id))?)
 }

@@ -6,15 +6,35 @@ use anyhow::ensure;
 use clap::Args as ClapArgs;
 use memory::models;
 use memory_core::Embedder;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::{Access, globals::Globals, output::decimal};
+use crate::{Access, globals::Globals};
 
 /// Tests the embedding set-up alone.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The model [default: that of the store, else the best one that is present]
     model: Option<String>,
+}
+
+/// A model that was tested.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// The model.
+    model: &'a str,
+    /// Of its vectors.
+    dimensions: usize,
+    /// Milliseconds to the first vector.
+    start_ms: f64,
+    /// Milliseconds a question.
+    query_ms: f64,
+    /// Messages a second.
+    texts_per_s: f64,
+    /// By how much like texts are nearer than unlike ones, at worst.
+    least_margin: f32,
+    /// True if they are.
+    passed: bool,
 }
 
 /// A sentence, one with a similar meaning, and one with another meaning.
@@ -59,12 +79,15 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let least = margins.iter().copied().fold(f32::INFINITY, f32::min);
     let output = globals.output;
     if output.json {
-        output.value(&json!({
-            "model": embedder.model().as_str(), "dimensions": embedder.dimensions(),
-            "start_ms": decimal(start.as_secs_f64() * 1e3), "query_ms": decimal(query * 1e3),
-            "texts_per_s": decimal(documents),
-            "least_margin": decimal(least), "passed": least > 0.0,
-        }))?;
+        output.value(&Answer {
+            model: embedder.model().as_str(),
+            dimensions: embedder.dimensions(),
+            start_ms: start.as_secs_f64() * 1e3,
+            query_ms: query * 1e3,
+            texts_per_s: documents,
+            least_margin: least,
+            passed: least > 0.0,
+        })?;
     } else {
         output.line(&format!("model       {}", embedder.model()))?;
         output.line(&format!("dimensions  {}", embedder.dimensions()))?;

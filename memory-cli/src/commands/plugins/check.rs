@@ -13,7 +13,8 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args as ClapArgs;
 use memory_plugins::conformance::{Check, CheckOptions, Verdict, check};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{globals::Globals, terminal};
 
@@ -43,6 +44,57 @@ pub(crate) struct Args {
     here: bool,
 }
 
+/// A plugin that was checked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer {
+    /// The library.
+    file: String,
+    /// The checks, in order.
+    checks: Vec<Finding>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Finding {
+    /// What was checked.
+    check: String,
+    /// The verdict.
+    verdict: Given,
+    /// Why.
+    why: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Given {
+    Kept,
+    Broken,
+    Skipped,
+}
+
+/// A line of the child.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Verdict(Finding),
+    Failed { error: String },
+}
+
+impl Finding {
+    fn of(check: Check, verdict: Given, why: Option<&str>) -> Self {
+        Self { check: check.name().to_owned(), verdict, why: why.map(str::to_owned) }
+    }
+}
+
+impl Given {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
 impl Args {
     fn deadline(&self) -> Duration {
         Duration::from_secs(self.deadline.max(1).into())
@@ -59,14 +111,16 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     drop(child.wait());
     let findings = findings?;
     if globals.output.json {
-        globals.output.value(&json!({"file": args.file.display().to_string(), "checks": findings}))?;
+        globals.output.value(&Answer { file: args.file.display().to_string(), checks: findings.clone() })?;
     } else {
-        let row =
-            |finding: &Value| ["check", "verdict", "why"].map(|key| finding[key].as_str().unwrap_or("").to_owned());
+        let row = |finding: &Finding| {
+            let why = finding.why.clone().unwrap_or_default();
+            [finding.check.clone(), finding.verdict.as_str().to_owned(), why]
+        };
         globals.output.table(["check", "verdict", "why"], findings.iter().map(row))?;
     }
-    let broken: Vec<_> =
-        findings.iter().filter(|finding| finding["verdict"] == "broken").filter_map(|f| f["check"].as_str()).collect();
+    let broken = findings.iter().filter(|finding| finding.verdict == Given::Broken);
+    let broken: Vec<_> = broken.map(|finding| finding.check.as_str()).collect();
     if !broken.is_empty() {
         bail!("{} breaks its contract: {}", args.file.display(), broken.join(", "));
     }
@@ -80,24 +134,24 @@ fn check_here(args: &Args) -> anyhow::Result<()> {
     options.configuration.clone_from(&args.configuration);
     let mut end = |check: Check, verdict: &Verdict| {
         let (verdict, why) = match verdict {
-            Verdict::Kept => ("kept", ""),
-            Verdict::Skipped(why) => ("skipped", *why),
-            Verdict::Broken(why) => ("broken", why.as_str()),
+            Verdict::Kept => (Given::Kept, None),
+            Verdict::Skipped(why) => (Given::Skipped, Some(*why)),
+            Verdict::Broken(why) => (Given::Broken, Some(why.as_str())),
         };
-        if tell(&json!({"check": check.name(), "verdict": verdict, "why": why})).is_err() {
+        if tell(&Line::Verdict(Finding::of(check, verdict, why))).is_err() {
             // The parent no longer waits for the other checks.
             std::process::exit(1);
         }
     };
     if let Err(error) = check(&args.file, &options, &mut |_| {}, &mut end) {
-        tell(&json!({"error": error.to_string()}))?;
+        tell(&Line::Failed { error: error.to_string() })?;
     }
     Ok(())
 }
 
 /// Prints a line, after one that the plugin may have left open.
-fn tell(value: &Value) -> std::io::Result<()> {
-    terminal::exactly(format!("\n{value}\n").as_bytes())
+fn tell(line: &Line) -> std::io::Result<()> {
+    terminal::exactly(format!("\n{}\n", serde_json::to_string(line)?).as_bytes())
 }
 
 /// Starts the process that checks the plugin. Its standard output is the channel of the verdicts.
@@ -114,54 +168,46 @@ fn start(args: &Args) -> anyhow::Result<Child> {
 
 /// A verdict for each check, in order. The check during which the child ends, or stops sending, is broken; the checks
 /// after it are skipped.
-fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Value>> {
+fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Finding>> {
     let lines = lines(child.stdout.take().context("no pipe to the process of the plugin")?);
     let all_until = Instant::now() + args.deadline() * CALLS * 3 + REST;
-    let mut findings: Vec<Value> = Vec::new();
+    let mut findings = Vec::new();
     let mut ended = false;
     for check in Check::ALL {
         if ended {
             let why = "the process of the plugin had ended";
-            findings.push(json!({"check": check.name(), "verdict": "skipped", "why": why}));
+            findings.push(Finding::of(check, Given::Skipped, Some(why)));
             continue;
         }
         // The first check opens the library and makes the strategy; the others run up to `CALLS` jobs.
         let calls = if check == Check::Configuration { 3 } else { CALLS };
         let until = all_until.min(Instant::now() + args.deadline() * calls + REST);
         let why = match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(line) if text(&line, "check") == Some(check.name()) => {
-                findings.push(line);
+            Ok(Line::Verdict(finding)) if finding.check == check.name() => {
+                findings.push(finding);
                 continue;
             }
-            Ok(line) => match text(&line, "error") {
-                Some(error) => bail!("{error}"),
-                None => format!("a verdict on something else was given: {line}"),
-            },
+            Ok(Line::Verdict(finding)) => format!("a verdict on something else was given: {}", finding.check),
+            Ok(Line::Failed { error }) => bail!("{error}"),
             Err(RecvTimeoutError::Timeout) => LATE.to_owned(),
             Err(RecvTimeoutError::Disconnected) => how_it_ended(child, until)?,
         };
-        findings.push(json!({"check": check.name(), "verdict": "broken", "why": why}));
+        findings.push(Finding::of(check, Given::Broken, Some(&why)));
         ended = true;
     }
     Ok(findings)
 }
 
-/// Text of a member of a line.
-fn text<'a>(line: &'a Value, key: &str) -> Option<&'a str> {
-    line.get(key)?.as_str()
-}
-
 const LATE: &str = "it gave no answer in time and its process was ended";
 
 /// Verdicts and errors among the lines of `output`. Other lines are a plugin's, and may be endless.
-fn lines(output: impl Read + Send + 'static) -> Receiver<Value> {
+fn lines(output: impl Read + Send + 'static) -> Receiver<Line> {
     let (send, lines) = sync_channel(1);
     let mut output = BufReader::new(output);
     thread::spawn(move || {
         let mut line = Vec::new();
         while matches!(output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
-            let value = serde_json::from_slice::<Value>(&line).unwrap_or_default();
-            if text(&value, "check").or(text(&value, "error")).is_some() && send.send(value).is_err() {
+            if serde_json::from_slice(&line).is_ok_and(|line| send.send(line).is_err()) {
                 break;
             }
             line.clear();

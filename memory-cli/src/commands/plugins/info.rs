@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args as ClapArgs;
 use memory_plugins::{Origin, PluginInfo, Registry};
 
-use super::{list, registry};
+use super::{list::Strategy, registry};
 use crate::{failure::NotFound, globals::Globals};
 
 /// Shows one strategy, including the schema of its configuration.
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let info = find(&args.strategy, globals)?;
     if globals.output.json {
-        globals.output.value(&list::value(&info))?;
+        globals.output.value(&Strategy::of(&info))?;
         return Ok(());
     }
     globals.output.line(&format!("{} {}, {}: {}", info.name, info.version, info.kind, info.description))?;

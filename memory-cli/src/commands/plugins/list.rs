@@ -2,7 +2,9 @@
 
 use clap::Args as ClapArgs;
 use memory_plugins::PluginInfo;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::registry;
 use crate::globals::Globals;
@@ -15,8 +17,8 @@ pub(crate) fn run(_args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (registry, refused) = registry(globals);
     let refused: Vec<_> = refused.iter().map(ToString::to_string).collect();
     if globals.output.json {
-        let strategies: Vec<_> = registry.list().map(value).collect();
-        globals.output.value(&json!({"strategies": strategies, "refused": refused}))?;
+        let strategies = registry.list().map(Strategy::of).collect();
+        globals.output.value(&Answer { strategies, refused: &refused })?;
         return Ok(());
     }
     let row = |info: &PluginInfo| {
@@ -36,22 +38,60 @@ pub(crate) fn run(_args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A strategy as JSON.
-pub(super) fn value(info: &PluginInfo) -> Value {
-    let schema = info.configuration_schema.as_deref();
-    json!({
-        "name": info.name,
-        "kind": info.kind.to_string(),
-        "version": info.version,
-        "description": info.description,
-        "from": info.origin.to_string(),
-        "sha256": info.sha256.map(|sha256| sha256.to_string()),
-        "capabilities": {
-            "embeddings": info.capabilities.embeddings,
-            "cancellable": info.capabilities.cancellable,
-            "varies": info.capabilities.varies,
-        },
-        // A schema that is not JSON is shown as text.
-        "configuration_schema": schema.map(|text| serde_json::from_str(text).unwrap_or_else(|_| json!(text))),
-    })
+/// All strategies.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    strategies: Vec<Strategy<'a>>,
+    /// Files that could not be loaded, and why.
+    refused: &'a [String],
+}
+
+/// A strategy.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Strategy<'a> {
+    /// Its name.
+    name: &'a str,
+    /// `summarizer` or `scorer`.
+    kind: String,
+    /// Its version.
+    version: &'a str,
+    /// What it does.
+    description: &'a str,
+    /// `built in`, or its file.
+    from: String,
+    /// Of its file.
+    sha256: Option<String>,
+    capabilities: Capabilities,
+    /// A JSON schema; a text where that is none; null where it takes no configuration.
+    configuration_schema: Option<Value>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Capabilities {
+    /// True if it uses embeddings.
+    embeddings: bool,
+    /// True if a call can be cancelled.
+    cancellable: bool,
+    /// True if it may answer one question in two ways.
+    varies: bool,
+}
+
+impl<'a> Strategy<'a> {
+    pub(super) fn of(info: &'a PluginInfo) -> Self {
+        let schema = info.configuration_schema.as_deref();
+        Self {
+            name: &info.name,
+            kind: info.kind.to_string(),
+            version: &info.version,
+            description: &info.description,
+            from: info.origin.to_string(),
+            sha256: info.sha256.map(|sha256| sha256.to_string()),
+            capabilities: Capabilities {
+                embeddings: info.capabilities.embeddings,
+                cancellable: info.capabilities.cancellable,
+                varies: info.capabilities.varies,
+            },
+            configuration_schema: schema.map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 use clap::Args as ClapArgs;
 use memory_core::Mark;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::show;
 use crate::{Access, globals::Globals, open};
@@ -15,6 +16,17 @@ pub(crate) struct Args {
     session: String,
 }
 
+/// A session that is archived or no longer so.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Its name.
+    session: &'a str,
+    /// True if it is archived now.
+    archived: bool,
+    /// Its conversations.
+    conversations: Vec<&'a str>,
+}
+
 pub(crate) async fn run(args: &Args, is_set: bool, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Existing)?.without_model())?;
     let session = show::session(&runtime, &args.session).await?;
@@ -24,8 +36,7 @@ pub(crate) async fn run(args: &Args, is_set: bool, globals: &Globals) -> anyhow:
     let output = globals.output;
     let ids: Vec<_> = session.agents.iter().map(|(_, id)| id.as_str()).collect();
     if output.json {
-        let value = json!({"session": session.name, "archived": is_set, "conversations": ids});
-        return Ok(output.value(&value)?);
+        return Ok(output.value(&Answer { session: &session.name, archived: is_set, conversations: ids })?);
     }
     let done = if is_set { "archived: `memory list --archived` lists it" } else { "listed again" };
     Ok(ids.iter().try_for_each(|id| output.line(&format!("{id}: {done}")))?)

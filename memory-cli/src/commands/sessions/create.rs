@@ -2,9 +2,8 @@
 
 use clap::Args as ClapArgs;
 use memory_core::{ConversationId, Message, NodeId, StoreError};
-use serde_json::json;
 
-use crate::{Access, failure::Usage, globals::Globals, open};
+use crate::{Access, commands::list, failure::Usage, globals::Globals, open};
 
 /// Begins a session with its first message.
 ///
@@ -49,11 +48,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
     let output = globals.output;
     if output.json {
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "title": conversation.title().await?.map(|title| title.text),
-            "tags": conversation.tags().await?,
-        }))?);
+        return Ok(output.value(&list::listed(&runtime, id).await?)?);
     }
     output.line(id.as_str())?;
     output.note(&format!("`{id}` begins: `memory append -c {id}` goes on, `memory sessions show {id}` shows it"));

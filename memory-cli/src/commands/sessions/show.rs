@@ -3,16 +3,17 @@
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{ConversationId, Node, NodeId, NodeRange};
-use memory_hooks::ListedConversation;
-use serde_json::json;
+use memory_hooks::{DerivedState, ListedConversation};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Session;
 use crate::{
     Access,
-    commands::{detail, list, resolve, show},
+    commands::{around::Said, detail, list, resolve, show},
     globals::Globals,
     news, open,
-    output::{known, shorten},
+    output::shorten,
 };
 
 /// Shows the agents, conversations, state and last message of a session.
@@ -22,6 +23,27 @@ pub(crate) struct Args {
     /// name
     #[arg(value_name = "SESSION", default_value = "last")]
     session: String,
+}
+
+/// A session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// Its name.
+    session: &'a str,
+    /// Its conversations, the last one spoken in first.
+    conversations: Vec<OfAgent>,
+    /// The last message of the first of them.
+    last: Option<Said<'a>>,
+    /// The state of the first of them.
+    state: &'a DerivedState,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct OfAgent {
+    /// The agent, of a session of agents.
+    agent: Option<String>,
+    #[serde(flatten)]
+    listed: ListedConversation,
 }
 
 /// The session that a name means.
@@ -41,9 +63,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let session = session(&runtime, &args.session).await?;
     let mut listed = Vec::new();
     for (agent, id) in &session.agents {
-        let state = runtime.store.conversation(id).await?;
-        let title = runtime.memory.conversation(id.clone()).title().await?;
-        listed.push((agent.clone(), ListedConversation::new(state, title)));
+        listed.push((agent.clone(), list::listed(&runtime, id).await?));
     }
     listed.sort_by_key(|(_, one)| std::cmp::Reverse(one.state.last_at));
     let Some((_, latest)) = listed.first() else { return Ok(()) };
@@ -53,26 +73,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let news = news::of(state.notices.iter().cloned());
     if output.json {
-        let conversations: Vec<_> = listed
-            .iter()
-            .map(|(agent, one)| {
-                let mut value = list::to_json(one);
-                if let Some(members) = value.as_object_mut() {
-                    members.insert("agent".to_owned(), Some(agent.as_str()).filter(|agent| !agent.is_empty()).into());
-                }
-                value
-            })
-            .collect();
-        let last = last.map(|node| {
-            json!({"node": node.id.get(), "at": known(node.at), "speaker": node.message.voice(),
-                   "text": node.message.text()})
-        });
-        return Ok(output.value(&json!({
-            "session": session.name,
-            "conversations": conversations,
-            "last": last,
-            "state": show::state_to_json(&state),
-        }))?);
+        let one = |(agent, listed): &'_ (String, ListedConversation)| OfAgent {
+            agent: Some(agent.clone()).filter(|agent| !agent.is_empty()),
+            listed: listed.clone(),
+        };
+        let conversations = listed.iter().map(one).collect();
+        let last = last.as_ref().map(Said::of);
+        return Ok(output.value(&Answer { session: &session.name, conversations, last, state: &state })?);
     }
     let rows = listed.iter().map(|(agent, one)| {
         let [id, title, messages, tokens, last, tags] = list::row(one);

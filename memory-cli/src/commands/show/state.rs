@@ -2,14 +2,10 @@
 
 use std::io;
 
-use memory_core::{RelationKind, Timestamp};
-use memory_hooks::{DerivedState, Link, Statement, Topic};
-use serde_json::{Value, json};
+use memory_core::RelationKind;
+use memory_hooks::{DerivedState, Link, Statement};
 
-use crate::{
-    news,
-    output::{Output, decimal, grouped, known},
-};
+use crate::output::{Output, grouped, known};
 
 /// Prints a state as sections of lines.
 pub(super) fn print(output: Output, state: &DerivedState) -> io::Result<()> {
@@ -72,61 +68,5 @@ fn verb(link: &Link) -> &'static str {
     match link.relation.kind {
         RelationKind::FollowUp => "follows up",
         RelationKind::Correction => "corrects",
-    }
-}
-
-pub(crate) fn to_json(state: &DerivedState) -> Value {
-    let [full, summary, meta, archive] = state.nodes_per_level;
-    let news = news::of(state.notices.iter().cloned());
-    json!({
-        "conversation": state.id.as_str(),
-        "title": state.title.as_ref().map(|title| &title.text),
-        "title_derived": state.title.as_ref().is_some_and(|title| title.is_derived),
-        "tags": state.tags,
-        "important": state.important,
-        "archived": state.archived,
-        "nodes": state.nodes,
-        "nodes_per_level": {"full": full, "summary": summary, "meta": meta, "archive": archive},
-        "first_at": state.first_at.and_then(known),
-        "last_at": state.last_at.and_then(known),
-        "goal": state.goal.as_ref().map(statement),
-        "decisions": state.decisions.iter().map(statement).collect::<Vec<_>>(),
-        "open": state.open.iter().map(statement).collect::<Vec<_>>(),
-        "topics": state.topics.iter().map(topic).collect::<Vec<_>>(),
-        "links": state.links.iter().map(link).collect::<Vec<_>>(),
-        "notices": news::sentences(&news),
-        "notice_codes": news::codes(&news),
-    })
-}
-
-fn statement(statement: &Statement) -> Value {
-    let at = |at: Timestamp| known(at);
-    json!({
-        "node": statement.node.get(),
-        "at": at(statement.at),
-        "speaker": statement.speaker,
-        "text": statement.text,
-    })
-}
-
-fn topic(topic: &Topic) -> Value {
-    json!({
-        "name": topic.name,
-        "messages": topic.messages,
-        "first": topic.first.get(),
-        "last": topic.last.get(),
-        "weight": decimal(topic.weight),
-    })
-}
-
-fn link(link: &Link) -> Value {
-    json!({"node": link.node.get(), "to": link.relation.to.get(), "kind": relation(link.relation.kind)})
-}
-
-/// `follow_up` or `correction`.
-pub(crate) fn relation(kind: RelationKind) -> &'static str {
-    match kind {
-        RelationKind::FollowUp => "follow_up",
-        RelationKind::Correction => "correction",
     }
 }

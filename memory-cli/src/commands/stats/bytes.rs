@@ -1,41 +1,69 @@
 //! The bytes that a store takes: its log, and everything derived from it, by conversation.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use memory::Usage;
 use memory_core::{ConversationId, DerivedKind, NodeId, NodeRange, Store, canonical_bytes};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::output::{Output, grouped};
 
 /// Messages that are read at a time.
 const RUN: usize = 512;
 
+/// The bytes of a store.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct OfStore {
+    /// How many messages it has.
+    messages: u64,
+    /// Bytes of the log.
+    log_bytes: u64,
+    /// Bytes of embeddings.
+    embeddings_bytes: u64,
+    /// Bytes of indexes.
+    index_bytes: u64,
+    /// Bytes of everything.
+    total_bytes: u64,
+    /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
+    held_bytes: u64,
+    /// What is derived from the log, by kind.
+    derived: BTreeMap<&'static str, Kind>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Kind {
+    /// How many there are.
+    count: u64,
+    /// Their bytes on disk.
+    bytes: u64,
+}
+
 /// The bytes of a store, as they are printed.
 #[derive(Debug)]
 pub(super) struct Bytes(pub(super) Usage);
 
 impl Bytes {
-    pub(super) fn conversation_json(&self, id: &ConversationId, messages: u64) -> Value {
-        let derived = self.0.of_conversation(id).map(|(kind, size)| (kind.name().to_owned(), size.disk.into()));
-        let messages = [("messages".to_owned(), messages.into())];
-        Value::Object(messages.into_iter().chain(derived).collect())
+    /// Bytes of the messages of a conversation, and of what is derived from them, by kind.
+    pub(super) fn of_conversation(&self, id: &ConversationId, messages: u64) -> BTreeMap<&'static str, u64> {
+        let derived = self.0.of_conversation(id).map(|(kind, size)| (kind.name(), size.disk));
+        std::iter::once(("messages", messages)).chain(derived).collect()
     }
 
-    pub(super) fn store_json(&self) -> Value {
+    pub(super) fn of_store(&self) -> OfStore {
         let derived = self.0.derived.iter().map(|(kind, holdings)| {
             let total = holdings.total();
-            (kind.name().to_owned(), json!({"count": total.count, "bytes": total.disk}))
+            (kind.name(), Kind { count: total.count, bytes: total.disk })
         });
-        json!({
-            "messages": self.0.messages,
-            "log_bytes": self.0.log_bytes,
-            "embeddings_bytes": self.0.embeddings_bytes(),
-            "index_bytes": self.0.index_bytes(),
-            "total_bytes": self.0.total_bytes(),
-            "held_bytes": self.0.held_bytes,
-            "derived": derived.collect::<Map<_, _>>(),
-        })
+        OfStore {
+            messages: self.0.messages,
+            log_bytes: self.0.log_bytes,
+            embeddings_bytes: self.0.embeddings_bytes(),
+            index_bytes: self.0.index_bytes(),
+            total_bytes: self.0.total_bytes(),
+            held_bytes: self.0.held_bytes,
+            derived: derived.collect(),
+        }
     }
 
     /// Prints a table of conversations with the bytes of their messages, and what the store takes for who sees all of

@@ -4,13 +4,20 @@ use std::io;
 
 use memory_core::{ConversationId, Period, Timestamp};
 use memory_hooks::{OverTime, PeriodStats};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     globals::Globals,
     news,
-    output::{Output, decimal, grouped},
+    output::{Of, Output, grouped},
 };
+
+/// Figures by days, weeks or months.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    conversations: Vec<Of<'a, &'a OverTime>>,
+}
 
 /// Prints each conversation by periods.
 pub(super) async fn run(
@@ -27,16 +34,8 @@ pub(super) async fn run(
     }
     let news = news::of(all.iter().flat_map(|(_, over_time)| over_time.notices.clone()));
     if output.json {
-        let conversation = |(id, over_time): &(ConversationId, OverTime)| {
-            let rows: Vec<_> = over_time.rows.iter().map(row_to_json).collect();
-            json!({"conversation": id.as_str(), "period": over_time.period.as_str(), "periods": rows})
-        };
-        let conversations: Vec<_> = all.iter().map(conversation).collect();
-        return Ok(output.value(&json!({
-            "conversations": conversations,
-            "notices": news::sentences(&news),
-            "notice_codes": news::codes(&news),
-        }))?);
+        let conversations = all.iter().map(|(id, answer)| Of { conversation: id, answer }).collect();
+        return Ok(output.value(&Answer { conversations })?);
     }
     print(output, &all)?;
     news::print(output, &news);
@@ -72,19 +71,4 @@ fn row_of(id: &str, row: &PeriodStats) -> [String; 10] {
 
 fn day(at: Timestamp) -> Option<String> {
     Some(at.civil(0)?.date())
-}
-
-fn row_to_json(row: &PeriodStats) -> Value {
-    json!({
-        "start": row.start.map(|at| at.to_string()),
-        "nodes": crate::output::node_runs([&row.nodes]),
-        "user_nodes": row.user_nodes,
-        "ai_nodes": row.ai_nodes,
-        "tokens": row.tokens,
-        "total_nodes": row.total_nodes,
-        "shown_tokens": row.shown_tokens,
-        "view_tokens": row.view_tokens,
-        "compression_ratio": decimal(row.compression_ratio()),
-        "topics": row.topics,
-    })
 }

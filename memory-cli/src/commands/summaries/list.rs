@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use clap::Args as ClapArgs;
 use memory_core::{Level, NodeId, SummaryId};
 use memory_hooks::{ListedSummary, SummariesRequest};
-use serde_json::{Value, json};
 
 use super::number;
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     failure::{NotFound, Usage},
     globals::Globals,
     open,
-    output::{grouped, known, node_runs, shorten},
+    output::{Of, grouped, shorten},
 };
 
 /// Lists the recorded summaries of a conversation, in order of the messages.
@@ -64,13 +63,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let page = runtime.memory.conversation(id.clone()).summaries(request).await?;
     let output = globals.output;
     if output.json {
-        let summaries: Vec<_> = page.summaries.iter().map(to_json).collect();
-        return Ok(output.value(&json!({
-            "conversation": id.as_str(),
-            "summaries": summaries,
-            "total": page.total,
-            "next": page.next.map(SummaryId::get),
-        }))?);
+        return Ok(output.value(&Of { conversation: &id, answer: &page })?);
     }
     if page.summaries.is_empty() {
         let is_narrowed =
@@ -104,22 +97,4 @@ fn said([first, last]: [memory_core::Timestamp; 2]) -> String {
     let day = |at: memory_core::Timestamp| at.to_string().chars().take("2023-05-01".len()).collect::<String>();
     let (first, last) = (day(first), day(last));
     if first == last { first } else { format!("{first} to {last}") }
-}
-
-fn to_json(summary: &ListedSummary) -> Value {
-    let at = |end: usize| summary.said.and_then(|said| said.get(end).copied()).and_then(known);
-    json!({
-        "summary": summary.summary.get(),
-        "place": summary.place.get(),
-        "level": summary.level.as_str(),
-        "nodes": node_runs([&summary.nodes]),
-        "tokens": summary.tokens,
-        "text": summary.text,
-        "written_by": summary.written_by.as_ref().map(ToString::to_string),
-        "first_at": at(0),
-        "last_at": at(1),
-        "current": summary.is_current,
-        "for_view": summary.for_view,
-        "dissolved": summary.is_dissolved,
-    })
 }

@@ -37,9 +37,11 @@ impl From<Damage> for StoreError {
 
 /// Remains of the last write after a crash. None of it was ever acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TornTail {
     /// The segment.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::path"))]
     pub path: PathBuf,
     /// Where the log ends now.
     pub offset: u64,

@@ -37,9 +37,11 @@ pub use restore::{BackupCheck, RestoreReport, backup_taken, check_backup, restor
 
 /// Result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BackupReport {
     /// The directory with the backup.
+    #[cfg_attr(feature = "serde", serde(rename = "backup", serialize_with = "crate::reports::path"))]
     pub path: PathBuf,
     /// Files of the store that the backup holds.
     pub files: u64,
@@ -52,6 +54,7 @@ pub struct BackupReport {
     /// Files that only earlier backups needed and that were removed.
     pub removed: u64,
     /// Damage of the store that was copied along unchanged.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::in_words"), schemars(with = "Vec<String>"))]
     pub damage: Vec<Damage>,
 }
 

@@ -29,13 +29,17 @@ const MOST_FINDINGS: usize = 10_000;
 
 /// The result of examining a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// The store's directory.
+    #[cfg_attr(feature = "serde", serde(rename = "store", serialize_with = "crate::reports::path"))]
     pub path: PathBuf,
     /// Places that are damaged, in the order of the log; the first ten thousand.
+    #[cfg_attr(feature = "serde", serde(rename = "damage"))]
     pub findings: Vec<Finding>,
     /// How many more damaged places there are.
+    #[cfg_attr(feature = "serde", serde(rename = "more_damage"))]
     pub more_findings: u64,
     /// Each conversation, in the order in which they began.
     pub conversations: Vec<ConversationReport>,
@@ -43,18 +47,27 @@ pub struct Diagnosis {
     /// writing cuts it off.
     pub torn: Option<TornTail>,
     /// Files that were never finished. They take space and are ignored.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::paths"))]
     pub leftovers: Vec<PathBuf>,
     /// Caches that do not belong to this store. They are not used, and may be deleted.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::paths"))]
     pub stale_caches: Vec<PathBuf>,
     /// Directories of caches that cannot be listed, and why: what is in them was not examined.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "crate::reports::faults"),
+        schemars(with = "Vec<crate::reports::Fault>")
+    )]
     pub unlisted_caches: Vec<(PathBuf, String)>,
 }
 
 /// A damaged place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Finding {
     /// The file.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::path"))]
     pub path: PathBuf,
     /// Where the damage begins.
     pub offset: u64,
@@ -65,6 +78,11 @@ pub struct Finding {
     /// The conversation that it is in, where that is known.
     pub conversation: Option<ConversationLabel>,
     /// Nodes that are known to be lost with it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "crate::reports::losses"),
+        schemars(with = "Vec<crate::reports::Loss>")
+    )]
     pub lost: Vec<(ConversationLabel, NodeRange)>,
 }
 
@@ -72,6 +90,8 @@ pub struct Finding {
 ///
 /// Exhaustive: a conversation has a name or has lost it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(untagged))]
 pub enum ConversationLabel {
     /// Its name.
     Named(ConversationId),
@@ -81,12 +101,15 @@ pub enum ConversationLabel {
 
 /// The state of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConversationReport {
     /// Name or number of the conversation.
+    #[cfg_attr(feature = "serde", serde(rename = "conversation"))]
     pub label: ConversationLabel,
     /// The parent that it was forked from, and the last node that both have in common. Losses among the shared nodes,
     /// and among their summaries and views, are reported with the conversation that they were appended to.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub forked_from: Option<(ConversationLabel, NodeId)>,
     /// Known nodes, shared and lost ones included.
     pub nodes: u64,
@@ -99,12 +122,14 @@ pub struct ConversationReport {
     /// Its own summaries that can be read.
     pub summaries: u64,
     /// Numbers of summaries that are lost.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::runs"), schemars(with = "Vec<[u64; 2]>"))]
     pub lost_summaries: Vec<RangeInclusive<u64>>,
     /// Summaries that can be read but have a lost part.
     pub orphaned_summaries: Vec<SummaryId>,
     /// Its own recorded views that can be read.
     pub views: u64,
     /// Numbers of views whose records are lost.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::runs"), schemars(with = "Vec<[u64; 2]>"))]
     pub lost_views: Vec<RangeInclusive<u64>>,
     /// True if damage after the last frame of the conversation may hold more of it.
     pub may_have_lost_more: bool,

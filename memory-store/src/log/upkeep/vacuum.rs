@@ -63,6 +63,7 @@ impl VacuumOptions {
 
 /// The result of a vacuum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct VacuumReport {
     /// How many sealed segments there are.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::sample::{Place, SEED};
 
@@ -12,10 +14,13 @@ const LOW: usize = 249;
 const HIGH: usize = 9_750;
 
 /// A mean difference, and the interval that holds 95 % of the resampled ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Interval {
+    /// The mean.
     pub(super) mean: f64,
+    /// The lower end of its interval.
     pub(super) low: f64,
+    /// The upper end.
     pub(super) high: f64,
 }
 

@@ -20,6 +20,7 @@ use crate::log::{
 
 /// The result of checking a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BackupCheck {
     /// When it was taken.
@@ -29,14 +30,21 @@ pub struct BackupCheck {
     /// Their bytes.
     pub bytes: u64,
     /// Files that are not what was written, and why.
+    #[cfg_attr(
+        feature = "serde",
+        serde(serialize_with = "crate::reports::faults"),
+        schemars(with = "Vec<crate::reports::Fault>")
+    )]
     pub damaged: Vec<(PathBuf, String)>,
 }
 
 /// Result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RestoreReport {
     /// The store's directory.
+    #[cfg_attr(feature = "serde", serde(rename = "store", serialize_with = "crate::reports::path"))]
     pub path: PathBuf,
     /// When the backup was taken.
     pub taken: Timestamp,

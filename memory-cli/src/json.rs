@@ -1,0 +1,93 @@
+//! Schemas of what commands print with `--json`. `docs/json.md` is made from them.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+use crate::{
+    cli::ErrorLine,
+    commands::{
+        append, backup, completions, demo, detail, doctor, export, find, hook, import, index, man, model, pin, plugins,
+        replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
+    },
+    output::{Noted, Of},
+};
+
+/// Schema (draft 2020-12) of each answer, by the command that prints it, in the order of the names.
+#[must_use]
+pub fn schemas() -> Vec<(&'static str, Schema)> {
+    use memory_core::{ChatRequest, Verification};
+    use memory_hooks::{
+        DerivedState, LevelPage, ListedConversation, Listing, Prompt, Reminder, RepairedSummary, ResummarizeReport,
+        SummaryPage,
+    };
+
+    let mut all = vec![
+        ("Errors", of::<ErrorLine<'_>>()),
+        ("append", of::<append::Answer<'_>>()),
+        ("backup", of::<memory_store::BackupReport>()),
+        ("backup --verify", of::<backup::Checked<'_>>()),
+        ("browse", of::<Noted<'_, Of<'_, LevelPage>>>()),
+        ("completions", of::<completions::Answer>()),
+        ("context", of::<Of<'_, Prompt>>()),
+        ("context --messages", of::<ChatRequest>()),
+        ("demo", of::<demo::Answer<'_>>()),
+        ("doctor", of::<doctor::Answer<'_>>()),
+        ("doctor (no store)", of::<doctor::NoStore<'_>>()),
+        ("expand", of::<detail::Detail<'_>>()),
+        ("export", of::<export::Answer<memory_store::Exported>>()),
+        ("export --format", of::<export::Answer<export::written::Done>>()),
+        ("find", of::<Noted<'_, find::Answer<'_>>>()),
+        ("fork", of::<ListedConversation>()),
+        ("hook claude-code", of::<hook::Reminded>()),
+        ("hook codex", of::<hook::Reminded>()),
+        ("hook install", of::<hook::install::Answer<'_>>()),
+        ("hook uninstall", of::<hook::install::Answer<'_>>()),
+        ("import", of::<import::Answer<'_>>()),
+        ("index", of::<index::Answer<'_>>()),
+        ("list", of::<Listing>()),
+        ("man", of::<man::Page>()),
+        ("man --to", of::<man::Pages>()),
+        ("mark", of::<ListedConversation>()),
+        ("model compare", of::<model::compare::Answer<'_>>()),
+        ("model convert", of::<model::convert::Answer>()),
+        ("model fetch", of::<model::fetch::Answer<'_>>()),
+        ("model list", of::<model::list::Answer<'_>>()),
+        ("model migrate", of::<model::migrate::Answer<'_>>()),
+        ("model test", of::<model::test::Answer<'_>>()),
+        ("pin", of::<pin::Answer<'_>>()),
+        ("plugins check", of::<plugins::check::Answer>()),
+        ("plugins info", of::<plugins::list::Strategy<'_>>()),
+        ("plugins list", of::<plugins::list::Answer<'_>>()),
+        ("replay", of::<Of<'_, replay::Answer<'_>>>()),
+        ("replay --check", of::<Of<'_, replay::Replayed<'_>>>()),
+        ("restore", of::<restore::Restored<'_>>()),
+        ("resume", of::<Of<'_, Reminder>>()),
+        ("resummarize", of::<Of<'_, ResummarizeReport>>()),
+        ("search", of::<Noted<'_, search::Answer<'_>>>()),
+        ("sessions archive", of::<sessions::archive::Answer<'_>>()),
+        ("sessions create", of::<ListedConversation>()),
+        ("sessions list", of::<Listing>()),
+        ("sessions show", of::<sessions::show::Answer<'_>>()),
+        ("sessions unarchive", of::<sessions::archive::Answer<'_>>()),
+        ("show", of::<Noted<'_, Of<'_, show::Answer<'_>>>>()),
+        ("show --state", of::<DerivedState>()),
+        ("stats", of::<stats::Answer<'_>>()),
+        ("stats --over-time", of::<stats::over_time::Answer<'_>>()),
+        ("summaries dissolve", of::<Of<'_, RepairedSummary>>()),
+        ("summaries list", of::<Of<'_, SummaryPage>>()),
+        ("summaries rewrite", of::<Of<'_, RepairedSummary>>()),
+        ("tag", of::<ListedConversation>()),
+        ("title", of::<ListedConversation>()),
+        ("vacuum", of::<vacuum::Answer<'_>>()),
+        ("verify", of::<Verification>()),
+        ("verify-proof", of::<verify_proof::Inclusion<'_>>()),
+        ("verify-proof (of a history)", of::<verify_proof::Consistency<'_>>()),
+        ("watch", of::<watch::Grown<'_>>()),
+    ];
+    all.sort_by_key(|(command, _)| (*command != "Errors", *command));
+    all
+}
+
+fn of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>()
+}
