@@ -3,7 +3,7 @@
 use std::{collections::HashMap, mem, time::Instant};
 
 use memory::{
-    ConversationId, MemoryError, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp,
+    ConversationId, Error as MemoryError, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp,
     parts::{Conversation, Parts},
 };
 use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory::{
-    ConversationId, MemoryError, NodeRange, Store, StoreError, SummaryId,
+    ConversationId, Error as MemoryError, NodeRange, Store, StoreError, SummaryId,
     parts::{Adopted, Conversation, ForeignSummary, Misfit},
 };
 use memory_transcripts::Summarized;

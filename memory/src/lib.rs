@@ -13,9 +13,9 @@
 //! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
 //!    represented once, and next to it the exact words that bear on the question. [`PromptOptions`] set the budget.
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
-//!    return single messages; [`Memory::search`] and [`Memory::find`] search several conversations. [`excerpt`] gives
+//!    return single messages; a [`Memory`] has both for several conversations. [`excerpt`] gives
 //!    the part of a message to show for a question.
-//! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for,
+//! 5. [`list`](memory_hooks::Memory::list) and [`resume`](memory_hooks::Memory::resume) find a conversation again. [`Conversation::state`] says what it is for,
 //!    by rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
 //! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under
 //!    names, such as notes of a model, in the log. [`fenced`] and [`quoted`] set what is quoted apart as data.
@@ -71,13 +71,9 @@ pub mod blocking;
 mod builder;
 mod chat;
 mod config;
-mod conversation;
 mod derived;
-mod documents;
 mod embedding;
-mod error;
 mod heap;
-mod invocation;
 mod memory;
 mod model_names;
 pub mod parts;
@@ -85,17 +81,12 @@ mod pool;
 mod remote_model;
 mod reranking;
 mod usage;
-mod words_only;
 
 pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
 pub use chat::ModelSummaries;
 pub use config::{Access, Config, Recall};
-pub use conversation::Conversation;
-pub use documents::Documents;
-pub use error::Error;
 pub use heap::limit_heap_arenas;
-pub use invocation::Invocation;
 pub use memory::{Memory, open};
 pub use memory_core::{
     AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatError,
@@ -105,10 +96,10 @@ pub use memory_core::{
     Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node,
     NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind,
     Reranker, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
-    Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource,
-    TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest,
-    WrittenBy, WrittenSummary, grouped, is_hidden, lines, mend_surrogates, message_from_json, message_to_json,
-    one_line,
+    Source, Spawner, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata,
+    SummarySource, TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece,
+    ViewRequest, WrittenBy, WrittenSummary, grouped, is_hidden, lines, mend_surrogates, message_from_json,
+    message_to_json, one_line,
     plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
@@ -118,14 +109,14 @@ pub use memory_core::{
 };
 pub use memory_hooks::{
     Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged,
-    ConversationStats, DerivedState, DetailedNodes, Document, DocumentChange, DocumentsNow, Exhausted, FellBack, Hook,
-    HookError, HookEvent, HookFailed, HookProvider, HookRegistry, LevelEntry, LevelPage, LevelsRequest, Link,
-    ListOptions, ListedConversation, ListedSummary, Listing, MemoryError, MessageAdded, ModelSummarizer,
-    ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
-    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, RepairError, RepairedSummary,
-    Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Statement, SummariesRequest,
-    SummaryPage, SystemClock, Title, Topic, ViewError, fenced, quoted,
+    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged, Conversation,
+    ConversationStats, DerivedState, DetailedNodes, Document, DocumentChange, Documents, DocumentsNow, Exhausted,
+    FellBack, Hook, HookError, HookEvent, HookFailed, HookProvider, HookRegistry, Invocation, LevelEntry, LevelPage,
+    LevelsRequest, Link, ListOptions, ListedConversation, ListedSummary, Listing, MemoryError as Error, MessageAdded,
+    ModelSummarizer, ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions,
+    PromptPart, RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, RepairError,
+    RepairedSummary, Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Statement,
+    SummariesRequest, SummaryPage, SystemClock, Title, Topic, ViewError, fenced, quoted,
 };
 pub use memory_search::{
     ArchiveLimits, Archived, Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt,

@@ -118,15 +118,11 @@ async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
 /// Refuses a message whose key names the same words of another time, which would not be appended.
 async fn check_time(conversation: &Conversation, message: &Message, at: Timestamp) -> Result<(), String> {
     let Some(key) = message.key.clone() else { return Ok(()) };
-    let (store, id) = (conversation.memory().parts().store.clone(), conversation.id().clone());
-    let named = key.clone();
-    let find = async move {
-        Ok(match store.find_key(&id, &named).await? {
-            Some(node) => Some(store.node(&id, node).await?),
-            None => None,
-        })
+    let there = match conversation.find_key(&key).await {
+        Ok(Some(node)) => conversation.expand(node).await.map(Some),
+        none => none.map(|_| None),
     };
-    match conversation.memory().run(find).await {
+    match there {
         Ok(Some(there)) if there.at != at => {
             Err(format!("the key `{key}` names message {} of another time: nothing was appended", there.id))
         }

@@ -136,7 +136,7 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
 /// of any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked
 /// for, and so they are always asked for alone, and those after them always together.
 async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
-    let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation(), query.limit);
+    let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation().id(), query.limit);
     let mut said = query.clone();
     let of_notes = match &mut said.scope.conversations {
         Conversations::All => true,

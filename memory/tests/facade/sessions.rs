@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{
-    ListOptions, Mark, MemoryError, Message, NodeRange, Period,
+    ListOptions, Mark, Message, NodeRange, Period,
     blocking::{Conversation, Memory},
 };
 
@@ -43,7 +43,7 @@ fn a_conversation_is_created_listed_renamed_and_resumed() {
     assert!(memory.resume("nobody").unwrap_err().is_not_found());
     begin(&memory, "trip-2", "Fine.");
     let error = memory.resume("tri").unwrap_err();
-    assert!(matches!(error, memory::Error::Memory(MemoryError::Ambiguous { .. })), "{error}");
+    assert!(matches!(error, memory::Error::Ambiguous { .. }), "{error}");
 }
 
 #[test]
