@@ -10,8 +10,9 @@ use std::{
 };
 
 use memory::{
-    Config, ConversationId, Memory, OpenError, OwnerId, StoreError,
+    Config, ConversationId, Memory, OpenError, OwnerId,
     parts::{self, Parts},
+    port::StoreError,
 };
 use memory_files::{Links, open as open_file};
 use memory_transcripts::{Format, Limits, Position, Reader, TranscriptError, follow};

@@ -6,8 +6,9 @@ use std::{
 };
 
 use memory::{
-    ConversationId, ConversationStats, Message, Progress, Timestamp,
+    ConversationId, ConversationStats, Message, Timestamp,
     parts::{Conversation, Parts},
+    port::Progress,
 };
 
 use crate::{Error, ImportNotice, SummaryCounts};

@@ -97,7 +97,7 @@ impl Builder {
 
     /// Has summaries written by a model: that of [`Self::chat_model`], or one for this alone. Where it fails, is too
     /// slow or has reached a limit, the built-in summarizer writes the summary, under its own name, and
-    /// [`FellBack`](crate::FellBack) reports it.
+    /// [`FellBack`](crate::hooks::FellBack) reports it.
     ///
     /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: both together are an
     /// error.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use self::bytes::Bytes;
 use super::resolve;
-use memory::{ArchiveLimits, Archived, Usage, parts::derived};
+use memory::{ArchiveLimits, Usage, answer::Archived, parts::derived};
 
 use crate::{
     Access,

@@ -1,6 +1,6 @@
 //! `append_messages`: messages of a conversation, kept for ever.
 
-use memory::{Clock as _, Conversation, Message, MessageKey, Role, Timestamp};
+use memory::{Conversation, Message, MessageKey, Role, Timestamp, port::Clock as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ impl Tool for Append {
             return Err(Failure(format!("messages has {} entries: give 1 to {MOST}", input.messages.len())));
         }
         let conversation = meant(tools, &input.conversation_id).await?;
-        let now = memory::SystemClock.now();
+        let now = memory::port::SystemClock.now();
         let dated: Vec<_> = input.messages.iter().map(|given| given.at.is_some()).collect();
         let batch = input.messages.into_iter().enumerate().map(|(place, given)| message(place, given, now));
         let batch = batch.collect::<Result<Vec<_>, _>>()?;
@@ -153,7 +153,7 @@ impl Answer for Output {
         let nodes: Vec<_> = self.nodes.iter().map(u64::to_string).collect();
         let old = self.nodes.len() - self.new;
         let old = if old > 0 { format!(", {old} of them were there already") } else { String::new() };
-        let id = memory::one_line(&self.conversation);
+        let id = memory::text::one_line(&self.conversation);
         format!("Messages of {id}, on disk: {}{old}.", nodes.join(", "))
     }
 }

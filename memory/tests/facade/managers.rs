@@ -4,9 +4,13 @@
 use std::sync::Arc;
 
 use memory::{
-    Access, BoxFuture, BuildError, Builder, Config, ConversationManager, DerivedManager, Error, ManagerError,
-    ManagerState, Message, ModelId, OpenError, PromptOptions, Reranker, ScoreScale, Thresholds, WrittenBy,
-    blocking::Conversation, blocking::Memory,
+    Access, Builder, Config, Error, Message, OpenError, PromptOptions,
+    blocking::{Conversation, Memory},
+    plan::{BuildError, Thresholds},
+    port::{
+        BoxFuture, ConversationManager, DerivedManager, ManagerError, ManagerState, ModelId, Reranker, ScoreScale,
+        WrittenBy,
+    },
 };
 use memory_core::{
     RerankError,
