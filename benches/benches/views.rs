@@ -33,7 +33,7 @@ impl Compacted {
         let mut corpus = Corpus::new(1);
         pollster::block_on(async {
             store.append(&id, corpus.drafts(messages, &WordCounter)).await.expect("memory does not fail");
-            conversation.compact(&()).await.expect("first words do not fail");
+            conversation.compact().await.expect("first words do not fail");
             store.append(&id, corpus.drafts(SINCE, &WordCounter)).await.expect("memory does not fail");
             let nodes = store.outline(&id).await.expect("it exists");
             let summaries = store.summaries(&id).await.expect("it exists");

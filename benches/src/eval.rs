@@ -362,7 +362,7 @@ async fn fresh_context(
 ) -> Result<Option<memory_hooks::Prompt>> {
     let options = PromptOptions::new(budget).record(false);
     let conversation = parts.memory.conversation(subject.id.clone());
-    match conversation.prompt(&question.text, &options).await {
+    match conversation.prompt_with(&question.text, &options).await {
         Err(MemoryError::Plan(PlanError::BudgetTooSmall { .. }) | MemoryError::NoProgress { .. }) => Ok(None),
         shown => Ok(Some(shown.with_context(|| format!("putting a context together for {}", question.id))?)),
     }

@@ -16,7 +16,6 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use memory::{Access, Config, parts::Parts};
 use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Timestamp};
-use memory_hooks::PromptOptions;
 use memory_search::HybridRetriever;
 use pollster::block_on;
 
@@ -98,7 +97,7 @@ impl Talk {
         }
         eprintln!("retrieval: embedding {MESSAGES} messages");
         eval::index_with_bar(&*late.retriever, &id, MESSAGES as u64)?;
-        block_on(late.memory.conversation(id.clone()).compact(&()))?;
+        block_on(late.memory.conversation(id.clone()).compact())?;
         config.tokens = None;
         config.access = Access::Existing;
         let plain = memory::parts::open(&config)?;
@@ -138,7 +137,7 @@ impl Talk {
     fn contexts(&self) -> Result<Figure> {
         let conversation = self.late.memory.conversation(self.id.clone());
         let context = |text: &str| -> Result<()> {
-            block_on(conversation.prompt(text, &PromptOptions::default()))?;
+            block_on(conversation.prompt(text))?;
             Ok(())
         };
         let [[contexts]] = interleave([Entrant::new("context", ["ms"], || self.median(|| self.go_on(), context))])?;

@@ -8,7 +8,7 @@ use std::{cell::RefCell, path::Path, sync::Arc, time::Instant};
 use anyhow::{Result, ensure};
 use memory_core::{ConversationId, Store, TokenCounter};
 use memory_embed::TiktokenCounter;
-use memory_hooks::{Conversation, Memory, Prompt, PromptOptions};
+use memory_hooks::{Conversation, Memory, Prompt};
 use memory_plugins::Registry;
 use memory_store::LogStore;
 use pollster::block_on;
@@ -95,7 +95,7 @@ impl Talk {
     /// Compacts what is due, and returns how many microseconds that took.
     fn compact(&self) -> Result<f64> {
         let start = Instant::now();
-        let report = block_on(self.conversation.compact(&()))?;
+        let report = block_on(self.conversation.compact())?;
         ensure!(report.summaries > 0, "nothing was compacted");
         Ok(start.elapsed().as_secs_f64() * 1e6)
     }
@@ -112,7 +112,7 @@ impl Talk {
     }
 
     fn context(&self, question: &str) -> Result<Prompt> {
-        Ok(block_on(self.conversation.prompt(question, &PromptOptions::default()))?)
+        Ok(block_on(self.conversation.prompt(question))?)
     }
 }
 

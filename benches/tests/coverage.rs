@@ -51,7 +51,7 @@ fn a_view_at_a_tenth_of_the_tokens_represents_every_message_of_beam500k() {
     let context = pollster::block_on(async {
         conversation.append_batch(talk.turns.into_iter().map(message).collect()).await.unwrap();
         let tenth = u32::try_from(conversation.stats().await.unwrap().tokens / 10).unwrap();
-        let context = conversation.prompt("Where do we stand?", &PromptOptions::new(tenth)).await.unwrap();
+        let context = conversation.prompt_with("Where do we stand?", &PromptOptions::new(tenth)).await.unwrap();
         assert!(context.tokens <= tenth, "{} of {tenth} tokens", context.tokens);
         context
     });

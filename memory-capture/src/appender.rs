@@ -3,8 +3,9 @@
 use std::{collections::HashMap, mem, time::Instant};
 
 use memory::{
-    ConversationId, MemoryError, Message, MessageKey, NodeId, Progress, Store, StoreError, Timestamp,
+    ConversationId, Error as MemoryError, Message, MessageKey, NodeId, Timestamp,
     parts::{Conversation, Parts},
+    port::{Progress, Store, StoreError},
 };
 use memory_transcripts::{ForkPoint, Item, Said, branch_name, rest_key};
 

@@ -10,8 +10,9 @@ use std::{
 };
 
 use memory::{
-    Config, ConversationId, Memory, OpenError, OwnerId, StoreError,
+    Config, ConversationId, Memory, OpenError, OwnerId,
     parts::{self, Parts},
+    port::StoreError,
 };
 use memory_files::{Links, open as open_file};
 use memory_transcripts::{Format, Limits, Position, Reader, TranscriptError, follow};
@@ -61,8 +62,8 @@ struct Taken {
 #[derive(Clone, Debug)]
 pub struct Capture {
     parts: Parts,
-    /// Kept open, and informed of conversations that grow.
-    memory: Option<Memory>,
+    /// Kept open, so that its background takes care of conversations that grow.
+    _memory: Option<Memory>,
     /// The store's directory.
     store: PathBuf,
     owner: Option<OwnerId>,
@@ -73,14 +74,14 @@ impl Capture {
     /// Captures into an open memory, which then summarizes and embeds in the background what [`take`](Self::take) brings.
     #[must_use]
     pub fn new(memory: &Memory) -> Self {
-        Self { memory: Some(memory.clone()), ..Self::with_parts(memory.parts().clone(), memory.config()) }
+        Self { _memory: Some(memory.clone()), ..Self::with_parts(memory.parts().clone(), memory.config()) }
     }
 
     /// Captures into the store of parts that were opened with `config`.
     #[must_use]
     pub fn with_parts(parts: Parts, config: &Config) -> Self {
         let (store, owner) = (config.store.clone(), config.owner.clone());
-        Self { parts, memory: None, store, owner, lock_timeout: config.lock_timeout }
+        Self { parts, _memory: None, store, owner, lock_timeout: config.lock_timeout }
     }
 
     /// Opens a store for [`take`](Self::take) alone: without a model, and with the built-in strategies, since nothing is
@@ -127,10 +128,7 @@ impl Capture {
         afterwards: Afterwards,
         stages: &dyn Stages,
     ) -> Result<Vec<ImportedConversation>, Error> {
-        let imported = files.import(&self.parts, afterwards, stages).await?;
-        let grown = imported.iter().filter(|one| one.new > 0);
-        grown.for_each(|one| self.report_growth(&one.id));
-        Ok(imported)
+        files.import(&self.parts, afterwards, stages).await
     }
 
     /// An appender of `total` messages of the caller's own to the conversation `id`.
@@ -142,13 +140,6 @@ impl Capture {
         stages: &'a dyn Stages,
     ) -> ConversationAppender<'a> {
         ConversationAppender::new(&self.parts, id, total, stages)
-    }
-
-    /// Leaves summaries and embeddings to the background of an open memory.
-    fn report_growth(&self, conversation: &ConversationId) {
-        if let Some(memory) = &self.memory {
-            memory.report_growth(conversation.clone());
-        }
     }
 
     /// Takes what sessions beside the one of `path` said after their last event, as an agent that was killed leaves it.
@@ -238,7 +229,6 @@ impl Capture {
         if let Err(error) = mark_file.write(mark.map(|mark| mark.stored(last.clone(), nodes).whole(whole))) {
             tracing::warn!(%error, "the place in a transcript is not kept");
         }
-        read.grown.iter().for_each(|(id, _)| self.report_growth(id));
         Ok(Captured { grown: read.grown, last, notices: read.notices })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use memory::{ConversationId, MemoryError, StoreError, grouped};
+use memory::{ConversationId, Error as MemoryError, port::StoreError, text::grouped};
 use memory_transcripts::TranscriptError;
 
 use crate::FilesRead;

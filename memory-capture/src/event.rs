@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memory::mend_surrogates;
+use memory::text::mend_surrogates;
 use serde::Deserialize;
 
 use crate::{Error, Part};

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory::{ConversationId, Progress, parts::Parts};
+use memory::{ConversationId, parts::Parts, port::Progress};
 use memory_transcripts::{Format, Found, Item, Limits, Report, Transcript, find, find_in};
 
 use crate::{Afterwards, Error, ImportedConversation, Stages, appender::Appender};

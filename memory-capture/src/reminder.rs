@@ -2,7 +2,11 @@
 
 use std::cmp::Reverse;
 
-use memory::{ConversationId, ConversationState, NodeId, grouped, lines, one_line, parts::Conversation};
+use memory::{
+    ConversationId, ConversationState, NodeId,
+    parts::Conversation,
+    text::{grouped, lines, one_line},
+};
 
 use crate::{AgentEvent, Capture, Error};
 

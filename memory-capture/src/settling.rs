@@ -6,8 +6,9 @@ use std::{
 };
 
 use memory::{
-    ConversationId, ConversationStats, Message, Progress, Timestamp,
+    ConversationId, ConversationStats, Message, Timestamp,
     parts::{Conversation, Parts},
+    port::Progress,
 };
 
 use crate::{Error, ImportNotice, SummaryCounts};
@@ -128,7 +129,7 @@ pub(crate) async fn settle(
     if afterwards.summarize {
         let progress = stages.begin(Stage::Compacting);
         // The messages are stored; summaries can be written later, by the next prompt at the latest.
-        match conversation.compact(&*progress).await {
+        match conversation.compact_with(&*progress).await {
             Ok(report) if report.is_left_to_another => {
                 let why = "background work on the store is being done elsewhere".to_owned();
                 notices.push(ImportNotice::NotCompacted { why });
@@ -140,7 +141,7 @@ pub(crate) async fn settle(
     let compact = lap();
     if afterwards.embed {
         let progress = stages.begin(Stage::Embedding);
-        let indexed = conversation.index(&*progress).await?;
+        let indexed = conversation.index_with(&*progress).await?;
         notices.extend(indexed.notices.into_iter().map(ImportNotice::Memory));
     }
     let index = lap();

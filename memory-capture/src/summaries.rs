@@ -6,8 +6,9 @@ use std::{
 };
 
 use memory::{
-    ConversationId, MemoryError, NodeRange, Store, StoreError, SummaryId,
+    ConversationId, Error as MemoryError, NodeRange, SummaryId,
     parts::{Adopted, Conversation, ForeignSummary, Misfit},
+    port::{Store, StoreError},
 };
 use memory_transcripts::Summarized;
 

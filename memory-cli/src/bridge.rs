@@ -151,7 +151,7 @@ impl<'a> Bridge<'a> {
                 Some(caller) => caller.writes_for(config),
                 None => Builder::of(config),
             };
-            let opened = builder.recall_hook(memory::RecallHookOptions::default()).open();
+            let opened = builder.recall_hook(memory::hooks::RecallHookOptions::default()).open();
             self.memory = Some(opened.map_err(|error| BridgeError::Store(error.into()))?);
         }
         self.memory.as_ref().ok_or_else(|| BridgeError::Store(anyhow::anyhow!("the store was not opened")))

@@ -32,7 +32,8 @@
 //! - [`Retriever`] searches and recalls.
 //! - [`ConversationManager`] keeps a conversation small enough for a model. [`Summarizer`], [`ImportanceScorer`] and
 //!   [`ContextStrategy`] are the replaceable strategies of the default one.
-//! - [`ChatModel`] replies, [`TokenCounter`] counts and [`Clock`] returns the time.
+//! - [`ChatModel`] replies, [`TokenCounter`] counts and [`Clock`] returns the time. A [`Spawner`] has threads for work
+//!   that blocks.
 //!
 //! Asynchronous ports return a [`BoxFuture`] and name no runtime. Each port documents its contract.
 //!
@@ -125,10 +126,10 @@ pub use port::{
     ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice,
     OwnedStore, PastStore, Place, PlanRequest, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
     ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,
-    ScoreJob, ScoreScale, SearchStep, ShrinkScope, Signal, Slot, Source, Store, StoreError, SummarizeError, Summarizer,
-    SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex, TokenIndexStats,
-    TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart,
-    VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
+    ScoreJob, ScoreScale, SearchStep, ShrinkScope, Signal, Slot, Source, Spawner, Store, StoreError, SummarizeError,
+    Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex,
+    TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+    VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
 };
 pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;

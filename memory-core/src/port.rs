@@ -24,6 +24,7 @@ mod reranker;
 mod retriever;
 mod scope;
 mod source;
+mod spawner;
 mod store;
 mod store_error;
 mod summarizer;
@@ -63,6 +64,7 @@ pub use retriever::{
 };
 pub use scope::{Conversations, Scope};
 pub use source::Source;
+pub use spawner::Spawner;
 pub use store::{
     Appended, ConversationState, Event, ForkedFrom, Lease, NodeProof, Recorded, Store, Verification,
     VerifiedConversation,

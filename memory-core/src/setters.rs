@@ -5,6 +5,7 @@
 /// - `field: Type` takes the value; `const field: Type` can be called in constants.
 /// - `into field: Type` takes `impl Into<Type>`.
 /// - `some field: Type` sets a field of type `Option<Type>` to a value; `some into` takes `impl Into<Type>` for it.
+/// - `field: Type` and `some field: Type` may have a doc comment, for a private field.
 ///
 /// Only for the crates of this workspace; the macro may change in any version.
 #[doc(hidden)]
@@ -19,6 +20,24 @@ macro_rules! setters {
         }
     };
     () => {};
+    ($(#[$doc:meta])+ some $field:ident: $of:ty $(, $($rest:tt)*)?) => {
+        $(#[$doc])+
+        #[must_use]
+        pub fn $field(mut self, $field: $of) -> Self {
+            self.$field = Some($field);
+            self
+        }
+        $($crate::setters! { $($rest)* })?
+    };
+    ($(#[$doc:meta])+ $field:ident: $of:ty $(, $($rest:tt)*)?) => {
+        $(#[$doc])+
+        #[must_use]
+        pub fn $field(mut self, $field: $of) -> Self {
+            self.$field = $field;
+            self
+        }
+        $($crate::setters! { $($rest)* })?
+    };
     (const some $field:ident: $of:ty $(, $($rest:tt)*)?) => {
         $crate::setters! { @ [const] $field ($of) Some($field) }
         $($crate::setters! { $($rest)* })?
@@ -55,6 +74,8 @@ mod tests {
         title: Option<String>,
         least: Option<f32>,
         speaker: String,
+        told: bool,
+        told_to: Option<String>,
     }
 
     impl Options {
@@ -64,18 +85,25 @@ mod tests {
             some into title: String,
             const some least: f32,
             into speaker: String,
+            /// Sets whether it is told.
+            told: bool,
+            /// Sets who is told.
+            some told_to: String,
         }
     }
 
     #[test]
     fn each_setter_sets_its_field() {
-        let set = Options::default().limit(3).names(vec!["a".into()]).title("b").least(0.5).speaker("c");
+        let set = Options::default().limit(3).names(vec!["a".into()]).title("b").least(0.5).speaker("c").told(true);
+        let set = set.told_to("d".into());
         let expected = Options {
             limit: 3,
             names: vec!["a".into()],
             title: Some("b".into()),
             least: Some(0.5),
             speaker: "c".into(),
+            told: true,
+            told_to: Some("d".into()),
         };
         assert_eq!(set, expected);
     }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, CompactionReport, ConversationId, Event, IndexReport, ManagerState, Message, Node, NodeDraft, NodeId,
-    NodeRange, Progress, Query, Retrieved, Role, Scope, SummaryId, Timestamp, WrittenBy, plan::PlanError,
+    Appended, CompactionReport, ConversationId, ConversationState, Event, IndexReport, ManagerState, Message,
+    MessageKey, Node, NodeDraft, NodeId, NodeRange, Progress, Query, Retrieved, Role, Scope, SummaryId, Timestamp,
+    WrittenBy, plan::PlanError,
 };
+use memory_search::{FindRequest, Found};
 
 use crate::{
-    ConversationStats, MemoryError, MessageAdded, Prompt, PromptOptions, RepairedSummary, Resummarize,
+    ConversationStats, Memory, MemoryError, MessageAdded, Prompt, PromptOptions, RepairedSummary, Resummarize,
     ResummarizeReport,
     kept_out::asks_to_be_kept_out,
     manager::{
@@ -18,6 +20,7 @@ use crate::{
     parts::Parts,
     prompt::{self, Request, visible},
     snapshot_cache::Snapshot,
+    threads::Threads,
 };
 
 /// A handle on a conversation. Cheap to clone; the conversation begins with its first message.
@@ -25,6 +28,7 @@ use crate::{
 pub struct Conversation {
     pub(crate) parts: Arc<Parts>,
     pub(crate) id: ConversationId,
+    pub(crate) threads: Threads,
 }
 
 /// A message that was appended and passed to the hooks.
@@ -41,14 +45,16 @@ pub struct Added {
 }
 
 impl Conversation {
-    pub(crate) fn new(parts: Arc<Parts>, id: ConversationId) -> Self {
-        Self { parts, id }
-    }
-
     /// Its name.
     #[must_use]
     pub fn id(&self) -> &ConversationId {
         &self.id
+    }
+
+    /// The memory that it belongs to.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        Memory { parts: Arc::clone(&self.parts), threads: self.threads.clone() }
     }
 
     /// Begins the conversation `child`, which continues this one after `node` and has the messages up to there as its
@@ -57,9 +63,13 @@ impl Conversation {
     /// # Errors
     /// When the conversation or node does not exist, when the name is taken, or when the store fails.
     pub async fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, MemoryError> {
-        self.parts.store.fork(&self.id, node, &child).await?;
-        self.parts.queue.enqueue(&child);
-        Ok(Self::new(Arc::clone(&self.parts), child))
+        let forked = Self { id: child.clone(), ..self.clone() };
+        let work = move |this: Self| async move {
+            this.parts.store.fork(&this.id, node, &child).await?;
+            this.parts.grew(&child);
+            Ok(())
+        };
+        self.call(work).await.map(|()| forked)
     }
 
     /// Appends a message with the current time. Returns once it is on disk.
@@ -79,15 +89,18 @@ impl Conversation {
     /// # Errors
     /// When the store fails; then nothing is appended.
     pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
-        let draft = |(mut message, at): (Message, Timestamp)| {
-            let text = message.text();
-            message.keep_out_of_summaries |= message.role == Role::User && asks_to_be_kept_out(&text);
-            NodeDraft::new(message, at, self.parts.counter.count(&text))
-        };
-        let drafts = batch.into_iter().map(draft).collect();
-        let appended = self.parts.store.append(&self.id, drafts).await?;
-        self.parts.queue.enqueue(&self.id);
-        Ok(appended)
+        self.call(move |this| async move {
+            let draft = |(mut message, at): (Message, Timestamp)| {
+                let text = message.text();
+                message.keep_out_of_summaries |= message.role == Role::User && asks_to_be_kept_out(&text);
+                NodeDraft::new(message, at, this.parts.counter.count(&text))
+            };
+            let drafts = batch.into_iter().map(draft).collect();
+            let appended = this.parts.store.append(&this.id, drafts).await?;
+            this.parts.grew(&this.id);
+            Ok(appended)
+        })
+        .await
     }
 
     /// Appends a message and calls the hooks. Returns the outgoing copy for the model. Hooks add nothing that
@@ -106,11 +119,14 @@ impl Conversation {
     /// # Errors
     /// As [`Self::add_message`].
     pub async fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, MemoryError> {
-        let appended = self.append(message.clone()).await?;
-        let (conversation, node) = (self.id.clone(), appended.node);
-        let mut event = MessageAdded { conversation, node, outgoing: message, visible, recalled: Vec::new() };
-        self.parts.hooks().dispatch(&mut event).await?;
-        Ok(Added { appended, outgoing: event.outgoing, recalled: event.recalled })
+        self.call(move |this| async move {
+            let appended = this.append(message.clone()).await?;
+            let (conversation, node) = (this.id.clone(), appended.node);
+            let mut event = MessageAdded { conversation, node, outgoing: message, visible, recalled: Vec::new() };
+            this.parts.hooks().dispatch(&mut event).await?;
+            Ok(Added { appended, outgoing: event.outgoing, recalled: event.recalled })
+        })
+        .await
     }
 
     /// Performs the compaction that is due. [`Self::prompt`] does so itself, unless [`Memory::background`] runs.
@@ -119,7 +135,16 @@ impl Conversation {
     /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     ///
     /// [`Memory::background`]: crate::Memory::background
-    pub async fn compact(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
+    pub async fn compact(&self) -> Result<CompactionReport, MemoryError> {
+        self.call(|this| async move { this.compact_with(&()).await }).await
+    }
+
+    /// [`Self::compact`] with its progress. It runs where the future is polled: nothing that is borrowed goes to a
+    /// thread.
+    ///
+    /// # Errors
+    /// As [`Self::compact`].
+    pub async fn compact_with(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
         self.parts.manage(&self.id, progress).await
     }
 
@@ -132,7 +157,16 @@ impl Conversation {
     /// When the conversation, node or summary does not exist; when other background work on the store is under way
     /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when a strategy and its
     /// fallback fail, or the store does.
-    pub async fn resummarize(
+    pub async fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, MemoryError> {
+        self.call(move |this| async move { this.resummarize_with(what, &()).await }).await
+    }
+
+    /// [`Self::resummarize`] with its progress. It runs where the future is polled: nothing that is borrowed goes to a
+    /// thread.
+    ///
+    /// # Errors
+    /// As [`Self::resummarize`].
+    pub async fn resummarize_with(
         &self,
         what: Resummarize,
         progress: &dyn Progress,
@@ -154,18 +188,26 @@ impl Conversation {
         text: &str,
         by: &str,
     ) -> Result<RepairedSummary, MemoryError> {
-        let by = WrittenBy::person(by);
-        repairing::repair(&self.parts, &self.id, summary, Repair::Words(text), by).await
+        let (text, by) = (text.to_owned(), by.to_owned());
+        self.call(move |this| async move {
+            let by = WrittenBy::person(&by);
+            repairing::repair(&this.parts, &this.id, summary, Repair::Words(&text), by).await
+        })
+        .await
     }
 
     /// Dissolves a META or an ARCHIVE: wherever it would be shown, its parts are shown in its place, until it is
     /// rewritten. Nothing is lost: its words stay in the log, and in views that were recorded.
     ///
     /// # Errors
-    /// [`RepairError`](crate::RepairError): no such summary, one without parts, one that is dissolved already. Otherwise
-    /// as [`Self::resummarize`].
+    /// [`RepairError`](crate::RepairError): no such summary, one without parts, one that is dissolved already.
+    /// Otherwise as [`Self::resummarize`].
     pub async fn dissolve_summary(&self, summary: SummaryId, by: &str) -> Result<RepairedSummary, MemoryError> {
-        repairing::repair(&self.parts, &self.id, summary, Repair::Parts, WrittenBy::person(by)).await
+        let by = by.to_owned();
+        self.call(move |this| async move {
+            repairing::repair(&this.parts, &this.id, summary, Repair::Parts, WrittenBy::person(&by)).await
+        })
+        .await
     }
 
     /// State of the manager for the conversation, next to the log, for a session that keeps it.
@@ -173,7 +215,7 @@ impl Conversation {
     /// # Errors
     /// When the store fails.
     pub async fn manager_state(&self) -> Result<ManagerState, MemoryError> {
-        Ok(self.parts.manager.state(&self.id).await?)
+        self.call(|this| async move { Ok(this.parts.manager.state(&this.id).await?) }).await
     }
 
     /// Gives the manager a state that [`manager_state`](Self::manager_state) gave. Returns messages to put before those
@@ -182,9 +224,13 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Manager`] for the state of another manager; then nothing changed.
     pub async fn restore_manager(&self, state: &ManagerState) -> Result<Vec<Message>, MemoryError> {
-        let before = self.parts.manager.restore(&self.id, state).await?;
-        self.restored().await?;
-        Ok(before)
+        let state = state.clone();
+        self.call(move |this| async move {
+            let before = this.parts.manager.restore(&this.id, &state).await?;
+            this.restored().await?;
+            Ok(before)
+        })
+        .await
     }
 
     /// Brings the caches of recall up to the last message. Recall does so itself for the few messages of a turn. After
@@ -192,28 +238,49 @@ impl Conversation {
     ///
     /// # Errors
     /// When the retriever fails.
-    pub async fn index(&self, progress: &dyn Progress) -> Result<IndexReport, MemoryError> {
+    pub async fn index(&self) -> Result<IndexReport, MemoryError> {
+        self.call(|this| async move { this.index_with(&()).await }).await
+    }
+
+    /// [`Self::index`] with its progress. It runs where the future is polled: nothing that is borrowed goes to a
+    /// thread.
+    ///
+    /// # Errors
+    /// As [`Self::index`].
+    pub async fn index_with(&self, progress: &dyn Progress) -> Result<IndexReport, MemoryError> {
         match &self.parts.retriever {
             Some(retriever) => Ok(retriever.catch_up(&self.id, progress).await?),
             None => Ok(IndexReport::default()),
         }
     }
 
+    /// Assembles what a model is shown for a question, within 4,000 tokens; see [`Self::prompt_with`].
+    ///
+    /// # Errors
+    /// As [`Self::prompt_with`].
+    pub async fn prompt(&self, question: &str) -> Result<Prompt, MemoryError> {
+        self.prompt_with(question, &PromptOptions::default()).await
+    }
+
     /// Assembles what a model is shown for a question: every message represented exactly once, and the exact words that
-    /// answer the question, within the budget. The view is recorded, unless the options disable it or it equals the
-    /// last one. [`Self::as_of`] shows it again.
+    /// answer the question, within the budget of `options`. The view is recorded, unless the options disable it or it
+    /// equals the last one. [`Self::as_of`] shows it again.
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget, [`MemoryError::QuestionTooLong`] when
     /// that is because of the question; otherwise when a port fails.
-    pub async fn prompt(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let instructions = self.instructions(options);
-        let most = options.budget;
-        let options = &options.without(instructions);
-        let request = Request { question, options: options.clone(), longest_result: None };
-        let prompt = prompt::assemble(&self.parts, &self.id, request).await;
-        let prompt = prompt.map_err(|error| self.blamed(question, beside(instructions, most, error)))?;
-        Ok(self.recorded(options, prompt).await)
+    pub async fn prompt_with(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
+        let (question, options) = (question.to_owned(), options.clone());
+        self.call(move |this| async move {
+            let instructions = this.instructions(&options);
+            let most = options.budget;
+            let options = options.without(instructions);
+            let request = Request { question: &question, options: options.clone(), longest_result: None };
+            let prompt = prompt::assemble(&this.parts, &this.id, request).await;
+            let prompt = prompt.map_err(|error| this.blamed(&question, beside(instructions, most, error)))?;
+            Ok(this.recorded(&options, prompt).await)
+        })
+        .await
     }
 
     /// The prompt for the next call of an agent's model, after its last message was appended: there is no question next
@@ -228,10 +295,14 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
     pub async fn turn(&self, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let instructions = self.instructions(options);
-        let options = &options.without(instructions);
-        let prompt = prompt::turn(&self.parts, &self.id, options).await;
-        Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, options.budget, error))?).await)
+        let options = options.clone();
+        self.call(move |this| async move {
+            let instructions = this.instructions(&options);
+            let options = options.without(instructions);
+            let prompt = prompt::turn(&this.parts, &this.id, &options).await;
+            Ok(this.recorded(&options, prompt.map_err(|error| beside(instructions, options.budget, error))?).await)
+        })
+        .await
     }
 
     /// The prompt for a question that is asked aside of a running agent: what [`turn`](Self::turn) shows, what is
@@ -240,11 +311,15 @@ impl Conversation {
     /// # Errors
     /// As [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
     pub async fn aside(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let instructions = self.instructions(options);
-        let options = &options.without(instructions);
-        let prompt = prompt::aside(&self.parts, &self.id, question, options).await;
-        let blamed = |error| self.blamed(question, beside(instructions, options.budget, error));
-        Ok(self.recorded(options, prompt.map_err(blamed)?).await)
+        let (question, options) = (question.to_owned(), options.clone());
+        self.call(move |this| async move {
+            let instructions = this.instructions(&options);
+            let options = options.without(instructions);
+            let prompt = prompt::aside(&this.parts, &this.id, &question, &options).await;
+            let blamed = |error| this.blamed(&question, beside(instructions, options.budget, error));
+            Ok(this.recorded(&options, prompt.map_err(blamed)?).await)
+        })
+        .await
     }
 
     /// The error of a text that does not fit, which is the question's where that is the larger part of it.
@@ -269,11 +344,15 @@ impl Conversation {
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed when nothing smaller exists; otherwise when a port fails.
     pub async fn reduce(&self, overflowed: &Prompt, options: &PromptOptions) -> Result<Prompt, MemoryError> {
-        let instructions = self.instructions(options);
-        let most = options.budget;
-        let options = &options.without(instructions);
-        let prompt = prompt::reduce(&self.parts, &self.id, options, overflowed).await;
-        Ok(self.recorded(options, prompt.map_err(|error| beside(instructions, most, error))?).await)
+        let (overflowed, options) = (overflowed.clone(), options.clone());
+        self.call(move |this| async move {
+            let instructions = this.instructions(&options);
+            let most = options.budget;
+            let options = options.without(instructions);
+            let prompt = prompt::reduce(&this.parts, &this.id, &options, &overflowed).await;
+            Ok(this.recorded(&options, prompt.map_err(|error| beside(instructions, most, error))?).await)
+        })
+        .await
     }
 
     /// Tokens of the instructions.
@@ -283,6 +362,7 @@ impl Conversation {
 
     async fn recorded(&self, options: &PromptOptions, mut prompt: Prompt) -> Prompt {
         prompt.instructions.clone_from(&options.instructions);
+        self.parts.once(&mut prompt.notices);
         if options.record {
             prompt::record(&self.parts, &self.id, &mut prompt).await;
         }
@@ -294,7 +374,28 @@ impl Conversation {
     /// # Errors
     /// When the retriever fails.
     pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, MemoryError> {
-        self.parts.search(&Query::new(question, Scope::one(&self.id)).limit(limit)).await
+        let question = question.to_owned();
+        self.call(move |this| async move {
+            this.parts.search(&Query::new(&question, Scope::one(&this.id)).limit(limit)).await
+        })
+        .await
+    }
+
+    /// The matches of a regular expression, at most `limit`, as [`Memory::find`](crate::Memory::find) finds them.
+    ///
+    /// # Errors
+    /// When the pattern is not valid, or the store fails.
+    pub async fn find(&self, pattern: &str, limit: usize) -> Result<Found, MemoryError> {
+        self.memory().find(FindRequest::new(pattern, Scope::one(&self.id)).limit(limit)).await
+    }
+
+    /// The message that was appended under a key, if there is one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn find_key(&self, key: &MessageKey) -> Result<Option<NodeId>, MemoryError> {
+        let key = key.clone();
+        self.call(move |this| async move { Ok(this.parts.store.find_key(&this.id, &key).await?) }).await
     }
 
     /// A message, exactly as it was said.
@@ -302,9 +403,28 @@ impl Conversation {
     /// # Errors
     /// When the node does not exist, or the store fails.
     pub async fn expand(&self, node: NodeId) -> Result<Node, MemoryError> {
-        let found = self.parts.store.node(&self.id, node).await?;
-        self.parts.uses.add(&self.id, [node]);
-        Ok(found)
+        self.call(move |this| async move {
+            let found = this.parts.store.node(&this.id, node).await?;
+            this.parts.uses.add(&this.id, [node]);
+            Ok(found)
+        })
+        .await
+    }
+
+    /// The messages of a run that exist, exactly as they were said.
+    ///
+    /// # Errors
+    /// When one of them cannot be read, or there is no such conversation.
+    pub async fn messages(&self, range: NodeRange) -> Result<Vec<Node>, MemoryError> {
+        self.call(move |this| async move { Ok(this.parts.store.nodes(&this.id, range).await?) }).await
+    }
+
+    /// Its messages, tokens, times and tags, as they are now.
+    ///
+    /// # Errors
+    /// When the conversation does not exist, or the store fails.
+    pub async fn overview(&self) -> Result<ConversationState, MemoryError> {
+        self.call(|this| async move { Ok(this.parts.store.conversation(&this.id).await?) }).await
     }
 
     /// Pins a message, which then stays verbatim in every view that it fits, or unpins it.
@@ -312,8 +432,11 @@ impl Conversation {
     /// # Errors
     /// When the node does not exist, or the store fails.
     pub async fn pin(&self, node: NodeId, pinned: bool) -> Result<(), MemoryError> {
-        self.parts.store.record(&self.id, vec![Event::Pin { node, pinned }]).await?;
-        Ok(())
+        self.call(move |this| async move {
+            this.parts.store.record(&this.id, vec![Event::Pin { node, pinned }]).await?;
+            Ok(())
+        })
+        .await
     }
 
     /// Figures about the conversation.
@@ -321,9 +444,12 @@ impl Conversation {
     /// # Errors
     /// When the store fails.
     pub async fn stats(&self) -> Result<ConversationStats, MemoryError> {
-        let state = self.parts.store.conversation(&self.id).await?;
-        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
-        Ok(ConversationStats::of(&state, &snapshot.tree))
+        self.call(|this| async move {
+            let state = this.parts.store.conversation(&this.id).await?;
+            let snapshot = Snapshot::read(&this.parts, &this.id).await?;
+            Ok(ConversationStats::of(&state, &snapshot.tree))
+        })
+        .await
     }
 }
 

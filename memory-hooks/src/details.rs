@@ -49,31 +49,34 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails other than by damage.
     pub async fn details(&self, run: NodeRange) -> Result<DetailedNodes, MemoryError> {
-        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
-        let tree = &snapshot.tree;
-        let read = self.parts.store.readable_nodes(&self.id, run).await?;
-        let around = self.around(run, tree).await?;
-        let mut links = Links::default();
-        let before = around.iter().filter(|node| node.id < run.first());
-        before.chain(&read.nodes).for_each(|node| links.add(node, &node.message.text()));
-        let later = || read.nodes.iter().chain(around.iter().filter(|node| node.id > run.last()));
-        let detailed = |node: &Node| {
-            let level = tree.level(node.id);
-            let calls: Vec<_> = node.message.tool_calls().collect();
-            let turn = tree.turn_of(node.id);
-            let answers = |answer: &&Node| {
-                turn.is_some_and(|turn| turn.contains(answer.id))
-                    && answer.id > node.id
-                    && answer.message.tool_results().any(|id| calls.contains(&id))
+        self.call(move |this| async move {
+            let snapshot = Snapshot::read(&this.parts, &this.id).await?;
+            let tree = &snapshot.tree;
+            let read = this.parts.store.readable_nodes(&this.id, run).await?;
+            let around = this.around(run, tree).await?;
+            let mut links = Links::default();
+            let before = around.iter().filter(|node| node.id < run.first());
+            before.chain(&read.nodes).for_each(|node| links.add(node, &node.message.text()));
+            let later = || read.nodes.iter().chain(around.iter().filter(|node| node.id > run.last()));
+            let detailed = |node: &Node| {
+                let level = tree.level(node.id);
+                let calls: Vec<_> = node.message.tool_calls().collect();
+                let turn = tree.turn_of(node.id);
+                let answers = |answer: &&Node| {
+                    turn.is_some_and(|turn| turn.contains(answer.id))
+                        && answer.id > node.id
+                        && answer.message.tool_results().any(|id| calls.contains(&id))
+                };
+                NodeDetails {
+                    level,
+                    is_expandable: is_expandable(tree, node, level),
+                    answers: later().filter(answers).cloned().collect(),
+                    node: node.clone().relates_to(links.of(node.id)),
+                }
             };
-            NodeDetails {
-                level,
-                is_expandable: is_expandable(tree, node, level),
-                answers: later().filter(answers).cloned().collect(),
-                node: node.clone().relates_to(links.of(node.id)),
-            }
-        };
-        Ok(DetailedNodes { nodes: read.nodes.iter().map(detailed).collect(), losses: read.losses })
+            Ok(DetailedNodes { nodes: read.nodes.iter().map(detailed).collect(), losses: read.losses })
+        })
+        .await
     }
 
     /// The messages before a run that it may refer to, and those after it that may answer its calls.

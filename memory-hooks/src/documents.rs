@@ -1,15 +1,19 @@
 //! Small texts under names, kept in the log: each change is a message of one conversation.
 
+mod present;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use memory_core::{
-    DOCUMENT, Json, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, StoreError, Timestamp,
+    DOCUMENT, Json, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Query, Retrieved, Role, StoreError,
+    Timestamp,
 };
 use serde_json::{Value, json};
 
+use self::present::Present;
 use crate::{Conversation, Memory, MemoryError};
 
 /// Text in the log that stands for an empty one.
@@ -25,10 +29,12 @@ const TRIES: usize = 64;
 /// Several processes may change the same documents at once: a change is decided on the documents as they are, and
 /// decided again if another process was first. That conversation is a [companion](memory_core::Mark::Companion), which
 /// is neither indexed nor summarized, since most of its texts are of the past. Reading continues where it ended last.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Documents {
-    conversation: Conversation,
-    known: Mutex<Arc<Known>>,
+    pub(crate) conversation: Conversation,
+    known: Arc<Mutex<Arc<Known>>>,
+    /// The texts as they were when they were searched last.
+    searched: Arc<Mutex<Option<Arc<Present>>>>,
 }
 
 /// A document.
@@ -116,7 +122,7 @@ impl Memory {
     /// The documents in the conversation `id`, which begins with the first change.
     #[must_use]
     pub fn documents(&self, id: memory_core::ConversationId) -> Documents {
-        Documents { conversation: self.conversation(id), known: Mutex::default() }
+        Documents { conversation: self.conversation(id), known: Arc::default(), searched: Arc::default() }
     }
 }
 
@@ -131,9 +137,11 @@ impl Documents {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn look<T>(&self, look: impl FnOnce(DocumentsNow<'_>) -> T) -> Result<T, MemoryError> {
-        let known = self.read().await?;
-        Ok(look(DocumentsNow(&known.documents)))
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(DocumentsNow<'_>) -> T + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        self.call(|this| async move { Ok(look(DocumentsNow(&this.read().await?.documents))) }).await
     }
 
     /// Makes the change that `decide` decides on the documents as they are now. `decide` is called again where another
@@ -142,6 +150,17 @@ impl Documents {
     /// # Errors
     /// When the store fails, or others always changed something first.
     pub async fn change<T, E>(
+        &self,
+        decide: impl FnMut(DocumentsNow<'_>) -> Result<(DocumentChange, T), E> + Send + 'static,
+    ) -> Result<Result<T, E>, MemoryError>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        self.call(|this| async move { this.decided(decide).await }).await
+    }
+
+    async fn decided<T, E>(
         &self,
         mut decide: impl FnMut(DocumentsNow<'_>) -> Result<(DocumentChange, T), E>,
     ) -> Result<Result<T, E>, MemoryError> {
@@ -169,6 +188,32 @@ impl Documents {
             }
         }
         Err(MemoryError::Contended { tries: TRIES })
+    }
+
+    /// The present texts that answer a question best, by words, under the filter and limit of `query`. No index holds
+    /// documents: most of their texts are of the past. A hit has the whole text, under the number of its last change.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn search(&self, query: Query) -> Result<Retrieved, MemoryError> {
+        self.call(|this| async move {
+            let state = match this.conversation.overview().await {
+                Err(error) if error.is_not_found() => return Ok(Retrieved::default()),
+                state => state?,
+            };
+            let known = this.searched().clone().filter(|known| known.is_of(&state));
+            let present = match known {
+                Some(known) => known,
+                None => Arc::new(Present::new(state, DocumentsNow(&this.read().await?.documents))),
+            };
+            *this.searched() = Some(Arc::clone(&present));
+            Ok(present.search(query).await?)
+        })
+        .await
+    }
+
+    fn searched(&self) -> MutexGuard<'_, Option<Arc<Present>>> {
+        self.searched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies what was appended since the last read.
@@ -282,7 +327,8 @@ mod tests {
     }
 
     fn done(documents: &Documents, change: &DocumentChange) {
-        let changed = pollster::block_on(documents.change(|_| Ok::<_, Infallible>((change.clone(), ()))));
+        let change = change.clone();
+        let changed = pollster::block_on(documents.change(move |_| Ok::<_, Infallible>((change.clone(), ()))));
         changed.unwrap().unwrap();
     }
 
@@ -328,16 +374,17 @@ mod tests {
         let (ours, theirs) = (documents(&store), documents(&store));
         write(&ours, "count", "0");
         let mut tries = 0;
-        let changed = pollster::block_on(ours.change(|now| {
+        let other = theirs.clone();
+        let changed = pollster::block_on(ours.change(move |now| {
             tries += 1;
             if tries == 1 {
-                write(&theirs, "count", "1");
+                write(&other, "count", "1");
             }
             let before: u32 = now.get("count").unwrap().text.parse().unwrap();
             let text = (before + 1).to_string();
-            Ok::<_, Infallible>((DocumentChange::Write { name: "count".to_owned(), text }, ()))
+            Ok::<_, Infallible>((DocumentChange::Write { name: "count".to_owned(), text }, tries))
         }));
-        changed.unwrap().unwrap();
+        let tries = changed.unwrap().unwrap();
         assert_eq!((tries, texts(&theirs)), (2, expected(&[("count", "2")])));
     }
 }

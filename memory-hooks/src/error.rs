@@ -5,6 +5,8 @@ use memory_core::{
     plan::{InvalidThresholds, PlanError},
 };
 
+use memory_search::FindError;
+
 use crate::{
     RepairError, ViewError,
     candidate::{Candidate, Named},
@@ -103,6 +105,13 @@ pub enum MemoryError {
     /// A conversation manager of the program's own failed.
     #[error(transparent)]
     Manager(ManagerError),
+    /// A regular expression is wrong, or the store failed while it was searched for.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The call did not come to its end: its thread panicked, or the threads of the memory ended meanwhile. Messages
+    /// that it appended may be on disk.
+    #[error("the call was interrupted: its thread panicked, or the memory was closed while it ran")]
+    Interrupted,
 }
 
 impl MemoryError {
@@ -124,7 +133,9 @@ impl MemoryError {
 
     fn store_error(&self) -> Option<&StoreError> {
         match self {
-            Self::Store(error) | Self::Retrieve(RetrieveError::Store(error)) => Some(error),
+            Self::Store(error) | Self::Retrieve(RetrieveError::Store(error)) | Self::Find(FindError::Store(error)) => {
+                Some(error)
+            }
             _ => None,
         }
     }

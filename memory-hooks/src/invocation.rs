@@ -4,7 +4,7 @@ use memory_core::{CompactionReport, ContentBlock, Json, Message};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, Conversation, MemoryError, SessionRestored,
+    BeforeToolCall, Conversation, HookEvent, MemoryError, SessionRestored,
 };
 
 /// The work from a message of a user to the model's last answer. An agent's own loop makes one and reports each step to
@@ -29,13 +29,16 @@ impl Conversation {
     /// [`MemoryError::Manager`] where the state of another manager is kept: choose that manager, or
     /// [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
     pub async fn initialize(&self) -> Result<Vec<Message>, MemoryError> {
-        let mut event = AgentInitialized { conversation: self.id.clone() };
-        self.parts.hooks().dispatch(&mut event).await?;
-        let before = self.restore_kept_state().await?;
-        match self.restored().await {
-            Err(error) if error.is_not_found() => Ok(before),
-            restored => restored.map(|()| before),
-        }
+        self.call(|this| async move {
+            let mut event = AgentInitialized { conversation: this.id.clone() };
+            this.parts.hooks().dispatch(&mut event).await?;
+            let before = this.restore_kept_state().await?;
+            match this.restored().await {
+                Err(error) if error.is_not_found() => Ok(before),
+                restored => restored.map(|()| before),
+            }
+        })
+        .await
     }
 
     /// Reports that the conversation continues.
@@ -52,8 +55,11 @@ impl Conversation {
     /// # Errors
     /// When a hook fails.
     pub async fn invoke(&self) -> Result<Invocation, MemoryError> {
-        let mut event = BeforeInvocation { conversation: self.id.clone() };
-        self.parts.hooks().dispatch(&mut event).await?;
+        let work = |this: Self| async move {
+            let mut event = BeforeInvocation { conversation: this.id };
+            Ok(this.parts.hooks().dispatch(&mut event).await?)
+        };
+        self.call(work).await?;
         Ok(Invocation { conversation: self.clone(), model_calls: 0, call: 0 })
     }
 }
@@ -81,32 +87,42 @@ impl Invocation {
         projected_tokens: Option<u64>,
         window: Option<u64>,
     ) -> Result<CompactionReport, MemoryError> {
-        let Conversation { parts, id } = &self.conversation;
         self.model_calls += 1;
-        self.call = parts.calls.next(id);
-        let mut event = BeforeModelCall { conversation: id.clone(), call: self.call, projected_tokens, window };
-        parts.hooks().dispatch(&mut event).await?;
-        let mut report = CompactionReport::default();
-        if parts.per_turn.is_due(self.call) {
-            report = parts.manage(id, &()).await.unwrap_or_default();
-        }
-        if parts.proactive.is_due(projected_tokens, window)
-            && let Some(target) = parts.proactive.target(window)
-        {
-            let reduced = parts.reduce(id, target, None).await.unwrap_or_default();
-            report = reduced.summaries(reduced.summaries + report.summaries);
-        }
-        Ok(report)
+        self.call = self.conversation.parts.calls.next(&self.conversation.id);
+        let call = self.call;
+        let work = move |Conversation { parts, id, .. }| async move {
+            let mut event = BeforeModelCall { conversation: id.clone(), call, projected_tokens, window };
+            parts.hooks().dispatch(&mut event).await?;
+            let mut report = CompactionReport::default();
+            if parts.per_turn.is_due(call) {
+                report = parts.manage(&id, &()).await.unwrap_or_default();
+            }
+            if parts.proactive.is_due(projected_tokens, window)
+                && let Some(target) = parts.proactive.target(window)
+            {
+                let reduced = parts.reduce(&id, target, None).await.unwrap_or_default();
+                report = reduced.summaries(reduced.summaries + report.summaries);
+            }
+            Ok(report)
+        };
+        self.conversation.call(work).await
     }
 
     /// Reports the model's answer, or why there is none.
-    pub async fn after_model_call(&self, reply: Result<&Message, String>) {
-        let Conversation { parts, id } = &self.conversation;
+    ///
+    /// # Errors
+    /// [`MemoryError::Interrupted`].
+    pub async fn after_model_call(&self, reply: Result<&Message, String>) -> Result<(), MemoryError> {
         let (reply, error) = match reply {
             Ok(reply) => (Some(reply.clone()), None),
             Err(error) => (None, Some(error)),
         };
-        parts.report(AfterModelCall { conversation: id.clone(), call: self.call, reply, error }).await;
+        let event = AfterModelCall { conversation: self.conversation.id.clone(), call: self.call, reply, error };
+        self.report(event).await.map(drop)
+    }
+
+    async fn report<E: HookEvent>(&self, event: E) -> Result<E, MemoryError> {
+        self.conversation.call(|this| async move { Ok(this.parts.report(event).await) }).await
     }
 
     /// Reports that a tool is about to be called; returns the arguments, which hooks may have changed.
@@ -114,19 +130,30 @@ impl Invocation {
     /// # Errors
     /// When a hook fails: the tool is not to be called.
     pub async fn before_tool_call(&self, call: &str, name: &str, input: Json) -> Result<Json, MemoryError> {
-        let Conversation { parts, id } = &self.conversation;
         let (call, name) = (call.to_owned(), name.to_owned());
-        let mut event = BeforeToolCall { conversation: id.clone(), id: call, name, input };
-        parts.hooks().dispatch(&mut event).await?;
-        Ok(event.input)
+        self.conversation
+            .call(|Conversation { parts, id, .. }| async move {
+                let mut event = BeforeToolCall { conversation: id, id: call, name, input };
+                parts.hooks().dispatch(&mut event).await?;
+                Ok(event.input)
+            })
+            .await
     }
 
     /// Reports what a tool returned; returns the block to append, whose contents hooks may have changed.
-    pub async fn after_tool_call(&self, call: &str, content: Vec<ContentBlock>, is_error: bool) -> ContentBlock {
-        let Conversation { parts, id } = &self.conversation;
-        let event = AfterToolCall { conversation: id.clone(), id: call.to_owned(), content, is_error };
-        let AfterToolCall { id, content, is_error, .. } = parts.report(event).await;
-        ContentBlock::ToolResult { tool_use_id: id, content, is_error }
+    ///
+    /// # Errors
+    /// [`MemoryError::Interrupted`].
+    pub async fn after_tool_call(
+        &self,
+        call: &str,
+        content: Vec<ContentBlock>,
+        is_error: bool,
+    ) -> Result<ContentBlock, MemoryError> {
+        let conversation = self.conversation.id.clone();
+        let event = AfterToolCall { conversation, id: call.to_owned(), content, is_error };
+        let AfterToolCall { id, content, is_error, .. } = self.report(event).await?;
+        Ok(ContentBlock::ToolResult { tool_use_id: id, content, is_error })
     }
 
     /// Ends the invocation, whether or not the model answered, does what is due, and
@@ -135,17 +162,20 @@ impl Invocation {
     /// # Errors
     /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     pub async fn end(self) -> Result<CompactionReport, MemoryError> {
-        let Conversation { parts, id } = &self.conversation;
-        let managed = parts.manage(id, &()).await;
-        parts.report(AfterInvocation { conversation: id.clone(), model_calls: self.model_calls }).await;
-        match managed {
-            // An agent that failed before it said anything has nothing to keep small.
-            Err(error) if error.is_not_found() => Ok(CompactionReport::default()),
-            managed => {
-                let report = managed?;
-                self.conversation.keep_manager_state().await?;
-                Ok(report)
+        let model_calls = self.model_calls;
+        let work = move |this: Conversation| async move {
+            let managed = this.parts.manage(&this.id, &()).await;
+            this.parts.report(AfterInvocation { conversation: this.id.clone(), model_calls }).await;
+            match managed {
+                // An agent that failed before it said anything has nothing to keep small.
+                Err(error) if error.is_not_found() => Ok(CompactionReport::default()),
+                managed => {
+                    let report = managed?;
+                    this.keep_manager_state().await?;
+                    Ok(report)
+                }
             }
-        }
+        };
+        self.conversation.call(work).await
     }
 }

@@ -3,7 +3,7 @@
 //! The state is a document as those of sessions of Strands are: a message of a conversation of its own, appended whole
 //! each time it changes. The last one counts.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use memory_core::{
     ConversationId, DOCUMENT, Json, ManagerError, ManagerState, Message, NodeDraft, NodeId, Role, StoreError,
@@ -23,16 +23,19 @@ impl Conversation {
     /// # Errors
     /// [`ManagerError::OtherManager`] where the state of another manager is kept; otherwise when the store fails.
     pub async fn keep_manager_state(&self) -> Result<bool, MemoryError> {
-        let state = self.manager_state().await?;
-        let kept = self.kept_manager_state().await?;
-        if let Some(kept) = &kept {
-            kept.check(&self.parts.manager.identity())?;
-        }
-        if kept.as_ref() == Some(&state) || kept.is_none() && state.data.is_null() {
-            return Ok(false);
-        }
-        self.write_state(&state.to_json()).await?;
-        Ok(true)
+        self.call(|this| async move {
+            let state = this.manager_state().await?;
+            let kept = this.kept_manager_state().await?;
+            if let Some(kept) = &kept {
+                kept.check(&this.parts.manager.identity())?;
+            }
+            if kept.as_ref() == Some(&state) || kept.is_none() && state.data.is_null() {
+                return Ok(false);
+            }
+            this.write_state(&state.to_json()).await?;
+            Ok(true)
+        })
+        .await
     }
 
     /// The state of a manager that is kept of the conversation.
@@ -40,18 +43,21 @@ impl Conversation {
     /// # Errors
     /// [`ManagerError::InvalidState`] for one that cannot be read; otherwise when the store fails.
     pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, MemoryError> {
-        // A conversation whose name is too long for the document has no kept state.
-        let Ok(document) = self.document() else { return Ok(None) };
-        let nodes = match self.parts.store.conversation(&document).await {
-            Err(error) if error.is_not_found() => return Ok(None),
-            state => state?.nodes,
-        };
-        let Some(last) = NodeId::new(nodes) else { return Ok(None) };
-        let node = self.parts.store.node(&document, last).await?;
-        let text = Json::new(node.message.text().as_str());
-        let invalid = |why: String| MemoryError::Manager(ManagerError::InvalidState { why });
-        let json = text.map_err(|error| invalid(format!("message {last} of `{document}`: {error}")))?;
-        if json.to_value().is_null() { Ok(None) } else { Ok(Some(ManagerState::from_json(&json)?)) }
+        self.call(|this| async move {
+            // A conversation whose name is too long for the document has no kept state.
+            let Ok(document) = this.document() else { return Ok(None) };
+            let nodes = match this.parts.store.conversation(&document).await {
+                Err(error) if error.is_not_found() => return Ok(None),
+                state => state?.nodes,
+            };
+            let Some(last) = NodeId::new(nodes) else { return Ok(None) };
+            let node = this.parts.store.node(&document, last).await?;
+            let text = Json::new(node.message.text().as_str());
+            let invalid = |why: String| MemoryError::Manager(ManagerError::InvalidState { why });
+            let json = text.map_err(|error| invalid(format!("message {last} of `{document}`: {error}")))?;
+            if json.to_value().is_null() { Ok(None) } else { Ok(Some(ManagerState::from_json(&json)?)) }
+        })
+        .await
     }
 
     /// Forgets the kept state, so that another manager may keep its own. The log still has it.
@@ -59,10 +65,13 @@ impl Conversation {
     /// # Errors
     /// When the store fails.
     pub async fn forget_manager_state(&self) -> Result<(), MemoryError> {
-        if self.kept_manager_state().await?.is_none() {
-            return Ok(());
-        }
-        self.write_state(&Json::from_value(&Default::default())).await
+        self.call(|this| async move {
+            if this.kept_manager_state().await?.is_none() {
+                return Ok(());
+            }
+            this.write_state(&Json::from_value(&Default::default())).await
+        })
+        .await
     }
 
     /// Gives the manager the kept state, if there is one.
@@ -80,7 +89,7 @@ impl Conversation {
         let message = Message::text_of(Role::System, text).metadata(metadata).keep_out_of_summaries(true);
         let draft = NodeDraft::new(message, self.parts.clock.now(), self.parts.counter.count(text));
         self.parts.store.append(&document, vec![draft]).await?;
-        Self::new(Arc::clone(&self.parts), document).hide().await
+        Self { id: document, ..self.clone() }.hide().await
     }
 
     /// The conversation that holds the state.

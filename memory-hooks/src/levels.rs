@@ -93,41 +93,44 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails other than by damage of messages.
     pub async fn levels(&self, request: LevelsRequest) -> Result<LevelPage, MemoryError> {
-        let tree = Snapshot::read(&self.parts, &self.id).await?.tree;
-        let to = request.to.map_or(tree.total(), |to| to.get().min(tree.total()));
-        let empty = LevelPage { nodes: tree.total(), ..LevelPage::default() };
-        let Some(asked) = NodeId::new(to).and_then(|to| NodeRange::new(request.from, to)) else { return Ok(empty) };
-        let mut page = Page { asked, limit: request.limit.max(1), entries: Vec::new(), losses: Losses::default() };
-        let is_asked = |span: NodeRange| span.last() >= asked.first() && span.first() <= asked.last();
-        let places: Vec<&SummaryOutline> = match request.level {
-            Some(Level::Full) => {
-                page.add_messages(self, std::iter::once(asked)).await?;
-                Vec::new()
-            }
-            Some(level) => {
-                let at_level: Vec<_> = tree.placed().filter(|place| place.level == level).collect();
-                // Several ARCHIVEs may begin with the same node. A page that begins at such a node follows another
-                // page, which showed the ARCHIVEs that began earlier.
-                let follows = at_level.iter().any(|place| place.span.first() == asked.first());
-                let shown = |span: NodeRange| is_asked(span) && (!follows || span.first() >= asked.first());
-                at_level.into_iter().filter(|place| shown(place.span)).collect()
-            }
-            None => {
-                page.add_messages(self, tree.full()).await?;
-                let roots = tree.undissolved(tree.roots().map(|root| root.id));
-                roots.into_iter().filter_map(|id| tree.summary(id)).filter(|root| is_asked(root.span)).collect()
-            }
-        };
-        let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
-        rows.extend(places.into_iter().map(|place| Row::of(&tree, place)));
-        rows.sort_by_key(|row| (row.nodes().first(), Reverse(row.nodes().last())));
-        let first = |at: usize| rows.get(at).map(|row| row.nodes().first());
-        // The next page begins at a node: entries that begin at the same node cannot be separated.
-        let end = (page.limit..rows.len()).find(|&at| first(at) != first(at - 1));
-        let next = end.and_then(first);
-        rows.truncate(end.unwrap_or(rows.len()));
-        let entries = self.with_words(rows).await?;
-        Ok(LevelPage { entries, next, losses: page.losses, ..empty })
+        self.call(move |this| async move {
+            let tree = Snapshot::read(&this.parts, &this.id).await?.tree;
+            let to = request.to.map_or(tree.total(), |to| to.get().min(tree.total()));
+            let empty = LevelPage { nodes: tree.total(), ..LevelPage::default() };
+            let Some(asked) = NodeId::new(to).and_then(|to| NodeRange::new(request.from, to)) else { return Ok(empty) };
+            let mut page = Page { asked, limit: request.limit.max(1), entries: Vec::new(), losses: Losses::default() };
+            let is_asked = |span: NodeRange| span.last() >= asked.first() && span.first() <= asked.last();
+            let places: Vec<&SummaryOutline> = match request.level {
+                Some(Level::Full) => {
+                    page.add_messages(&this, std::iter::once(asked)).await?;
+                    Vec::new()
+                }
+                Some(level) => {
+                    let at_level: Vec<_> = tree.placed().filter(|place| place.level == level).collect();
+                    // Several ARCHIVEs may begin with the same node. A page that begins at such a node follows another
+                    // page, which showed the ARCHIVEs that began earlier.
+                    let follows = at_level.iter().any(|place| place.span.first() == asked.first());
+                    let shown = |span: NodeRange| is_asked(span) && (!follows || span.first() >= asked.first());
+                    at_level.into_iter().filter(|place| shown(place.span)).collect()
+                }
+                None => {
+                    page.add_messages(&this, tree.full()).await?;
+                    let roots = tree.undissolved(tree.roots().map(|root| root.id));
+                    roots.into_iter().filter_map(|id| tree.summary(id)).filter(|root| is_asked(root.span)).collect()
+                }
+            };
+            let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
+            rows.extend(places.into_iter().map(|place| Row::of(&tree, place)));
+            rows.sort_by_key(|row| (row.nodes().first(), Reverse(row.nodes().last())));
+            let first = |at: usize| rows.get(at).map(|row| row.nodes().first());
+            // The next page begins at a node: entries that begin at the same node cannot be separated.
+            let end = (page.limit..rows.len()).find(|&at| first(at) != first(at - 1));
+            let next = end.and_then(first);
+            rows.truncate(end.unwrap_or(rows.len()));
+            let entries = this.with_words(rows).await?;
+            Ok(LevelPage { entries, next, losses: page.losses, ..empty })
+        })
+        .await
     }
 
     /// Sources of a summary: the summaries below it, the parts of a dissolved one, and the messages below a SUMMARY.
@@ -136,20 +139,24 @@ impl Conversation {
     /// # Errors
     /// [`RepairError::NoSummary`] when there is no such summary; otherwise as [`Self::levels`].
     pub async fn levels_below(&self, summary: SummaryId, limit: usize) -> Result<LevelPage, MemoryError> {
-        let tree = Snapshot::read(&self.parts, &self.id).await?.tree;
-        let Some(place) = tree.place_of(summary).and_then(|place| tree.summary(place)) else {
-            return Err(RepairError::NoSummary { conversation: self.id.clone(), summary }.into());
-        };
-        let mut page = Page { asked: place.span, limit: limit.max(1), entries: Vec::new(), losses: Losses::default() };
-        if place.children.is_empty() {
-            page.add_messages(self, std::iter::once(place.span)).await?;
-        }
-        let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
-        let parts = tree.undissolved(place.children.iter().copied());
-        let parts = parts.into_iter().filter_map(|part| tree.summary(part));
-        rows.extend(parts.map(|part| Row::of(&tree, part)));
-        let entries = self.with_words(rows).await?;
-        Ok(LevelPage { entries, next: None, nodes: tree.total(), losses: page.losses })
+        self.call(move |this| async move {
+            let tree = Snapshot::read(&this.parts, &this.id).await?.tree;
+            let Some(place) = tree.place_of(summary).and_then(|place| tree.summary(place)) else {
+                return Err(RepairError::NoSummary { conversation: this.id.clone(), summary }.into());
+            };
+            let mut page =
+                Page { asked: place.span, limit: limit.max(1), entries: Vec::new(), losses: Losses::default() };
+            if place.children.is_empty() {
+                page.add_messages(&this, std::iter::once(place.span)).await?;
+            }
+            let mut rows: Vec<Row> = page.entries.into_iter().map(Row::Message).collect();
+            let parts = tree.undissolved(place.children.iter().copied());
+            let parts = parts.into_iter().filter_map(|part| tree.summary(part));
+            rows.extend(parts.map(|part| Row::of(&tree, part)));
+            let entries = this.with_words(rows).await?;
+            Ok(LevelPage { entries, next: None, nodes: tree.total(), losses: page.losses })
+        })
+        .await
     }
 
     /// Reads the words of the summaries among `rows`. One that cannot be read is lost.

@@ -6,8 +6,8 @@
 //!
 //! In the order in which a user meets them:
 //!
-//! 1. [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>` and needs no sibling crate: use the log of
-//!    `memory-store` or another store.
+//! 1. [`Memory::builder`] takes the ports of `memory-core` as `Arc<dyn …>`: use the log of `memory-store` or another
+//!    store, the retriever of `memory-search` or another one.
 //! 2. [`Memory::conversation`] returns a [`Conversation`]. [`append`](Conversation::append) stores a message on disk.
 //!    [`add_message`](Conversation::add_message) also runs the hooks.
 //! 3. [`prompt`](Conversation::prompt) assembles a [`Prompt`], which is what a model is shown for a question: every
@@ -18,8 +18,8 @@
 //! 5. [`reduce`](Conversation::reduce) makes a prompt smaller after the window of a model overflowed.
 //! 6. [`as_of`](Conversation::as_of) shows a recorded view again byte for byte, and fails with a [`ViewError`] if
 //!    anything differs.
-//! 7. [`search`](Conversation::search) and [`expand`](Conversation::expand) find and return single messages.
-//!    [`stats`](Conversation::stats) reports figures.
+//! 7. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
+//!    return single messages. [`stats`](Conversation::stats) reports figures.
 //! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title.
 //!    [`state`](Conversation::state) says what it is for, by rules and without a model, and
 //!    [`reminder`](Conversation::reminder) where it stood, for a reader who continues with it.
@@ -28,6 +28,11 @@
 //! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
 //!    [`ConversationManager`](memory_core::ConversationManager) of your own; [`MemoryBuilder::derived`] builds one on
 //!    it ([`DerivedManager`](memory_core::DerivedManager)).
+//!
+//! # Threads
+//!
+//! Stores and models block where their futures are polled. [`Memory::on_threads`] has the calls of all handles run
+//! elsewhere, to their end; without it they run in place. A call that borrows its progress always does.
 //!
 //! # Hooks
 //!
@@ -44,7 +49,7 @@
 //! # Features and non-goals
 //!
 //! The feature `serde` implements `Serialize` for [`Prompt`]s, their pieces, reports and figures. The crate does not
-//! store, embed or search: those are ports. The crate does not call a model provider.
+//! store, embed or rank: those are ports. The crate does not call a model provider.
 
 mod as_of;
 mod calls;
@@ -88,6 +93,7 @@ mod spend;
 mod state;
 mod stats;
 mod summaries;
+mod threads;
 mod title;
 mod uses;
 mod view_error;

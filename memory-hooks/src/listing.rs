@@ -82,20 +82,23 @@ impl Memory {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn list(&self, options: &ListOptions) -> Result<Listing, MemoryError> {
-        let all = by_last_update(self.store().conversations().await?);
-        let archived = ListOptions { archived: true, ..options.clone() };
-        let asked = all.iter().filter(|state| archived.admit(state)).count();
-        let mut states: Vec<_> = all.into_iter().filter(|state| options.admit(state)).collect();
-        let archived = (asked - states.len()) as u64;
-        states.drain(..options.skip.min(states.len()));
-        let more = states.len().saturating_sub(options.limit) as u64;
-        states.truncate(options.limit);
-        let mut conversations = Vec::with_capacity(states.len());
-        for state in states {
-            let title = title(&**self.store(), &state).await?;
-            conversations.push(ListedConversation { state, title });
-        }
-        Ok(Listing { conversations, more, archived })
+    pub async fn list(&self, options: ListOptions) -> Result<Listing, MemoryError> {
+        self.call(move |this| async move {
+            let all = by_last_update(this.store().conversations().await?);
+            let archived = ListOptions { archived: true, ..options.clone() };
+            let asked = all.iter().filter(|state| archived.admit(state)).count();
+            let mut states: Vec<_> = all.into_iter().filter(|state| options.admit(state)).collect();
+            let archived = (asked - states.len()) as u64;
+            states.drain(..options.skip.min(states.len()));
+            let more = states.len().saturating_sub(options.limit) as u64;
+            states.truncate(options.limit);
+            let mut conversations = Vec::with_capacity(states.len());
+            for state in states {
+                let title = title(&**this.store(), &state).await?;
+                conversations.push(ListedConversation { state, title });
+            }
+            Ok(Listing { conversations, more, archived })
+        })
+        .await
     }
 }

@@ -13,8 +13,11 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn title(&self) -> Result<Option<Title>, MemoryError> {
-        let state = self.parts.store.conversation(&self.id).await?;
-        title::title(&*self.parts.store, &state).await
+        self.call(|this| async move {
+            let state = this.parts.store.conversation(&this.id).await?;
+            title::title(&*this.parts.store, &state).await
+        })
+        .await
     }
 
     /// Sets its title; an empty one takes back what was set.
@@ -22,7 +25,8 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn set_title(&self, title: &str) -> Result<(), MemoryError> {
-        self.record(Event::Title(title.trim().to_owned())).await
+        let title = title.trim().to_owned();
+        self.call(move |this| async move { this.record(Event::Title(title)).await }).await
     }
 
     /// Its tags, sorted.
@@ -30,7 +34,7 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn tags(&self) -> Result<Vec<String>, MemoryError> {
-        Ok(self.parts.store.conversation(&self.id).await?.own_tags())
+        Ok(self.overview().await?.own_tags())
     }
 
     /// Sets its tags, all of them. Reserved ones are left out, and marks stay.
@@ -38,8 +42,12 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn set_tags(&self, tags: &[String]) -> Result<(), MemoryError> {
-        let state = self.parts.store.conversation(&self.id).await?;
-        self.record_tags(&state.tags, state.tags_with_own(tags)).await
+        let tags = tags.to_vec();
+        self.call(move |this| async move {
+            let state = this.parts.store.conversation(&this.id).await?;
+            this.record_tags(&state.tags, state.tags_with_own(&tags)).await
+        })
+        .await
     }
 
     /// True if the conversation has a mark.
@@ -47,7 +55,7 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn is_marked(&self, mark: Mark) -> Result<bool, MemoryError> {
-        Ok(self.parts.store.conversation(&self.id).await?.is_marked(mark))
+        Ok(self.overview().await?.is_marked(mark))
     }
 
     /// Marks it, or takes the mark back.
@@ -55,8 +63,11 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn mark(&self, mark: Mark, is_set: bool) -> Result<(), MemoryError> {
-        let state = self.parts.store.conversation(&self.id).await?;
-        self.record_tags(&state.tags, state.tags_with(mark, is_set)).await
+        self.call(move |this| async move {
+            let state = this.parts.store.conversation(&this.id).await?;
+            this.record_tags(&state.tags, state.tags_with(mark, is_set)).await
+        })
+        .await
     }
 
     /// Hides a conversation without a speaker from lists and from searches over all.

@@ -14,16 +14,20 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn has_matter(&self) -> Result<bool, MemoryError> {
-        let nodes = self.parts.store.conversation(&self.id).await?.nodes;
-        let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last)) else {
-            return Ok(false);
-        };
-        let matters = |node: &Node| {
-            let is_users = node.message.role == Role::User;
-            node.message.tool_calls().next().is_some()
-                || is_users && memory_strategies::has_matter(&words(&node.message))
-        };
-        // A conversation that continues beyond its beginning is about something.
-        Ok(nodes > 2 * BEGINNING || self.parts.store.readable_nodes(&self.id, run).await?.nodes.iter().any(matters))
+        self.call(|this| async move {
+            let nodes = this.parts.store.conversation(&this.id).await?.nodes;
+            let Some(run) = NodeId::new(nodes.min(BEGINNING)).and_then(|last| NodeRange::new(NodeId::FIRST, last))
+            else {
+                return Ok(false);
+            };
+            let matters = |node: &Node| {
+                let is_users = node.message.role == Role::User;
+                node.message.tool_calls().next().is_some()
+                    || is_users && memory_strategies::has_matter(&words(&node.message))
+            };
+            // A conversation that continues beyond its beginning is about something.
+            Ok(nodes > 2 * BEGINNING || this.parts.store.readable_nodes(&this.id, run).await?.nodes.iter().any(matters))
+        })
+        .await
     }
 }

@@ -1,30 +1,29 @@
 //! The memory of an agent, built from ports.
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use memory_core::{
-    BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, FirstWords, HookRegistry,
-    ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, Timestamp, TokenCounter, WrittenBy,
+    BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, ConversationState, FirstWords,
+    HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter, WrittenBy,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
     },
 };
+use memory_search::{FindRequest, Found};
 use memory_strategies::Spans;
 
 use crate::{
-    BuildError, Conversation, MemoryError, SpendLimits, SystemClock,
+    BuildError, Conversation, MemoryError, RecallHook, RecallHookOptions, SpendLimits, SystemClock,
     calls::Calls,
     compaction_queue::worker,
     counts::Counts,
     judge::Judge,
     manager::{failing::Said, tree::TreeManager, turns::Turns},
-    parts::Parts,
+    parts::{Function, Growth, Parts},
     ports::Ports,
     snapshot_cache::SnapshotCache,
+    threads::Threads,
     uses::Uses,
     windows::Windows,
 };
@@ -33,6 +32,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Memory {
     pub(crate) parts: Arc<Parts>,
+    pub(crate) threads: Threads,
 }
 
 impl Memory {
@@ -45,7 +45,7 @@ impl Memory {
     /// A handle on a conversation, which begins with its first message.
     #[must_use]
     pub fn conversation(&self, id: ConversationId) -> Conversation {
-        Conversation::new(Arc::clone(&self.parts), id)
+        Conversation { parts: Arc::clone(&self.parts), id, threads: self.threads.clone() }
     }
 
     /// A conversation under a new name (UUIDv7).
@@ -55,7 +55,7 @@ impl Memory {
     pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
         let mut random = [0; 10];
         getrandom::fill(&mut random)?;
-        Ok(self.conversation(ConversationId::generate(self.now(), random)))
+        Ok(self.conversation(ConversationId::generate(self.parts.clock.now(), random)))
     }
 
     /// Compacts conversations that are due, until every handle of this memory is dropped. Drive it by a task of any
@@ -75,12 +75,40 @@ impl Memory {
     ///
     /// # Errors
     /// When the retriever fails.
-    pub async fn search(&self, query: &Query) -> Result<Retrieved, MemoryError> {
-        self.parts.search(query).await
+    pub async fn search(&self, query: Query) -> Result<Retrieved, MemoryError> {
+        self.call(|this| async move { this.parts.search(&query).await }).await
     }
 
-    /// Has the background look at a conversation, as it does after an append by this memory: for one that another
-    /// process appended to. Without a running background it does nothing.
+    /// The matches of a regular expression in the conversations of `request`, as [`memory_search::find`] finds them.
+    ///
+    /// # Errors
+    /// [`MemoryError::Find`] when the pattern is not valid, or a range is given for several conversations; otherwise
+    /// when the store fails.
+    pub async fn find(&self, request: FindRequest) -> Result<Found, MemoryError> {
+        self.call(|this| async move { Ok(memory_search::find(&*this.parts.store, &request).await?) }).await
+    }
+
+    /// The states of all conversations, by name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn conversations(&self) -> Result<Vec<ConversationState>, MemoryError> {
+        self.call(|this| async move { Ok(this.parts.store.conversations().await?) }).await
+    }
+
+    /// How many tokens `text` has, by the counter that budgets are counted with.
+    #[must_use]
+    pub fn count_tokens(&self, text: &str) -> u32 {
+        self.parts.counter.count(text)
+    }
+
+    /// Reports that a conversation grew by other means than the calls of this memory, as by another process or through
+    /// the store, so that the background summarizes it and the [listener](MemoryBuilder::on_growth) is told.
+    pub fn report_growth(&self, conversation: &ConversationId) {
+        self.parts.grew(conversation);
+    }
+
+    /// Has the background summarize a conversation that grew. The [listener](MemoryBuilder::on_growth) is not told.
     pub fn enqueue(&self, conversation: &ConversationId) {
         self.parts.queue.enqueue(conversation);
     }
@@ -97,70 +125,91 @@ impl Memory {
         &self.parts.manager
     }
 
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.parts.clock
+    }
+
     /// The token counter.
     #[must_use]
     pub fn token_counter(&self) -> &Arc<dyn TokenCounter> {
         &self.parts.counter
     }
-
-    fn now(&self) -> Timestamp {
-        self.parts.clock.now()
-    }
 }
 
-/// Makes a manager that is built on another.
-struct MakeDerived(Box<MakesDerived>);
-
-type MakesDerived = dyn FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync;
-
-impl fmt::Debug for MakeDerived {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MakeDerived")
-    }
-}
+type Manager = Arc<dyn ConversationManager>;
+type MakeManager = Function<dyn FnOnce(Arc<dyn Store>) -> Manager + Send + Sync>;
+type MakeDerived = Function<dyn FnOnce(Manager) -> Manager + Send + Sync>;
 
 /// Builds a [`Memory`]. Store and token counter have no default.
 #[derive(Debug, Default)]
 pub struct MemoryBuilder {
     store: Option<Arc<dyn Store>>,
-    counter: Option<Arc<dyn TokenCounter>>,
+    token_counter: Option<Arc<dyn TokenCounter>>,
     retriever: Option<Arc<dyn Retriever>>,
     judge: Option<Judge>,
     summarizer: Option<Arc<dyn Summarizer>>,
     fallback_summarizer: Option<Arc<dyn Summarizer>>,
     scorer: Option<Arc<dyn ImportanceScorer>>,
     fallback_scorer: Option<Arc<dyn ImportanceScorer>>,
-    manager: Option<Arc<dyn ConversationManager>>,
+    manager: Option<MakeManager>,
     derived: Vec<MakeDerived>,
     strategy: Option<Arc<dyn ContextStrategy>>,
     clock: Option<Arc<dyn Clock>>,
     thresholds: Option<Thresholds>,
-    policy: ViewPolicy,
+    view_policy: ViewPolicy,
     hooks: HookRegistry,
-    proactive: ProactiveCompression,
+    proactive_compression: ProactiveCompression,
     per_turn: PerTurn,
+    recall_hook: Option<RecallHookOptions>,
+    growth: Option<Growth>,
 }
 
 impl MemoryBuilder {
-    /// Sets the store of conversations.
-    #[must_use]
-    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = Some(store);
-        self
-    }
-
-    /// Sets the token counter, which is used for budgets and at appending.
-    #[must_use]
-    pub fn token_counter(mut self, counter: Arc<dyn TokenCounter>) -> Self {
-        self.counter = Some(counter);
-        self
-    }
-
-    /// Sets the retriever, which recalls exact words. Without it a prompt is the history alone.
-    #[must_use]
-    pub fn retriever(mut self, retriever: Arc<dyn Retriever>) -> Self {
-        self.retriever = Some(retriever);
-        self
+    memory_core::setters! {
+        /// Sets the store of conversations.
+        some store: Arc<dyn Store>,
+        /// Sets the token counter, which is used for budgets and at appending.
+        some token_counter: Arc<dyn TokenCounter>,
+        /// Sets the retriever, which recalls exact words. Without it a prompt is the history alone.
+        some retriever: Arc<dyn Retriever>,
+        /// Sets the summarizer; [`Spans`] by default.
+        some summarizer: Arc<dyn Summarizer>,
+        /// Sets the fallback that writes a summary, under its own name, when [`Self::summarizer`] fails; [`FirstWords`]
+        /// by default.
+        ///
+        /// The summarizer is tried again for the next summary. After three failures in a row it is not called again in
+        /// that compaction.
+        some fallback_summarizer: Arc<dyn Summarizer>,
+        /// Sets the scorer of messages that are being summarized. Without it all have the same importance.
+        some scorer: Arc<dyn ImportanceScorer>,
+        /// Sets the fallback for when [`Self::scorer`] fails. Without it messages keep their importance.
+        some fallback_scorer: Arc<dyn ImportanceScorer>,
+        /// Sets the strategy, which decides which summaries are written and what a view shows, by its type, such as
+        /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
+        /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
+        some strategy: Arc<dyn ContextStrategy>,
+        /// Sets the clock; [`SystemClock`] by default.
+        some clock: Arc<dyn Clock>,
+        /// Sets when compaction starts and stops, in place of what the strategy has. Building fails where it [takes no
+        /// thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
+        some thresholds: Thresholds,
+        /// Sets the policy of views.
+        view_policy: ViewPolicy,
+        /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by
+        /// default. See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
+        proactive_compression: ProactiveCompression,
+        /// Sets before which calls of a model what is due for a conversation is done; before none by default.
+        per_turn: PerTurn,
+        /// Sets the hooks, which run on the threads of the memory. Only [`Conversation::add_message`] passes
+        /// [`MessageAdded`](crate::MessageAdded); a hook's change is in the outgoing copy that it returns, and in no
+        /// later prompt, since the log keeps what was said.
+        hooks: HookRegistry,
+        /// Adds what was said before to a user's outgoing message ([`RecallHook`]), after all hooks but those of the
+        /// manager: for a program that sends whole conversations to its model, and no prompts of this memory. It is off
+        /// by default, and needs a retriever.
+        some recall_hook: RecallHookOptions,
     }
 
     /// Sets the model that judges, within limits, which summaries matter for a question, in the prompts that ask for it
@@ -171,110 +220,69 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets the summarizer; [`Spans`] by default.
-    #[must_use]
-    pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
-        self.summarizer = Some(summarizer);
-        self
-    }
-
-    /// Sets the fallback that writes a summary, under its own name, when [`Self::summarizer`] fails; [`FirstWords`] by
-    /// default.
-    ///
-    /// The summarizer is tried again for the next summary. After three failures in a row it is not called again in that
-    /// compaction.
-    #[must_use]
-    pub fn fallback_summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
-        self.fallback_summarizer = Some(summarizer);
-        self
-    }
-
-    /// Sets the scorer of messages that are being summarized. Without it all have the same importance.
-    #[must_use]
-    pub fn scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
-        self.scorer = Some(scorer);
-        self
-    }
-
-    /// Sets the fallback for when [`Self::scorer`] fails. Without it messages keep their importance.
-    #[must_use]
-    pub fn fallback_scorer(mut self, scorer: Arc<dyn ImportanceScorer>) -> Self {
-        self.fallback_scorer = Some(scorer);
-        self
-    }
-
     /// Sets a manager of the program's own; by default conversations are kept by the summary tree, as
-    /// [`Self::strategy`] decides, with the summarizer and the scorer. A manager of the program's own was given what it
-    /// needs when it was made. Its hooks come after those that [`Self::hooks`] set.
+    /// [`Self::strategy`] decides, with the summarizer and the scorer, which belong to it. `make` is given the
+    /// conversations that the memory sees. Its hooks come after those that [`Self::hooks`] set.
     #[must_use]
-    pub fn manager(mut self, manager: Arc<dyn ConversationManager>) -> Self {
-        self.manager = Some(manager);
+    pub fn manager(
+        mut self,
+        make: impl FnOnce(Arc<dyn Store>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
+    ) -> Self {
+        self.manager = Some(Function(Box::new(make)));
         self
     }
 
     /// Builds the manager on the one that would be there otherwise, which `make` is given: as a
-    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself. Called again,
-    /// it builds on the manager that is derived so far.
+    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the
+    /// hooks of what it is built on. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
         mut self,
         make: impl FnOnce(Arc<dyn ConversationManager>) -> Arc<dyn ConversationManager> + Send + Sync + 'static,
     ) -> Self {
-        self.derived.push(MakeDerived(Box::new(make)));
+        self.derived.push(Function(Box::new(make)));
         self
     }
 
-    /// Sets the strategy, which decides which summaries are written and what a view shows, by its type, such as
-    /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
-    /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
+    /// The hooks that are set so far, to add to them.
     #[must_use]
-    pub fn strategy(mut self, strategy: Arc<dyn ContextStrategy>) -> Self {
-        self.strategy = Some(strategy);
+    pub fn hooks_mut(&mut self) -> &mut HookRegistry {
+        &mut self.hooks
+    }
+
+    /// True if a summarizer is set.
+    #[must_use]
+    pub fn has_summarizer(&self) -> bool {
+        self.summarizer.is_some()
+    }
+
+    /// Sets a listener that is told of each conversation that grows: by an append, by a fork, and by a
+    /// [report](Memory::report_growth). It runs within the call, and must not wait.
+    #[must_use]
+    pub fn on_growth(mut self, listener: impl Fn(&ConversationId) + Send + Sync + 'static) -> Self {
+        self.growth = Some(Function(Box::new(listener)));
         self
     }
 
-    /// Sets the clock; [`SystemClock`] by default.
+    /// The builder with the parts of `defaults` that are not set here: ports, strategies and thresholds.
     #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
-    /// Sets when compaction starts and stops, in place of what the strategy has. Building fails where it
-    /// [takes no thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
-    #[must_use]
-    pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
-        self.thresholds = Some(thresholds);
-        self
-    }
-
-    /// Sets the policy of views.
-    #[must_use]
-    pub fn view_policy(mut self, policy: ViewPolicy) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by
-    /// default. See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
-    #[must_use]
-    pub fn proactive_compression(mut self, proactive: ProactiveCompression) -> Self {
-        self.proactive = proactive;
-        self
-    }
-
-    /// Sets before which calls of a model what is due for a conversation is done; before none by default.
-    #[must_use]
-    pub fn per_turn(mut self, per_turn: PerTurn) -> Self {
-        self.per_turn = per_turn;
-        self
-    }
-
-    /// Sets the hooks.
-    #[must_use]
-    pub fn hooks(mut self, hooks: HookRegistry) -> Self {
-        self.hooks = hooks;
-        self
+    pub fn or(self, defaults: Self) -> Self {
+        Self {
+            store: self.store.or(defaults.store),
+            token_counter: self.token_counter.or(defaults.token_counter),
+            retriever: self.retriever.or(defaults.retriever),
+            judge: self.judge.or(defaults.judge),
+            summarizer: self.summarizer.or(defaults.summarizer),
+            fallback_summarizer: self.fallback_summarizer.or(defaults.fallback_summarizer),
+            scorer: self.scorer.or(defaults.scorer),
+            fallback_scorer: self.fallback_scorer.or(defaults.fallback_scorer),
+            manager: self.manager.or(defaults.manager),
+            strategy: self.strategy.or(defaults.strategy),
+            clock: self.clock.or(defaults.clock),
+            thresholds: self.thresholds.or(defaults.thresholds),
+            recall_hook: self.recall_hook.or(defaults.recall_hook),
+            ..self
+        }
     }
 
     /// Builds the memory.
@@ -282,17 +290,22 @@ impl MemoryBuilder {
     /// # Errors
     /// When the store or the token counter is missing, the thresholds contradict each other, or the manager takes none.
     pub fn build(self) -> Result<Memory, BuildError> {
+        let store = self.store.ok_or(BuildError::Missing("store"))?;
+        let counter = self.token_counter.ok_or(BuildError::Missing("token_counter"))?;
+        let mut hooks = self.hooks;
+        if let Some(options) = self.recall_hook {
+            let retriever = self.retriever.clone().ok_or(BuildError::Missing("retriever"))?;
+            hooks.provide(Arc::new(RecallHook::new(Arc::clone(&store), retriever, options)));
+        }
+        let own = self.manager.map(|Function(make)| make(Arc::clone(&store)));
         let strategy = self.strategy.unwrap_or_else(|| Arc::new(HierarchicalView::default()));
         let strategy = match self.thresholds {
             None => strategy,
-            Some(thresholds) => {
-                let own = self.manager.as_ref().map(|manager| manager.identity());
-                under(strategy.as_ref(), thresholds, own)?
-            }
+            Some(thresholds) => under(strategy.as_ref(), thresholds, own.as_ref().map(|own| own.identity()))?,
         };
         let ports = Arc::new(Ports {
-            store: self.store.ok_or(BuildError::Missing("store"))?,
-            counter: self.counter.ok_or(BuildError::Missing("token_counter"))?,
+            store,
+            counter,
             retriever: self.retriever,
             judge: self.judge,
             summarizer: self.summarizer.unwrap_or_else(|| Arc::new(Spans)),
@@ -301,9 +314,9 @@ impl MemoryBuilder {
             fallback_scorer: self.fallback_scorer,
             strategy,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-            policy: self.policy,
+            policy: self.view_policy,
             registered: OnceLock::new(),
-            proactive: self.proactive,
+            proactive: self.proactive_compression,
             per_turn: self.per_turn,
             calls: Calls::default(),
             snapshots: SnapshotCache::default(),
@@ -312,14 +325,20 @@ impl MemoryBuilder {
             compacting: Turns::default(),
             said: Said::default(),
         });
-        let base = self.manager.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
-        let manager = self.derived.into_iter().fold(base, |base, MakeDerived(make)| make(base));
-        let mut hooks = self.hooks;
+        let base = own.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
+        let manager = self.derived.into_iter().fold(base, |base, Function(make)| make(base));
         Arc::clone(&manager).register(&mut hooks);
         // These ports are new: nothing else has set them.
         let _ = ports.registered.set(hooks);
-        let parts = Parts { ports, manager, queue: Arc::default(), windows: Windows::default() };
-        Ok(Memory { parts: Arc::new(parts) })
+        let parts = Parts {
+            ports,
+            manager,
+            queue: Arc::default(),
+            windows: Windows::default(),
+            growth: self.growth,
+            words_only: AtomicBool::default(),
+        };
+        Ok(Memory { parts: Arc::new(parts), threads: Threads::default() })
     }
 }
 

@@ -76,17 +76,20 @@ impl Conversation {
     /// When the store fails. Messages that cannot be read are named in a notice; the figures
     /// count them, the subjects do not.
     pub async fn over_time(&self, period: Option<Period>) -> Result<OverTime, MemoryError> {
-        let snapshot = Snapshot::read(&self.parts, &self.id).await?;
-        let tree = &snapshot.tree;
-        let times = || tree.nodes().map(|node| node.at).filter(|at| at.is_known());
-        let ends = times().min().zip(times().max());
-        let period = period.or(ends.map(|(first, last)| Period::fitting(first, last))).unwrap_or(Period::Day);
-        let mut rows = counted(&self.parts, tree, period);
-        let mut losses = Losses::default();
-        for row in &mut rows {
-            row.topics = self.topics(row.nodes, &snapshot.redactor, &mut losses).await?;
-        }
-        Ok(OverTime { period, rows, notices: losses.notice(&self.id).into_iter().collect() })
+        self.call(move |this| async move {
+            let snapshot = Snapshot::read(&this.parts, &this.id).await?;
+            let tree = &snapshot.tree;
+            let times = || tree.nodes().map(|node| node.at).filter(|at| at.is_known());
+            let ends = times().min().zip(times().max());
+            let period = period.or(ends.map(|(first, last)| Period::fitting(first, last))).unwrap_or(Period::Day);
+            let mut rows = counted(&this.parts, tree, period);
+            let mut losses = Losses::default();
+            for row in &mut rows {
+                row.topics = this.topics(row.nodes, &snapshot.redactor, &mut losses).await?;
+            }
+            Ok(OverTime { period, rows, notices: losses.notice(&this.id).into_iter().collect() })
+        })
+        .await
     }
 
     /// Topics of a run of messages.

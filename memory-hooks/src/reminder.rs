@@ -43,11 +43,14 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn reminder(&self, budget: u32) -> Result<Reminder, MemoryError> {
-        let state = self.state().await?;
-        let exchange = self.last_exchange(state.nodes).await?;
-        let count = |text: &str| self.parts.count(text);
-        let (text, nodes) = written(&state, &exchange, budget, &count);
-        Ok(Reminder { tokens: count(&text), text, budget, nodes, state })
+        self.call(move |this| async move {
+            let state = this.state().await?;
+            let exchange = this.last_exchange(state.nodes).await?;
+            let count = |text: &str| this.parts.count(text);
+            let (text, nodes) = written(&state, &exchange, budget, &count);
+            Ok(Reminder { tokens: count(&text), text, budget, nodes, state })
+        })
+        .await
     }
 
     /// The last message of the user that is a question or a wish, and what the model last said after it.

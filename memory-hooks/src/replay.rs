@@ -13,7 +13,7 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn last_view(&self) -> Result<Option<ViewId>, MemoryError> {
-        Ok(ViewId::new(self.parts.store.conversation(&self.id).await?.views))
+        Ok(ViewId::new(self.overview().await?.views))
     }
 
     /// The recorded views with numbers from `first` to `last`, in order, unchecked. Views whose records are lost are
@@ -22,7 +22,7 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn views(&self, first: ViewId, last: ViewId) -> Result<Vec<View>, MemoryError> {
-        Ok(self.parts.store.views(&self.id, first, last).await?)
+        self.call(move |this| async move { Ok(this.parts.store.views(&this.id, first, last).await?) }).await
     }
 
     /// The prompt that a model was shown, byte for byte, checked against the recorded hashes. Each piece states what it
@@ -32,8 +32,11 @@ impl Conversation {
     /// [`MemoryError::View`] when no such view was recorded, or when its content has changed: the error names every
     /// difference. Otherwise when the store fails.
     pub async fn as_of(&self, asked: AsOf) -> Result<Prompt, MemoryError> {
-        let view = self.find_view(asked).await?;
-        self.replay(view).await
+        self.call(move |this| async move {
+            let view = this.find_view(asked).await?;
+            this.replay(view).await
+        })
+        .await
     }
 
     /// Like [`Self::as_of`], for a view that was read before.
@@ -41,7 +44,7 @@ impl Conversation {
     /// # Errors
     /// As for [`Self::as_of`].
     pub async fn replay(&self, view: View) -> Result<Prompt, MemoryError> {
-        prompt::rebuild(&self.parts, &self.id, view).await
+        self.call(move |this| async move { prompt::rebuild(&this.parts, &this.id, view).await }).await
     }
 
     async fn find_view(&self, asked: AsOf) -> Result<View, MemoryError> {

@@ -3,7 +3,7 @@
 use memory_core::{ConversationId, ConversationState, Mark, StoreError};
 
 use crate::{
-    Memory, MemoryError,
+    Conversation, Memory, MemoryError,
     candidate::Candidate,
     title::{self, by_last_update},
 };
@@ -17,36 +17,48 @@ impl Memory {
     /// [`MemoryError::Ambiguous`] with the candidates where several are meant;
     /// [`StoreError::UnknownConversation`] or [`MemoryError::NoConversation`] where none is; or when the store fails.
     pub async fn resolve(&self, name: &str) -> Result<ConversationId, MemoryError> {
-        let states = self.store().conversations().await?;
-        match by_id(&states, name) {
-            Meant::One(id) => return Ok(id),
-            Meant::Several(candidates) => return Err(ambiguous(name, candidates)),
-            Meant::Nobody => {}
-        }
-        if name == LAST {
-            // An empty store, or one with only archived conversations.
-            return Err(MemoryError::NoConversation { name: name.to_owned() });
-        }
-        // Companions of conversations have no titles.
-        let spoken = || states.iter().filter(|state| !state.is_companion());
-        let mut titled = Vec::with_capacity(states.len());
-        for state in spoken().filter(|state| state.own_title().is_some()) {
-            titled.push(Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) });
-        }
-        if let Some(found) = by_title(&titled, name, is_same) {
-            return found.id(name);
-        }
-        for state in spoken().filter(|state| state.own_title().is_none()) {
-            let title = title::title(&**self.store(), state).await?;
-            titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
-        }
-        match by_title(&titled, name, is_same).or_else(|| by_title(&titled, name, begins)) {
-            Some(found) => found.id(name),
-            None => Err(match ConversationId::new(name) {
-                Ok(id) => StoreError::unknown_conversation(&id, states.iter().map(|state| &state.id)).into(),
-                Err(_) => MemoryError::NoConversation { name: name.to_owned() },
-            }),
-        }
+        let name = name.to_owned();
+        self.call(move |this| async move {
+            let states = this.store().conversations().await?;
+            match by_id(&states, &name) {
+                Meant::One(id) => return Ok(id),
+                Meant::Several(candidates) => return Err(ambiguous(&name, candidates)),
+                Meant::Nobody => {}
+            }
+            if &name == LAST {
+                // An empty store, or one with only archived conversations.
+                return Err(MemoryError::NoConversation { name });
+            }
+            // Companions of conversations have no titles.
+            let spoken = || states.iter().filter(|state| !state.is_companion());
+            let mut titled = Vec::with_capacity(states.len());
+            for state in spoken().filter(|state| state.own_title().is_some()) {
+                titled.push(Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) });
+            }
+            if let Some(found) = by_title(&titled, &name, is_same) {
+                return found.id(&name);
+            }
+            for state in spoken().filter(|state| state.own_title().is_none()) {
+                let title = title::title(&**this.store(), state).await?;
+                titled.push(Candidate { id: state.id.clone(), title: title.map(|title| title.text) });
+            }
+            match by_title(&titled, &name, is_same).or_else(|| by_title(&titled, &name, begins)) {
+                Some(found) => found.id(&name),
+                None => Err(match ConversationId::new(&name) {
+                    Ok(id) => StoreError::unknown_conversation(&id, states.iter().map(|state| &state.id)).into(),
+                    Err(_) => MemoryError::NoConversation { name },
+                }),
+            }
+        })
+        .await
+    }
+
+    /// The existing conversation that `name` means, as [`Self::resolve`] finds it.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub async fn resume(&self, name: &str) -> Result<Conversation, MemoryError> {
+        Ok(self.conversation(self.resolve(name).await?))
     }
 }
 

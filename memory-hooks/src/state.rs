@@ -125,7 +125,7 @@ impl Conversation {
     /// When the conversation does not exist, or the store fails. Messages that cannot be read are left out, and a notice
     /// says so.
     pub async fn state(&self) -> Result<DerivedState, MemoryError> {
-        derive(&self.parts, &self.id).await
+        self.call(|this| async move { derive(&this.parts, &this.id).await }).await
     }
 }
 

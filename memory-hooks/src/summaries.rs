@@ -98,9 +98,12 @@ impl Conversation {
     /// # Errors
     /// [`RepairError::NoSummary`] when there is no such summary, or it cannot be read; otherwise when the store fails.
     pub async fn summary(&self, summary: SummaryId) -> Result<Summary, MemoryError> {
-        let read = self.parts.store.summaries_of(&self.id, &[summary]).await?;
-        let unknown = || RepairError::NoSummary { conversation: self.id.clone(), summary };
-        Ok(read.into_iter().next().ok_or_else(unknown)?)
+        self.call(move |this| async move {
+            let read = this.parts.store.summaries_of(&this.id, &[summary]).await?;
+            let unknown = || RepairError::NoSummary { conversation: this.id.clone(), summary };
+            Ok(read.into_iter().next().ok_or_else(unknown)?)
+        })
+        .await
     }
 
     /// A page of the summaries that were recorded of the conversation.
@@ -108,27 +111,30 @@ impl Conversation {
     /// # Errors
     /// When the conversation does not exist, or the store fails.
     pub async fn summaries(&self, request: SummariesRequest) -> Result<SummaryPage, MemoryError> {
-        let tree = Snapshot::read(&self.parts, &self.id).await?.tree;
-        let admitted = |(number, place): (SummaryId, SummaryId)| {
-            let is_current = tree.words_for(place) == number;
-            let place = tree.summary(place).filter(|place| request.admits(place))?;
-            (is_current || request.replaced).then_some(Row { number, place, is_current })
-        };
-        let mut rows: Vec<_> = tree.recorded().filter_map(admitted).collect();
-        rows.sort_by_key(Row::order);
-        let total = rows.len() as u64;
-        let begin = match request.after.and_then(|after| Row::of(&tree, after)) {
-            Some(after) => rows.partition_point(|row| row.order() <= after.order()),
-            None => 0,
-        };
-        let end = begin.saturating_add(request.limit.max(1)).min(rows.len());
-        let shown = rows.get(begin..end).unwrap_or_default();
-        let next = shown.last().map(|last| last.number).filter(|_| end < rows.len());
-        let ids: Vec<_> = shown.iter().map(|row| row.number).collect();
-        let read = if ids.is_empty() { Vec::new() } else { self.parts.store.summaries_of(&self.id, &ids).await? };
-        let mut words: HashMap<_, _> = read.into_iter().map(|summary| (summary.id, summary)).collect();
-        let summaries = shown.iter().map(|row| row.listed(&tree, words.remove(&row.number))).collect();
-        Ok(SummaryPage { summaries, next, total })
+        self.call(move |this| async move {
+            let tree = Snapshot::read(&this.parts, &this.id).await?.tree;
+            let admitted = |(number, place): (SummaryId, SummaryId)| {
+                let is_current = tree.words_for(place) == number;
+                let place = tree.summary(place).filter(|place| request.admits(place))?;
+                (is_current || request.replaced).then_some(Row { number, place, is_current })
+            };
+            let mut rows: Vec<_> = tree.recorded().filter_map(admitted).collect();
+            rows.sort_by_key(Row::order);
+            let total = rows.len() as u64;
+            let begin = match request.after.and_then(|after| Row::of(&tree, after)) {
+                Some(after) => rows.partition_point(|row| row.order() <= after.order()),
+                None => 0,
+            };
+            let end = begin.saturating_add(request.limit.max(1)).min(rows.len());
+            let shown = rows.get(begin..end).unwrap_or_default();
+            let next = shown.last().map(|last| last.number).filter(|_| end < rows.len());
+            let ids: Vec<_> = shown.iter().map(|row| row.number).collect();
+            let read = if ids.is_empty() { Vec::new() } else { this.parts.store.summaries_of(&this.id, &ids).await? };
+            let mut words: HashMap<_, _> = read.into_iter().map(|summary| (summary.id, summary)).collect();
+            let summaries = shown.iter().map(|row| row.listed(&tree, words.remove(&row.number))).collect();
+            Ok(SummaryPage { summaries, next, total })
+        })
+        .await
     }
 }
 

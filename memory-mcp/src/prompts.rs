@@ -1,7 +1,9 @@
 //! The prompt `recall`: what the memory shows a model for a question.
 
 use memory::{
-    Clock as _, ConversationId, Conversations, PromptOptions, PromptPart, SystemClock, fenced, lines, one_line,
+    ConversationId, Conversations, PromptOptions, PromptPart,
+    port::{Clock as _, SystemClock},
+    text::{fenced, lines, one_line},
 };
 use rmcp::{
     ErrorData,

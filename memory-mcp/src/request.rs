@@ -16,7 +16,7 @@ struct Known {
 pub(crate) fn refusal(request: &[u8]) -> Option<Value> {
     let error = serde_json::from_slice::<Value>(request).err()?;
     let known = serde_json::from_slice::<Known>(request).ok();
-    let why = memory::one_line(&error.to_string()).into_owned();
+    let why = memory::text::one_line(&error.to_string()).into_owned();
     let code = if known.is_some() { ErrorCode::INVALID_REQUEST } else { ErrorCode::PARSE_ERROR };
     let id = known.and_then(|known| serde_json::from_value::<RequestId>(known.id?).ok());
     Some(answer(code, format!("the request cannot be read: {why}"), id))

@@ -1,7 +1,8 @@
 //! Resources: conversations and messages under their addresses.
 
 use memory::{
-    Conversation, ConversationId, Error, Level, LevelsRequest, ListOptions, NodeId, fenced, one_line, quoted,
+    Conversation, ConversationId, Error, Level, LevelsRequest, ListOptions, NodeId,
+    text::{fenced, one_line, quoted},
 };
 use rmcp::{
     ErrorData,

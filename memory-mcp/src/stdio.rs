@@ -43,9 +43,9 @@ pub async fn serve_stdio(server: Server, max_request: usize) -> Result<(), Stdio
             let line = tokio::select! {
                 // Before the end of the answers, which it precedes.
                 biased;
-                Some(refusal) = refused.recv() => memory::visible_json(&refusal).into_owned(),
+                Some(refusal) = refused.recv() => memory::text::visible_json(&refusal).into_owned(),
                 line = lines.next_line() => match line {
-                    Ok(Some(line)) => memory::visible_json(&line).into_owned(),
+                    Ok(Some(line)) => memory::text::visible_json(&line).into_owned(),
                     _ => break,
                 },
             };

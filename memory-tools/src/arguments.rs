@@ -1,6 +1,6 @@
 //! Arguments as models give them, made fit for what a tool takes.
 
-use memory::one_line;
+use memory::text::one_line;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Why a tool cannot do what it was asked, in words for the model.
 
-use memory::{Conversation, ConversationId, Error, Memory, NodeId, one_line};
+use memory::{Conversation, ConversationId, Error, Memory, NodeId, text::one_line};
 
 /// Why a tool cannot do what it was asked. The model is shown the words.
 #[derive(Debug)]

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use memory::{Conversation, ConversationId, Node, NodeId, NodeRange, Timestamp, fenced, one_line, quoted};
+use memory::{
+    Conversation, ConversationId, Node, NodeId, NodeRange, Timestamp,
+    text::{fenced, one_line, quoted},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -123,5 +126,5 @@ pub(crate) fn more(next: Option<&String>) -> Option<String> {
 /// `1 message`, `2 messages`.
 #[must_use]
 pub fn count(number: u64, one: &str) -> String {
-    format!("{} {one}{}", memory::grouped(number), if number == 1 { "" } else { "s" })
+    format!("{} {one}{}", memory::text::grouped(number), if number == 1 { "" } else { "s" })
 }

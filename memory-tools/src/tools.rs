@@ -135,7 +135,7 @@ impl Tools {
         loop {
             // JSON escapes what text shows as it is.
             let json = serde_json::to_string(&text).unwrap_or_default();
-            let shown = self.memory.count_tokens(&memory::quoted(&text));
+            let shown = self.memory.count_tokens(&memory::text::quoted(&text));
             let tokens = shown.max(self.memory.count_tokens(&json));
             let chars = text.chars().count() as u64;
             if tokens <= most || chars <= 1 {
@@ -240,7 +240,8 @@ async fn run<T: Tool>(tools: &Tools, arguments: Map<String, Value>) -> Result<(S
     let arguments = arguments::fitted(arguments, &schema::input::<T::Input>());
     let arguments = arguments.map_err(|Failure(why)| Failure(format!("{}: {why}", T::NAME)))?;
     let input = serde_json::from_value(Value::Object(arguments));
-    let input = input.map_err(|error| Failure(format!("{}: {}", T::NAME, memory::one_line(&error.to_string()))))?;
+    let input =
+        input.map_err(|error| Failure(format!("{}: {}", T::NAME, memory::text::one_line(&error.to_string()))))?;
     let answer = T::run(tools, input).await?;
     let value = serde_json::to_value(&answer);
     Ok((answer.text(), value.map_err(|error| Failure(format!("the answer is no JSON: {error}")))?))

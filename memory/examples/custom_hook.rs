@@ -2,7 +2,11 @@
 
 use std::{error::Error, path::PathBuf, sync::Arc};
 
-use memory::{BoxError, BoxFuture, Builder, Compacted, ContentBlock, Hook, HookRegistry, Message, MessageAdded};
+use memory::{
+    Builder, ContentBlock, Message,
+    hooks::{Compacted, Hook, HookRegistry, MessageAdded},
+    port::{BoxError, BoxFuture},
+};
 
 /// Adds the user's time zone to each message of a user. The log keeps the message as it was said.
 struct TimeZone(&'static str);

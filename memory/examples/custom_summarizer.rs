@@ -3,7 +3,8 @@
 use std::{error::Error, path::PathBuf, sync::Arc};
 
 use memory::{
-    BoxFuture, Builder, Message, SummarizeError, Summarizer, SummaryJob, Timestamp, WrittenBy, WrittenSummary,
+    Builder, Message, Timestamp,
+    port::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary},
 };
 
 #[derive(Debug)]

@@ -8,8 +8,10 @@ use std::{
 };
 
 use memory::{
-    BoxFuture, Builder, Compacted, ConversationId, ConversationManager, DerivedManager, HookRegistry, Json,
-    ManagedView, ManagerError, Message, ViewRequest, WrittenBy, blocking::Memory,
+    Builder, ConversationId, Json, Message,
+    blocking::Memory,
+    hooks::{Compacted, HookRegistry},
+    port::{BoxFuture, ConversationManager, DerivedManager, ManagedView, ManagerError, ViewRequest, WrittenBy},
 };
 
 #[derive(Debug)]

@@ -3,7 +3,9 @@
 use std::{error::Error, path::PathBuf, sync::Arc};
 
 use memory::{
-    BoxFuture, Builder, ChatError, ChatModel, ChatReply, ChatRequest, Message, ModelSummaries, SpendLimits, Timestamp,
+    Builder, Message, ModelSummaries, Timestamp,
+    plan::SpendLimits,
+    port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest},
 };
 
 /// In place of a client of your provider, whose model would be asked here.

@@ -34,20 +34,24 @@ const REST: Duration = Duration::from_secs(2);
 /// Running background work. Dropping this stops it at its next step.
 #[derive(Debug)]
 pub(crate) struct Background {
-    due: mpsc::UnboundedSender<ConversationId>,
     _stop: Vec<oneshot::Sender<()>>,
 }
 
 impl Background {
-    /// Begins with what earlier processes left undone.
-    pub(crate) fn start(pool: &Pool, parts: &Parts, failures: &Arc<Failures>, backups: Option<BackupPlan>) -> Self {
-        let (due, appended) = mpsc::unbounded_channel();
+    /// Begins with what earlier processes left undone, and goes on with the conversations that `grown` receives.
+    pub(crate) fn start(
+        pool: &Pool,
+        parts: &Parts,
+        grown: mpsc::UnboundedReceiver<ConversationId>,
+        failures: &Arc<Failures>,
+        backups: Option<BackupPlan>,
+    ) -> Self {
         let (stop_compaction, compaction_stopped) = oneshot::channel();
         let (stop_indexing, indexing_stopped) = oneshot::channel();
         let memory = parts.memory.clone();
         let compaction = kept_up(BackgroundWork::Compaction, Arc::clone(failures), move || memory.background());
         pool.spawn(until_stopped(compaction_stopped, compaction));
-        let indexer = Arc::new(Indexer::new(parts.clone(), appended, Arc::clone(failures)));
+        let indexer = Arc::new(Indexer::new(parts.clone(), grown, Arc::clone(failures)));
         let indexing = kept_up(BackgroundWork::Indexing, Arc::clone(failures), move || Arc::clone(&indexer).run());
         pool.spawn(until_stopped(indexing_stopped, indexing));
         let mut stop = vec![stop_compaction, stop_indexing];
@@ -58,12 +62,7 @@ impl Background {
             pool.spawn(until_stopped(backups_stopped, backups));
             stop.push(stop_backups);
         }
-        Self { due, _stop: stop }
-    }
-
-    /// By which a call reports that it appended to a conversation.
-    pub(crate) fn due(&self) -> mpsc::UnboundedSender<ConversationId> {
-        self.due.clone()
+        Self { _stop: stop }
     }
 }
 

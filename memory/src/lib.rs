@@ -13,12 +13,13 @@
 //! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
 //!    represented once, and next to it the exact words that bear on the question. [`PromptOptions`] set the budget.
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
-//!    return single messages; [`Memory::search`] and [`Memory::find`] search several conversations. [`excerpt`] gives
+//!    return single messages; a [`Memory`] has both for several conversations. [`text::excerpt`] gives
 //!    the part of a message to show for a question.
-//! 5. [`Memory::list`] and [`Memory::resume`] find a conversation again. [`Conversation::state`] says what it is for,
-//!    by rules and without a model, and [`Conversation::reminder`] where it stood, within a budget of tokens.
+//! 5. [`list`](memory_hooks::Memory::list) and [`resume`](memory_hooks::Memory::resume) find a conversation again.
+//!    [`Conversation::state`] says what it is for, by rules and without a model, and [`Conversation::reminder`] where it
+//!    stood, within a budget of tokens.
 //! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under
-//!    names, such as notes of a model, in the log. [`fenced`] and [`quoted`] set what is quoted apart as data.
+//!    names, such as notes of a model, in the log. [`text::fenced`] and [`text::quoted`] set what is quoted apart as data.
 //!
 //! # Threads
 //!
@@ -48,7 +49,7 @@
 //!
 //! A chat model is never asked for anything unless [`Builder::model_summaries`] says so: summaries are written by
 //! rules, offline. With [`Builder::judge`] it also judges, for a prompt that asks for it, which summaries are worth
-//! opening. [`ChatModel`] is the port to implement for the model of your agent.
+//! opening. [`port::ChatModel`] is the port to implement for the model of your agent.
 //!
 //! # Features
 //!
@@ -71,13 +72,9 @@ pub mod blocking;
 mod builder;
 mod chat;
 mod config;
-mod conversation;
 mod derived;
-mod documents;
 mod embedding;
-mod error;
 mod heap;
-mod invocation;
 mod memory;
 mod model_names;
 pub mod parts;
@@ -85,54 +82,82 @@ mod pool;
 mod remote_model;
 mod reranking;
 mod usage;
-mod words_only;
 
 pub use background::{BackgroundFailure, BackgroundWork, BackupError};
 pub use builder::Builder;
 pub use chat::ModelSummaries;
 pub use config::{Access, Config, Recall};
-pub use conversation::Conversation;
-pub use documents::Documents;
-pub use error::Error;
 pub use heap::limit_heap_arenas;
-pub use invocation::Invocation;
 pub use memory::{Memory, open};
 pub use memory_core::{
-    AiComponents, AnsweredBy, Appended, Attachment, AttachmentKind, BoxError, BoxFuture, Breakpoint, ChatError,
-    ChatModel, ChatReply, ChatRequest, Clock, CompactionReport, ContentBlock, ContextStrategy, ConversationId,
-    ConversationManager, ConversationState, Conversations, Derived, DerivedManager, EmbedError, Embedder, Excluded,
-    Filter, HeldInMemory, Hit, ImportanceScorer, InvalidConversationId, InvalidJson, InvalidMessage, Json, Level,
-    Losses, ManagedView, ManagerError, ManagerState, Mark, Media, MemoryUsed, Message, MessageKey, ModelId, Node,
-    NodeId, NodeKind, NodeRange, Notice, OwnerId, Period, Progress, Query, ReduceCause, Relation, RelationKind,
-    Reranker, RetrieveError, Retrieved, Role, Scope, Score, ScoreError, ScoreJob, ScoreScale, SearchStep, Signal,
-    Source, Store, StoreError, SummarizeError, Summarizer, SummaryId, SummaryJob, SummaryMetadata, SummarySource,
-    TimeRange, TimeWords, Timestamp, TokenCounter, ToolAnswer, ToolCall, ViewBody, ViewId, ViewPiece, ViewRequest,
-    WrittenBy, WrittenSummary, grouped, is_hidden, lines, mend_surrogates, message_from_json, message_to_json,
-    one_line,
-    plan::{
-        MANAGERS, ManagerNameError, PlanError, Thresholds,
-        list::{PerTurn, ProactiveCompression},
-        manager_named,
-    },
-    visible_json,
+    Appended, Attachment, AttachmentKind, ContentBlock, ConversationId, ConversationState, Conversations, Filter, Hit,
+    InvalidConversationId, Json, Level, Mark, Media, Message, MessageKey, Node, NodeId, NodeKind, NodeRange, Notice,
+    OwnerId, Period, Query, Retrieved, Role, Scope, SummaryId, TimeRange, TimeWords, Timestamp,
 };
 pub use memory_hooks::{
-    Added, AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, AsOf, BeforeInvocation, BeforeModelCall,
-    BeforeToolCall, BuildError, Candidate, Compacted, CompactionFailed, CompactionStarted, ContextJudged,
-    ConversationStats, DerivedState, DetailedNodes, Document, DocumentChange, DocumentsNow, Exhausted, FellBack, Hook,
-    HookError, HookEvent, HookFailed, HookProvider, HookRegistry, LevelEntry, LevelPage, LevelsRequest, Link,
-    ListOptions, ListedConversation, ListedSummary, Listing, MemoryError, MessageAdded, ModelSummarizer,
-    ModelSummaryError, NodeDetails, OverTime, PeriodStats, Piece, PieceKind, Prompt, PromptOptions, PromptPart,
-    RecallBudget, RecallHook, RecallHookOptions, RecallUsed, Reduction, Reminder, RepairError, RepairedSummary,
-    Resummarize, ResummarizeReport, SessionRestored, SourceClass, SpendLimits, Statement, SummariesRequest,
-    SummaryPage, SystemClock, Title, Topic, ViewError, fenced, quoted,
+    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, DocumentChange, Documents, DocumentsNow,
+    Invocation, LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece,
+    PieceKind, Prompt, PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
 };
-pub use memory_search::{
-    ArchiveLimits, Archived, Excerpted, FindError, FindRequest, Found, LeftOut, Match, StoppedAt, excerpt,
-};
+pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};
 pub use parts::OpenError;
 pub use usage::Usage;
+
+/// Parts of answers, down to single statements.
+pub mod answer {
+    pub use memory_core::{
+        AiComponents, AnsweredBy, MemoryUsed, Relation, RelationKind, Score, SearchStep, Signal, ToolAnswer, ToolCall,
+    };
+    pub use memory_hooks::{
+        Candidate, DetailedNodes, LevelEntry, Link, ListedSummary, NodeDetails, OverTime, PeriodStats, Reduction,
+        RepairError, RepairedSummary, ResummarizeReport, SourceClass, Statement, SummaryPage, Topic, ViewError,
+    };
+    pub use memory_search::{Archived, FindError, LeftOut, StoppedAt};
+}
+
+/// Hooks: events of a memory, and functions of a program that see or change them.
+pub mod hooks {
+    pub use memory_hooks::{
+        AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
+        BeforeToolCall, Compacted, CompactionFailed, CompactionStarted, ContextJudged, FellBack, Hook, HookError,
+        HookEvent, HookFailed, HookProvider, HookRegistry, MessageAdded, RecallBudget, RecallHook, RecallHookOptions,
+        RecallUsed, SessionRestored,
+    };
+}
+
+/// Managers by name, their settings, and limits of what a model may be asked.
+pub mod plan {
+    pub use memory_core::plan::{
+        MANAGERS, ManagerNameError, PlanError, Thresholds,
+        list::{PerTurn, ProactiveCompression},
+        manager_named,
+    };
+    pub use memory_hooks::{BuildError, Exhausted, SpendLimits};
+}
+
+/// Ports, which a program may implement, with what they take and give.
+pub mod port {
+    pub use memory_core::{
+        BoxError, BoxFuture, Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
+        ContextStrategy, ConversationManager, Derived, DerivedManager, EmbedError, Embedder, Excluded, HeldInMemory,
+        ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState, ModelId, Progress, ReduceCause, Reranker,
+        RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner, Store, StoreError, SummarizeError,
+        Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter, ViewBody, ViewId, ViewPiece, ViewRequest,
+        WrittenBy, WrittenSummary,
+    };
+    pub use memory_hooks::{ModelSummarizer, ModelSummaryError, SystemClock};
+}
+
+/// Text for people and models: quoting, cutting, JSON.
+pub mod text {
+    pub use memory_core::{
+        InvalidJson, InvalidMessage, grouped, is_hidden, lines, mend_surrogates, message_from_json, message_to_json,
+        one_line, visible_json,
+    };
+    pub use memory_hooks::{fenced, quoted};
+    pub use memory_search::{Excerpted, excerpt};
+}
 
 /// Embedding models: their names, and the one that a store records.
 pub mod models {

@@ -1,25 +1,22 @@
 //! A memory: all conversations of a store, with the threads that serve them.
 
 use std::{
-    future::Future,
+    ops::Deref,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use memory_core::{
-    ConversationId, ConversationState, HeldInMemory, InvalidConversationId, Lease, Query, RetrieveError, Retrieved,
-    Store, StoreError,
+    BoxFuture, ConversationId, HeldInMemory, InvalidConversationId, Lease, RetrieveError, Spawner, Store, StoreError,
 };
-use memory_hooks::{ListOptions, Listing};
-use memory_search::{FindRequest, Found};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{
     BackgroundFailure, Builder, Config, Conversation, Documents, Error, OpenError, Usage,
     background::{Background, BackupPlan, Failures},
     parts::{Parts, derived},
     pool::{Pool, is_ours},
-    words_only::WordsOnly,
 };
 
 /// How long dropping the last handle waits for calls and background work to come to their end.
@@ -39,10 +36,12 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
     Builder::new(store).open()
 }
 
-/// All conversations of a store. Cheap to clone; clones share everything.
+/// All conversations of a store. Cheap to clone; clones share everything. What it does not do itself is done by the
+/// [engine](memory_hooks::Memory), whose methods it has.
 ///
 /// Its calls work under any async executor, since they run on threads of the memory's own and the caller only waits. A
-/// call runs to its end even if its future is dropped after it was polled.
+/// call runs to its end even if its future is dropped after it was polled. The same is true of the conversations,
+/// documents and invocations that come from it.
 ///
 /// Summaries are written and messages are embedded in the background, unless [`Builder::background`] turns it off or
 /// the store takes no writes. Only one process at a time does so for a store. Embeddings are on
@@ -51,17 +50,20 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
 /// Dropping the last handle, a memory or a conversation, stops the background, waits up to five seconds for calls
 /// that are still running, and writes to disk what was embedded. It may be dropped in async code.
 #[derive(Clone, Debug)]
-pub struct Memory(Arc<Inner>);
+pub struct Memory {
+    /// With the threads of `shared`.
+    engine: memory_hooks::Memory,
+    shared: Arc<Shared>,
+}
 
-/// State that handles share.
+/// State that handles share, as the threads of their calls.
 #[derive(Debug)]
-struct Inner {
+struct Shared {
     parts: Parts,
     pool: Pool,
     /// `None` if it is turned off, and while this is being dropped.
     background: Option<Background>,
     failures: Arc<Failures>,
-    words_only: Arc<WordsOnly>,
     config: Config,
 }
 
@@ -69,20 +71,30 @@ struct Inner {
 pub(crate) struct Opened {
     pub(crate) parts: Parts,
     pub(crate) failures: Arc<Failures>,
-    pub(crate) background: bool,
+    /// Conversations that grow, for the background; `None` without one.
+    pub(crate) grown: Option<UnboundedReceiver<ConversationId>>,
     /// Backups to make while it is open.
     pub(crate) backups: Option<BackupPlan>,
     pub(crate) config: Config,
 }
 
+impl Deref for Memory {
+    type Target = memory_hooks::Memory;
+
+    fn deref(&self) -> &memory_hooks::Memory {
+        &self.engine
+    }
+}
+
 impl Memory {
     /// Starts the threads of a memory.
     pub(crate) fn start(opened: Opened) -> Result<Self, OpenError> {
-        let Opened { parts, failures, background, backups, config } = opened;
+        let Opened { parts, failures, grown, backups, config } = opened;
         let pool = Pool::start().map_err(OpenError::Threads)?;
-        let background = background.then(|| Background::start(&pool, &parts, &failures, backups));
-        let words_only = Arc::default();
-        Ok(Self(Arc::new(Inner { parts, pool, background, failures, words_only, config })))
+        let background = grown.map(|grown| Background::start(&pool, &parts, grown, &failures, backups));
+        let engine = parts.memory.clone();
+        let shared = Arc::new(Shared { parts, pool, background, failures, config });
+        Ok(Self { engine: engine.on_threads(Arc::<Shared>::clone(&shared)), shared })
     }
 
     /// The conversation of that name, which begins with its first message.
@@ -90,15 +102,7 @@ impl Memory {
     /// # Errors
     /// When no conversation can have that name.
     pub fn conversation(&self, name: &str) -> Result<Conversation, InvalidConversationId> {
-        Ok(Conversation::new(self.clone(), self.0.parts.memory.conversation(ConversationId::new(name)?)))
-    }
-
-    /// A conversation under a new name (UUIDv7).
-    ///
-    /// # Errors
-    /// When the system provides no randomness.
-    pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
-        Ok(Conversation::new(self.clone(), self.0.parts.memory.new_conversation()?))
+        Ok(self.engine.conversation(ConversationId::new(name)?))
     }
 
     /// The documents in the conversation `name`, which begins with the first change.
@@ -106,77 +110,19 @@ impl Memory {
     /// # Errors
     /// When no conversation can have that name.
     pub fn documents(&self, name: &str) -> Result<Documents, InvalidConversationId> {
-        Documents::new(self.clone(), self.0.parts.memory.documents(ConversationId::new(name)?))
+        Ok(self.engine.documents(ConversationId::new(name)?))
     }
 
     /// The configuration that it was opened with.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.0.config
+        &self.shared.config
     }
 
     /// True if the store takes writes.
     #[must_use]
     pub fn may_write(&self) -> bool {
-        self.0.parts.log.may_write()
-    }
-
-    /// How many tokens `text` has, by the counter that budgets are counted with.
-    #[must_use]
-    pub fn count_tokens(&self, text: &str) -> u32 {
-        self.0.parts.memory.token_counter().count(text)
-    }
-
-    /// The states of all conversations, by name.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn conversations(&self) -> Result<Vec<ConversationState>, Error> {
-        let store = Arc::clone(&self.0.parts.store);
-        self.run(async move { Ok(store.conversations().await?) }).await
-    }
-
-    /// The conversations with their titles, the last one spoken in first.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn list(&self, options: ListOptions) -> Result<Listing, Error> {
-        let memory = self.0.parts.memory.clone();
-        self.run(async move { Ok(memory.list(&options).await?) }).await
-    }
-
-    /// The existing conversation that `name` means: `last`, an id, the beginning of one, or a title.
-    ///
-    /// # Errors
-    /// [`MemoryError::Ambiguous`](memory_hooks::MemoryError::Ambiguous) with the candidates where several are meant; an
-    /// error that [is not found](Error::is_not_found) where none is; or when the store fails.
-    pub async fn resume(&self, name: &str) -> Result<Conversation, Error> {
-        let (memory, name) = (self.0.parts.memory.clone(), name.to_owned());
-        let found = self.run(async move { Ok(memory.conversation(memory.resolve(&name).await?)) }).await?;
-        Ok(Conversation::new(self.clone(), found))
-    }
-
-    /// The messages that answer a question best, in the conversations and under the filter of `query`.
-    ///
-    /// # Errors
-    /// When the retriever fails.
-    pub async fn search(&self, query: Query) -> Result<Retrieved, Error> {
-        let (memory, words_only) = (self.0.parts.memory.clone(), Arc::clone(&self.0.words_only));
-        self.run(async move {
-            let mut found = memory.search(&query).await?;
-            words_only.once(&mut found.notices);
-            Ok(found)
-        })
-        .await
-    }
-
-    /// The matches of a regular expression in the conversations of `request`, as [`memory_search::find`] finds them.
-    ///
-    /// # Errors
-    /// When the pattern is not valid, a range is given for several conversations, or the store fails.
-    pub async fn find(&self, request: FindRequest) -> Result<Found, Error> {
-        let store = Arc::clone(&self.0.parts.store);
-        self.run(async move { Ok(memory_search::find(&*store, &request).await?) }).await
+        self.shared.parts.log.may_write()
     }
 
     /// Does now what is otherwise done in the background: writes the summaries that are due in every conversation,
@@ -186,7 +132,7 @@ impl Memory {
     /// When the store, a strategy or the model fails; when another process does background work for longer than
     /// [`Config::lock_timeout`](crate::Config::lock_timeout) ([`StoreError::Locked`]).
     pub async fn catch_up(&self) -> Result<(), Error> {
-        let (parts, lock_timeout) = (self.0.parts.clone(), self.0.config.lock_timeout);
+        let (parts, lock_timeout) = (self.shared.parts.clone(), self.shared.config.lock_timeout);
         self.run(catch_up(parts, lock_timeout)).await
     }
 
@@ -195,7 +141,7 @@ impl Memory {
     /// # Errors
     /// When a file cannot be written; the vectors stay in memory.
     pub async fn flush(&self) -> Result<(), Error> {
-        let parts = self.0.parts.clone();
+        let parts = self.shared.parts.clone();
         self.run(async move { Ok(parts.flush().await.map_err(RetrieveError::from)?) }).await
     }
 
@@ -203,7 +149,7 @@ impl Memory {
     /// ([`Config::held_bytes`](crate::Config::held_bytes)).
     #[must_use]
     pub fn held(&self) -> Vec<HeldInMemory> {
-        self.0.parts.retriever.held()
+        self.shared.parts.retriever.held()
     }
 
     /// Bytes that the store takes on disk and in memory; `None` where an owner sees only a part of it, who learns
@@ -212,7 +158,7 @@ impl Memory {
     /// # Errors
     /// When the log cannot be read.
     pub async fn usage(&self) -> Result<Option<Usage>, Error> {
-        let (parts, config) = (self.0.parts.clone(), self.0.config.clone());
+        let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
         self.run(async move {
             if config.owner.is_some() {
                 return Ok(None);
@@ -227,50 +173,29 @@ impl Memory {
     /// failure is also logged.
     #[must_use]
     pub fn failures(&self) -> Vec<BackgroundFailure> {
-        self.0.failures.all()
+        self.shared.failures.all()
     }
 
     /// The parts that this memory is made of, for what it has no method for. Their futures block on the disk where they
-    /// are polled: give them to [`Self::run`].
+    /// are polled: give them to
+    /// [`run`](memory_hooks::Memory::run).
     #[must_use]
     pub fn parts(&self) -> &Parts {
-        &self.0.parts
-    }
-
-    /// Runs `work` on a thread of this memory, to its end, and gives what it returns.
-    ///
-    /// # Errors
-    /// Errors of `work`, and [`Error::Interrupted`].
-    pub async fn run<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, Error>> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.0.pool.call(work).await?
-    }
-
-    pub(crate) fn words_only(&self) -> Arc<WordsOnly> {
-        Arc::clone(&self.0.words_only)
-    }
-
-    /// Reports that a conversation grew by other means than the calls of this memory, such as through its
-    /// [`parts`](Self::parts), so that the background summarizes and indexes it.
-    pub fn report_growth(&self, conversation: ConversationId) {
-        self.on_append()(conversation);
-    }
-
-    /// Gives a function by which a call reports that it appended to a conversation.
-    pub(crate) fn on_append(&self) -> impl FnOnce(ConversationId) + Send + 'static {
-        let due = self.0.background.as_ref().map(Background::due);
-        move |conversation| {
-            if let Some(due) = due {
-                // Where the background is being stopped, the next process does it.
-                drop(due.send(conversation));
-            }
-        }
+        &self.shared.parts
     }
 }
 
-impl Drop for Inner {
+impl Spawner for Shared {
+    fn spawn(&self, work: BoxFuture<'static, ()>) {
+        self.pool.spawn(work);
+    }
+
+    fn is_current(&self) -> bool {
+        is_ours()
+    }
+}
+
+impl Drop for Shared {
     fn drop(&mut self) {
         // Stops it.
         self.background = None;
@@ -289,9 +214,9 @@ async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     let _lease = lease(&*parts.store, Instant::now() + lock_timeout).await?;
     for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_companion()) {
         let conversation = parts.memory.conversation(state.id);
-        conversation.index(&()).await?;
+        conversation.index().await?;
         // Since this process has the lease, another task of it is at work.
-        while conversation.compact(&()).await?.is_left_to_another {
+        while conversation.compact().await?.is_left_to_another {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
     }

@@ -146,7 +146,7 @@ pub async fn open_past(config: &Config, conversation: &ConversationId, last: Nod
         Recall::Hybrid => Some(embedding::of_store(&config, log.may_write())?),
     };
     // The words on disk are those of the whole conversation.
-    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, None, |memory, _, _| memory)
+    wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, None, MemoryBuilder::default())
 }
 
 /// Wires the parts over `store` with that embedding model.
@@ -158,21 +158,20 @@ pub fn assemble(
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Parts, OpenError> {
-    assemble_with(config, store, embedder, None, |memory, _, _| memory)
+    assemble_with(config, store, embedder, None, MemoryBuilder::default())
 }
 
-/// Wires the parts, with a last change to the memory that is built of them, over the store that it sees and the
-/// retriever.
+/// Wires the parts, of which those that `own` has go before those of the configuration.
 pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
     embedder: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
-    change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
+    own: MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let words = Some(Arc::new(BlockFiles::beside(&store)));
     let seen = Seen { store: seen(config, &store), words };
-    wire(config, store, seen, embedder, reranker, change)
+    wire(config, store, seen, embedder, reranker, own)
 }
 
 /// The least score of the semantic manager, a logit on the cross-encoder's scale.
@@ -191,7 +190,7 @@ fn wire(
     Seen { store: seen, words }: Seen,
     embedder: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
-    change: impl FnOnce(MemoryBuilder, &Arc<dyn Store>, &Arc<dyn Retriever>) -> MemoryBuilder,
+    own: MemoryBuilder,
 ) -> Result<Parts, OpenError> {
     let embedder = embedder.map(|embedder| embedding::cached(config, embedder, store.may_write()));
     let vectors = embedder.as_ref().map(|embedder| {
@@ -242,7 +241,7 @@ fn wire(
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
         .strategy(manager_named(&config.manager, &config.manager_settings)?);
-    let memory = change(memory, &seen, &retriever).build()?;
+    let memory = own.or(memory).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }
 

@@ -13,8 +13,6 @@ use std::{
 use futures_channel::oneshot;
 use tokio::runtime::{self, Handle, Runtime};
 
-use crate::Error;
-
 /// The name of each thread, for debuggers and lists of processes.
 const THREAD_NAME: &str = "memory";
 /// The most calls that run at once; others wait for one of them to end.
@@ -30,9 +28,6 @@ pub(crate) fn is_ours() -> bool {
 }
 
 /// Each call has a thread of its own while it runs, since the futures of stores and indexes block on the disk.
-///
-/// A call that is made by a call, as by a hook, runs on the thread of the outer one: otherwise calls that wait for
-/// calls could take up all threads.
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// `None` once this is being dropped.
@@ -61,25 +56,6 @@ impl Pool {
             .enable_all()
             .build()?;
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), running: Arc::default() })
-    }
-
-    /// Runs `work` to its end, also if the returned future is dropped after it was polled.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], if it panicked, or the memory was closed meanwhile.
-    pub(crate) async fn call<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, Error> {
-        if is_ours() {
-            return Ok(work.await);
-        }
-        let (answer, answered) = oneshot::channel();
-        self.spawn(async move {
-            // The caller dropped its future.
-            drop(answer.send(work.await));
-        });
-        answered.await.map_err(|_| Error::Interrupted)
     }
 
     /// Runs `work` on a thread of its own.

@@ -7,8 +7,7 @@ use super::BridgeError;
 
 /// The state of a conversation; `None` before its first message.
 pub(super) async fn state_of(conversation: &Conversation) -> Result<Option<ConversationState>, BridgeError> {
-    let (store, id) = (conversation.memory().parts().store.clone(), conversation.id().clone());
-    match conversation.memory().run(async move { Ok(store.conversation(&id).await?) }).await {
+    match conversation.overview().await {
         Ok(state) => Ok(Some(state)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
@@ -17,8 +16,7 @@ pub(super) async fn state_of(conversation: &Conversation) -> Result<Option<Conve
 
 /// The message under a key; `None` where the conversation has none.
 pub(super) async fn keyed(conversation: &Conversation, key: &MessageKey) -> Result<Option<Node>, BridgeError> {
-    let (store, id, key) = (conversation.memory().parts().store.clone(), conversation.id().clone(), key.clone());
-    match conversation.memory().run(async move { Ok(store.find_key(&id, &key).await?) }).await {
+    match conversation.find_key(key).await {
         Ok(Some(node)) => Ok(Some(conversation.expand(node).await?)),
         Ok(None) => Ok(None),
         Err(error) if error.is_not_found() => Ok(None),

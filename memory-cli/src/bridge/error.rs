@@ -1,6 +1,6 @@
 //! Why a request is not answered, as a program reads it.
 
-use memory::{Error, MemoryError};
+use memory::Error;
 use memory_core::{
     InvalidMessage, ManagerError, SummarizeError,
     plan::{PlanError, list::ListError},
@@ -96,8 +96,8 @@ impl BridgeError {
             Self::MessageExists { .. } => "message_exists",
             Self::NoSession(_) => "no_session",
             Self::EmptySummary | Self::Summarize(_) => "summary_failed",
-            Self::Memory(Error::Memory(MemoryError::Plan(PlanError::BudgetTooSmall { .. }))) => "budget_too_small",
-            Self::Memory(Error::Memory(MemoryError::QuestionTooLong { .. })) => "question_too_long",
+            Self::Memory(Error::Plan(PlanError::BudgetTooSmall { .. })) => "budget_too_small",
+            Self::Memory(Error::QuestionTooLong { .. }) => "question_too_long",
             Self::Memory(_) | Self::Store(_) => "store",
         }
     }

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible, fmt::Display};
 
-use memory::{Conversation, Error, Memory, MemoryError};
+use memory::{Conversation, Error, Memory};
 use memory_core::{Json, MessageKey, Node, NodeId, NodeRange, StoreError, message_from_strands, message_to_strands};
 use memory_hooks::{DocumentChange, DocumentsNow};
 use memory_transcripts::{agent_name, escaped_part};
@@ -275,7 +275,7 @@ impl Sessions<'_> {
             match conversation.append(read).await {
                 // Another process may have appended between, so that it has not the id that was given.
                 Ok(appended) => return Ok(json!({"message_id": appended.node.get() - 1})),
-                Err(Error::Memory(MemoryError::Store(StoreError::KeyConflict { .. }))) => break,
+                Err(Error::Store(StoreError::KeyConflict { .. })) => break,
                 Err(error) => return Err(error.into()),
             }
         }

@@ -9,7 +9,7 @@ use memory_core::{
     plan::{PlanError, list::Listed},
 };
 use memory_embed::TiktokenCounter;
-use memory_hooks::{MemoryError, Prompt};
+use memory_hooks::Prompt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -253,7 +253,7 @@ impl Stored {
     async fn append_one(&self, message: Message) -> Result<Option<NodeId>, BridgeError> {
         match self.conversation.append(message).await {
             Ok(appended) => Ok(Some(appended.node)),
-            Err(Error::Memory(MemoryError::Store(StoreError::KeyConflict { .. }))) => Ok(None),
+            Err(Error::Store(StoreError::KeyConflict { .. })) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -338,7 +338,7 @@ fn recall_share(budget: u32) -> f32 {
 
 /// The tokens that a plan would have needed.
 fn needed(error: &BridgeError) -> Option<u32> {
-    let BridgeError::Memory(Error::Memory(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }))) = error else {
+    let BridgeError::Memory(Error::Plan(PlanError::BudgetTooSmall { needed, .. })) = error else {
         return None;
     };
     Some(*needed)

@@ -177,7 +177,7 @@ impl Args {
         let config = if question.is_empty() { config.clone().without_model() } else { config.clone() };
         let past = memory::parts::open_past(&config, id, last).await?;
         let options = self.options()?.record(false);
-        let mut context = past.memory.conversation(id.clone()).prompt(question, &options).await?;
+        let mut context = past.memory.conversation(id.clone()).prompt_with(question, &options).await?;
         if question.is_empty() {
             context.notices.retain(|notice| !matches!(notice, Notice::EmptyQuestion));
         }
@@ -197,7 +197,7 @@ async fn show(args: &Args, question: &str, globals: &Globals) -> anyhow::Result<
     let mut context = match (args.turn, question) {
         (true, "") => conversation.turn(&options).await?,
         (true, question) => conversation.aside(question, &options).await?,
-        (false, question) => conversation.prompt(question, &options).await?,
+        (false, question) => conversation.prompt_with(question, &options).await?,
     };
     globals.keep_news(&mut context.notices);
     let output = globals.output;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture};
 use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, Verification};
-use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt, PromptOptions};
+use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -102,7 +102,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 
     let conversation = runtime.memory.conversation(id.clone());
-    let asked = conversation.prompt(QUESTION, &PromptOptions::default()).await?;
+    let asked = conversation.prompt(QUESTION).await?;
     if !output.json {
         print_asked(output, &asked)?;
     }

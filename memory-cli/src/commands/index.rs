@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
         let bar = output.bar("embedding");
-        let report = runtime.memory.conversation(id.clone()).index(&bar).await?;
+        let report = runtime.memory.conversation(id.clone()).index_with(&bar).await?;
         bar.finish();
         all.push((id, report));
     }

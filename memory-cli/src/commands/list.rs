@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .important(args.important)
         .archived(args.archived)
         .limit(args.limit.get());
-    let listing = runtime.memory.list(&options).await?;
+    let listing = runtime.memory.list(options).await?;
     let output = globals.output;
     if output.json {
         return Ok(output.value(&listing)?);

@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let what = Resummarize::default().nodes(args.nodes).level(args.level).also_by_person(args.also_by_person);
     let bar = output.bar("summarizing");
-    let written = runtime.memory.conversation(id.clone()).resummarize(what, &bar).await;
+    let written = runtime.memory.conversation(id.clone()).resummarize_with(what, &bar).await;
     bar.finish();
     let report = written?;
     if output.json {

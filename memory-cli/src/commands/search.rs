@@ -111,7 +111,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .filter(args.filter.filter()?)
         .limit(args.limit.get())
         .min_relevance(args.min_relevance);
-    let mut found = runtime.memory.search(&query).await?;
+    let mut found = runtime.memory.search(query).await?;
     globals.keep_news(&mut found.notices);
     let used = found.used();
     let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::bytes::Bytes;
 use super::resolve;
-use memory::{ArchiveLimits, Archived, Usage, parts::derived};
+use memory::{ArchiveLimits, Usage, answer::Archived, parts::derived};
 
 use crate::{Access, globals::Globals, open, output::grouped};
 

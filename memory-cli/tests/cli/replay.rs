@@ -151,7 +151,7 @@ async fn every_view_of_a_random_history_outlives_closing_rebuilding_and_compress
                 }
                 let question = format!("What about topic{}?", dice.below(40));
                 let options = PromptOptions::new(200 + u32::try_from(dice.below(2_500)).unwrap());
-                match talk.prompt(&question, &options).await {
+                match talk.prompt_with(&question, &options).await {
                     Ok(context) if dice.below(3) == 0 => {
                         shown.push(context.clone());
                         shown.extend(talk.reduce(&context, &options).await.ok());

@@ -83,43 +83,47 @@ impl Conversation {
     /// When the conversation does not exist; when other background work on the store is under way
     /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when the store fails.
     pub async fn adopt(&self, summaries: &[ForeignSummary]) -> Result<Vec<Adopted>, MemoryError> {
-        let ports: &Ports = &self.parts;
-        let Some(_turn) = ports.compacting.take(&self.id) else {
-            return Err(MemoryError::AtWork { conversation: self.id.clone() });
-        };
-        let _lease = ports.store.lease().await?;
-        let mut tree = Snapshot::read(ports, &self.id).await?.tree;
-        let (mut adopted, mut events) = (Vec::with_capacity(summaries.len()), Vec::new());
-        for summary in summaries {
-            if let Some(there) = existing(&tree, summary) {
-                adopted.push(Adopted::Existing(there));
-                continue;
+        let summaries = summaries.to_vec();
+        self.call(move |this| async move {
+            let ports: &Ports = &this.parts;
+            let Some(_turn) = ports.compacting.take(&this.id) else {
+                return Err(MemoryError::AtWork { conversation: this.id.clone() });
+            };
+            let _lease = ports.store.lease().await?;
+            let mut tree = Snapshot::read(ports, &this.id).await?.tree;
+            let (mut adopted, mut events) = (Vec::with_capacity(summaries.len()), Vec::new());
+            for summary in &summaries {
+                if let Some(there) = existing(&tree, summary) {
+                    adopted.push(Adopted::Existing(there));
+                    continue;
+                }
+                let draft = this.draft(&tree, summary).await?;
+                if let Some(misfit) = misfit(&tree, &draft) {
+                    adopted.push(Adopted::Unfit(misfit));
+                    continue;
+                }
+                let id = SummaryId::from_index(tree.next_summary());
+                tree.add(SummaryOutline::of(id, &draft));
+                adopted.push(Adopted::New(id));
+                events.push(Event::Summary(draft));
             }
-            let draft = self.draft(&tree, summary).await?;
-            if let Some(misfit) = misfit(&tree, &draft) {
-                adopted.push(Adopted::Unfit(misfit));
-                continue;
+            if events.is_empty() {
+                return Ok(adopted);
             }
-            let id = SummaryId::from_index(tree.next_summary());
-            tree.add(SummaryOutline::of(id, &draft));
-            adopted.push(Adopted::New(id));
-            events.push(Event::Summary(draft));
-        }
-        if events.is_empty() {
-            return Ok(adopted);
-        }
-        // The store numbers what it records.
-        let recorded = ports.store.record(&self.id, events).await?;
-        let new = adopted.iter_mut().filter_map(|adopted| match adopted {
-            Adopted::New(id) => Some(id),
-            Adopted::Existing(_) | Adopted::Unfit(_) => None,
-        });
-        for (id, recorded) in new.zip(recorded) {
-            if let Recorded::Summary(number) = recorded {
-                *id = number;
+            // The store numbers what it records.
+            let recorded = ports.store.record(&this.id, events).await?;
+            let new = adopted.iter_mut().filter_map(|adopted| match adopted {
+                Adopted::New(id) => Some(id),
+                Adopted::Existing(_) | Adopted::Unfit(_) => None,
+            });
+            for (id, recorded) in new.zip(recorded) {
+                if let Recorded::Summary(number) = recorded {
+                    *id = number;
+                }
             }
-        }
-        Ok(adopted)
+            Ok(adopted)
+        })
+        .await
     }
 
     async fn draft(&self, tree: &Tree, summary: &ForeignSummary) -> Result<SummaryDraft, MemoryError> {

@@ -76,7 +76,7 @@ fn drive(work: &mut Pin<Box<dyn Future<Output = ()> + Send>>) -> Poll<()> {
 }
 
 fn shown(memory: &Memory, nodes: u64) {
-    let context = block_on(memory.conversation(id()).prompt("topic7", &PromptOptions::new(8_000))).unwrap();
+    let context = block_on(memory.conversation(id()).prompt_with("topic7", &PromptOptions::new(8_000))).unwrap();
     assert_eq!(covered(&context), (1..=nodes).collect::<Vec<_>>());
     assert!(context.notices.is_empty(), "{:?}", context.notices);
 }
@@ -98,7 +98,7 @@ fn no_reply_waits_for_a_summary_and_what_was_written_is_shown_at_the_next_turn()
     assert!(drive(&mut work).is_pending());
     assert_eq!(block_on(talk.stats()).unwrap().nodes_per_level, [10, 50, 0, 0]);
     // Too few tokens for all messages word for word, and nothing is left to be summarized.
-    let context = block_on(talk.prompt("topic7", &PromptOptions::new(1_300))).unwrap();
+    let context = block_on(talk.prompt_with("topic7", &PromptOptions::new(1_300))).unwrap();
     assert_eq!(covered(&context), (1..=60).collect::<Vec<_>>());
     assert!(!nodes_of(&context, PieceKind::Summary(Level::Summary)).is_empty(), "{}", context.text());
     assert_eq!(world.summaries().len(), 50, "what was written before is shown");
@@ -120,7 +120,7 @@ fn what_was_left_undone_is_done_after_a_restart() {
 fn work_that_is_cut_off_leaves_the_tree_as_it_was_or_as_it_was_to_become() {
     let whole = World::new();
     whole.say(chat(120));
-    block_on(whole.talk.compact(&())).unwrap();
+    block_on(whole.talk.compact()).unwrap();
     let goal = whole.summaries();
     let mut seen = Vec::new();
     for written in 0..=goal.len() {
@@ -151,11 +151,11 @@ fn two_compactions_of_a_conversation_do_not_both_pay() {
     let mut work = memory.background();
     assert!(drive(&mut work).is_pending());
     // The second would ask for the first summary anew, and wait.
-    let report = block_on(memory.conversation(id()).compact(&())).unwrap();
+    let report = block_on(memory.conversation(id()).compact()).unwrap();
     assert!(report.is_left_to_another && report.summaries == 0, "{report:?}");
     gate.let_through(1_000);
     assert!(drive(&mut work).is_pending());
-    let report = block_on(memory.conversation(id()).compact(&())).unwrap();
+    let report = block_on(memory.conversation(id()).compact()).unwrap();
     assert!(!report.is_left_to_another && report.summaries == 0, "{report:?}");
     assert_eq!(block_on(memory.conversation(id()).stats()).unwrap().nodes_per_level, [10, 50, 0, 0]);
 }

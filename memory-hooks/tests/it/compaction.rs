@@ -25,7 +25,7 @@ fn world_of(summarizer: &Arc<Scripted>) -> World {
 }
 
 fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
-    block_on(world.talk.compact(&()))
+    block_on(world.talk.compact())
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_message_that_the_rules_find_important_is_marked_where_it_is_summarized() {
     )]);
     world.say(chat(29));
     compact(&world).unwrap();
-    let shown = block_on(world.talk.prompt("topic7", &PromptOptions::new(750))).unwrap();
+    let shown = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(750))).unwrap();
     let text = shown.text();
     assert!(text.contains(": [IMPORTANT] ") && text.matches("[IMPORTANT]").count() == 1, "{text}");
 }
@@ -175,7 +175,7 @@ fn compaction_is_left_to_the_process_that_has_the_lease() {
     let report = compact(&world).unwrap();
     assert_eq!((report.summaries, report.tokens_before), (0, report.tokens_after));
     assert!(report.is_left_to_another);
-    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&prompt), (1..=60).collect::<Vec<_>>());
     assert!(prompt.notices.contains(&Notice::CompactionElsewhere), "{:?}", prompt.notices);
     assert_eq!(summarizer.calls(), 0, "nothing is paid for twice");
@@ -200,7 +200,7 @@ impl TokenCounter for Interloper {
 
     fn count(&self, text: &str) -> u32 {
         if text == "(kept out of summaries)" && !self.is_done.swap(true, Ordering::Relaxed) {
-            assert!(block_on(self.other.compact(&())).unwrap().summaries > 0);
+            assert!(block_on(self.other.compact()).unwrap().summaries > 0);
         }
         WordCounter.count(text)
     }
@@ -225,7 +225,7 @@ fn a_view_is_made_to_fit_whichever_process_has_the_lease() {
     let world = World::new();
     world.store.lease_away(true);
     world.say(chat(60));
-    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(400))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(400))).unwrap();
     assert_eq!(covered(&prompt), (1..=60).collect::<Vec<_>>());
     assert!(prompt.tokens <= 400 && !world.summaries().is_empty());
 }
@@ -326,6 +326,6 @@ fn summaries_that_another_process_recorded_meanwhile_are_taken_over() {
     compact(&world).unwrap();
     assert_eq!(world.summaries()[0].body.text, "by the rival");
     assert_eq!(world.levels().iter().sum::<u64>(), 300);
-    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&prompt), (1..=300).collect::<Vec<_>>());
 }

@@ -27,12 +27,12 @@ proptest! {
         let store = Arc::new(MemoryStore::default());
         let world = World::over(store, |builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))));
         world.say((1..=count).map(|number| line(number, 20)));
-        block_on(world.talk.compact(&())).unwrap();
+        block_on(world.talk.compact()).unwrap();
         for number in lost {
             world.store.lose_summary(&id(), SummaryId::new(number).unwrap());
         }
         world.say((count + 1..=count + 25).map(|number| line(number, 20)));
-        let prompt = block_on(world.talk.prompt("What was line 7?", &PromptOptions::new(budget))).unwrap();
+        let prompt = block_on(world.talk.prompt_with("What was line 7?", &PromptOptions::new(budget))).unwrap();
         let history = prompt.pieces.iter().filter(|p| matches!(p.kind, PieceKind::Message | PieceKind::Summary(_)));
         let covered: Vec<_> = history.flat_map(|piece| piece.nodes.unwrap().iter().map(|node| node.get())).collect();
         prop_assert_eq!(covered, (1..=count as u64 + 25).collect::<Vec<_>>());
@@ -48,7 +48,7 @@ proptest! {
         let count = messages.len() as u64;
         let (before, after) = messages.split_at(messages.len() / 2);
         world.say(before.to_vec());
-        block_on(world.talk.compact(&())).unwrap();
+        block_on(world.talk.compact()).unwrap();
         world.say(after.to_vec());
         lost.iter().for_each(|&(first, more)| lose(&world, first..first + more));
         let prompt = a_prompt_that_fits(&world, "What was line 7?", budget);
@@ -78,7 +78,7 @@ fn a_lost_message_is_one_line_of_the_view_and_neighbours_share_it() {
     let (world, _) = world_without_recall();
     world.say(chat(9));
     lose(&world, [2, 5, 6, 7]);
-    let prompt = block_on(world.talk.prompt("?", &PromptOptions::new(4_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("?", &PromptOptions::new(4_000))).unwrap();
     let kinds: Vec<_> = prompt.pieces.iter().map(|piece| piece.kind.as_str()).collect();
     assert_eq!(kinds, ["message", "lost", "message", "message", "lost", "message", "message", "question"]);
     assert!(prompt.text().contains("\n[Message 2: lost]\n[Message 3, "), "{}", prompt.text());
@@ -93,7 +93,7 @@ fn progress_compaction_goes_past_lost_messages() {
     let (world, summarizer) = world_without_recall();
     world.say(chat(200));
     lose(&world, (30..34).chain([77, 120]));
-    let report = block_on(world.talk.compact(&())).unwrap();
+    let report = block_on(world.talk.compact()).unwrap();
     assert!(report.tokens_after < report.tokens_before, "{report:?}");
     assert_eq!(world.levels()[0], 10, "no lost message stays behind");
     let summaries = world.summaries();
@@ -105,7 +105,7 @@ fn progress_compaction_goes_past_lost_messages() {
     // Nothing is done twice, and no strategy is paid for what is lost.
     let written = summaries.iter().filter(|summary| !is_lost(summary)).count();
     assert_eq!(summarizer.calls(), written);
-    assert_eq!(block_on(world.talk.compact(&())).unwrap().summaries, 0);
+    assert_eq!(block_on(world.talk.compact()).unwrap().summaries, 0);
     assert_eq!((summarizer.calls(), world.failed.lock().unwrap().len()), (written, 0));
 }
 
@@ -115,7 +115,7 @@ fn a_conversation_that_is_lost_as_a_whole_is_still_shown() {
     world.say(chat(150));
     lose(&world, 1..=150);
     for budget in [150, 400, 4_000] {
-        let prompt = block_on(world.talk.prompt("?", &PromptOptions::new(budget))).unwrap();
+        let prompt = block_on(world.talk.prompt_with("?", &PromptOptions::new(budget))).unwrap();
         assert_eq!(covered(&prompt), (1..=150).collect::<Vec<_>>());
         assert!(prompt.tokens <= budget);
     }
@@ -126,9 +126,9 @@ fn a_pinned_message_that_is_lost_is_not_brought_back() {
     let (world, _) = world_without_recall();
     world.say(chat(300));
     block_on(world.talk.pin(NodeId::new(3).unwrap(), true)).unwrap();
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     lose(&world, [3]);
-    let prompt = block_on(world.talk.prompt("?", &PromptOptions::new(700))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("?", &PromptOptions::new(700))).unwrap();
     assert!(!nodes_of(&prompt, PieceKind::Recalled).contains(&3));
     assert_eq!(covered(&prompt), (1..=300).collect::<Vec<_>>());
 }

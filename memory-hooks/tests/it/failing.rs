@@ -20,7 +20,7 @@ use pollster::block_on;
 use crate::support::{Manner, Scripted, World, chat, covered, id, line};
 
 fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
-    block_on(world.talk.compact(&()))
+    block_on(world.talk.compact())
 }
 
 /// A memory whose summarizer behaves so, and whose fallback so.
@@ -95,7 +95,7 @@ fn what_was_written_before_a_failure_is_recorded() {
     let failed = world.failed.lock().unwrap().clone();
     assert_eq!((failed.len(), failed[0].conversation.clone()), (1, id()));
     assert!(failed[0].error.contains("scripted 7"), "{}", failed[0].error);
-    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&prompt), (1..=40).collect::<Vec<_>>());
 }
 
@@ -116,7 +116,7 @@ fn a_compaction_that_failed_goes_on_from_what_it_recorded() {
 fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
     let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
     world.say(chat(40));
-    let prompt = block_on(world.talk.prompt("topic7", &PromptOptions::new(4_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&prompt), (1..=40).collect::<Vec<_>>());
     assert!(
         prompt.notices.iter().any(|notice| matches!(notice, Notice::CompactionFailed { .. })),
@@ -129,7 +129,7 @@ fn a_failed_compaction_that_was_not_needed_does_not_stop_the_context() {
 fn a_failed_compaction_that_was_needed_is_the_error() {
     let world = world_of(&Scripted::new(Manner::FailsFrom(0)), Manner::FailsFrom(0));
     world.say(chat(40));
-    let error = block_on(world.talk.prompt("topic7", &PromptOptions::new(400))).unwrap_err();
+    let error = block_on(world.talk.prompt_with("topic7", &PromptOptions::new(400))).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
 }
 

@@ -22,7 +22,7 @@ fn summaries(world: &World, of: &Conversation) -> Vec<Summary> {
 }
 
 fn show(of: &Conversation, question: &str, budget: u32) -> Prompt {
-    block_on(of.prompt(question, &PromptOptions::new(budget))).unwrap()
+    block_on(of.prompt_with(question, &PromptOptions::new(budget))).unwrap()
 }
 
 fn say(to: &Conversation, messages: impl IntoIterator<Item = Message>) {
@@ -45,7 +45,7 @@ fn said(prompt: &Prompt) -> String {
 fn a_fork_is_shown_the_summaries_of_its_past_and_nothing_that_was_said_elsewhere() {
     let world = World::new();
     world.say(chat(200));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let of_parent = summaries(&world, &world.talk);
     assert!(
         of_parent.iter().any(|s| s.body.level > Level::Summary && s.body.span.contains(node(150))),
@@ -84,7 +84,7 @@ fn a_fork_is_shown_the_summaries_of_its_past_and_nothing_that_was_said_elsewhere
 fn a_fork_recalls_the_exact_words_of_the_shared_past() {
     let world = World::new();
     world.say(chat(200));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let child = block_on(world.talk.fork(node(150), child_id())).unwrap();
     say(&child, [line(151, 20)]);
     for asked in [3, 77, 149] {
@@ -106,12 +106,12 @@ fn a_fork_pays_for_no_summary_of_the_shared_past_again() {
     let summarizer = Scripted::new(Manner::Good);
     let world = World::with(|builder, _| builder.summarizer(Arc::clone(&summarizer) as _));
     world.say(chat(600));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let child = block_on(world.talk.fork(node(450), child_id())).unwrap();
     let before = summaries(&world, &child);
     let calls = summarizer.calls();
     say(&child, chat(100));
-    block_on(child.compact(&())).unwrap();
+    block_on(child.compact()).unwrap();
     let after = summaries(&world, &child);
     assert_eq!(after[..before.len()], before);
     let again: Vec<_> = after[before.len()..]
@@ -124,7 +124,7 @@ fn a_fork_pays_for_no_summary_of_the_shared_past_again() {
     assert_eq!(summarizer.calls() - calls, after.len() - before.len());
     let calls = summarizer.calls();
     let parent = summaries(&world, &world.talk);
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert_eq!((summaries(&world, &world.talk), summarizer.calls()), (parent, calls), "the parent owes nothing for it");
 }
 
@@ -171,13 +171,13 @@ proptest! {
         let world = World::new();
         let at = 1 + at.index(first.len()) as u64;
         world.say(first);
-        block_on(world.talk.compact(&())).unwrap();
+        block_on(world.talk.compact()).unwrap();
         let of_parent = summaries(&world, &world.talk);
         let child = block_on(world.talk.fork(node(at), child_id())).unwrap();
         prop_assert_eq!(summaries(&world, &child), shared(of_parent.clone(), at));
         let total = at + more.len() as u64;
         say(&child, more);
-        match block_on(child.prompt("topic7?", &PromptOptions::new(budget))) {
+        match block_on(child.prompt_with("topic7?", &PromptOptions::new(budget))) {
             Ok(prompt) => {
                 prop_assert_eq!(covered(&prompt), (1..=total).collect::<Vec<_>>());
                 prop_assert!(prompt.tokens <= budget);

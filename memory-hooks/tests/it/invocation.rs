@@ -51,13 +51,13 @@ fn the_steps_of_an_agent_are_events_in_their_order() {
         world.talk.add_message(Message::user("Read src/lib.rs.")).await.unwrap();
         run.before_model_call(Some(100), Some(8_000)).await.unwrap();
         let reply = calls(&["a"]);
-        run.after_model_call(Ok(&reply)).await;
+        run.after_model_call(Ok(&reply)).await.unwrap();
         world.talk.add_message(reply).await.unwrap();
         let input = run.before_tool_call("a", "read_file", Json::string("src/lib.rs")).await.unwrap();
         assert_eq!(input, Json::string("src/lib.rs"));
-        let block = run.after_tool_call("a", vec![ContentBlock::Text("41 rows".to_owned())], false).await;
+        let block = run.after_tool_call("a", vec![ContentBlock::Text("41 rows".to_owned())], false).await.unwrap();
         assert_eq!(block, results(&["a"], "41 rows").content[0]);
-        run.after_model_call(Err("throttled".to_owned())).await;
+        run.after_model_call(Err("throttled".to_owned())).await.unwrap();
         run.end().await.unwrap();
     });
     assert_eq!(
@@ -66,7 +66,7 @@ fn the_steps_of_an_agent_are_events_in_their_order() {
          AfterModelCall AfterInvocation"
     );
     world.say(chat(60));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert_eq!(taken(&log), "CompactionStarted Compacted");
     block_on(world.talk.initialize()).unwrap();
     assert_eq!(taken(&log), "AgentInitialized SessionRestored", "it goes on");
@@ -102,7 +102,7 @@ fn a_hook_that_fails_after_a_step_is_reported_and_the_others_are_called() {
     });
     world.say(chat(60));
     let run = block_on(world.talk.invoke()).unwrap();
-    block_on(run.after_model_call(Ok(&Message::assistant("Yes."))));
+    block_on(run.after_model_call(Ok(&Message::assistant("Yes.")))).unwrap();
     assert_eq!(taken(&log), "seen failing: no");
     let report = block_on(run.end()).unwrap();
     assert!(report.summaries > 0, "the compaction stands");
@@ -172,7 +172,7 @@ fn a_call_has_one_number_before_and_after_it_across_invocations() {
         let mut run = block_on(world.talk.invoke()).unwrap();
         for _ in 0..calls {
             block_on(run.before_model_call(None, None)).unwrap();
-            block_on(run.after_model_call(Ok(&Message::assistant("Yes."))));
+            block_on(run.after_model_call(Ok(&Message::assistant("Yes.")))).unwrap();
         }
         block_on(run.end()).unwrap();
     }
@@ -192,9 +192,9 @@ fn a_failure_of_the_manager_is_announced_once_wherever_it_is_managed() {
     assert_eq!(announced(), 1, "before a call");
     block_on(run.end()).unwrap_err();
     assert_eq!(announced(), 1, "at the end");
-    block_on(world.talk.compact(&())).unwrap_err();
+    block_on(world.talk.compact()).unwrap_err();
     assert_eq!(announced(), 1, "where it is asked for");
-    block_on(world.talk.prompt("topic7", &memory_hooks::PromptOptions::new(4_000))).unwrap();
+    block_on(world.talk.prompt_with("topic7", &memory_hooks::PromptOptions::new(4_000))).unwrap();
     assert_eq!(announced(), 1, "for a prompt that does without it");
 }
 

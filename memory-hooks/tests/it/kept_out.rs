@@ -51,11 +51,11 @@ fn no_summary_of_any_level_holds_marked_content_whatever_the_strategy() {
     for (what, summarizer) in strategies {
         let world = world_of(summarizer);
         world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)));
-        block_on(world.talk.compact(&())).unwrap();
+        block_on(world.talk.compact()).unwrap();
         assert_kept_out(&world, what);
         // As small as it gets: every level up to one ARCHIVE over nearly everything.
         for budget in [2_000, 1_000, 300, 60] {
-            let _ = block_on(world.talk.prompt("nothing in particular", &PromptOptions::new(budget)));
+            let _ = block_on(world.talk.prompt_with("nothing in particular", &PromptOptions::new(budget)));
             assert_kept_out(&world, what);
         }
         assert!(world.levels()[3] > 200, "the archives were written: {:?}", world.levels());
@@ -67,7 +67,8 @@ fn recall_still_finds_marked_content_word_for_word() {
     let world = world_of(Scripted::new(Manner::Echo));
     let needle = format!("The vault opens with {NEEDLE}.");
     world.say(conversation(Message::user(&needle).keep_out_of_summaries(true)));
-    let prompt = block_on(world.talk.prompt("What does the vault open with?", &PromptOptions::new(2_000))).unwrap();
+    let prompt =
+        block_on(world.talk.prompt_with("What does the vault open with?", &PromptOptions::new(2_000))).unwrap();
     assert!(prompt.text().contains(&format!("[Message 40, user]: {needle}")));
     assert_eq!(covered(&prompt), (1..=300).collect::<Vec<_>>());
     assert_eq!(block_on(world.talk.expand(NodeId::new(40).unwrap())).unwrap().message.text(), needle);
@@ -83,7 +84,7 @@ fn a_user_who_asks_for_it_is_heard_at_append() {
     let marked = |node| block_on(world.talk.expand(NodeId::new(node).unwrap())).unwrap().message.keep_out_of_summaries;
     assert!(marked(40));
     assert!(!marked(60), "only a user can ask");
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert_kept_out(&world, "asked");
 }
 
@@ -93,10 +94,10 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
     world
         .say([Message::user(format!("{NEEDLE} is the reference that I was given {}", "on the telephone ".repeat(80)))]);
     world.say((2..=30).map(|number| line(number, 200)));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert!(world.summaries().iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
-    let prompt = block_on(world.talk.prompt("unrelated", &PromptOptions::new(4_500))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("unrelated", &PromptOptions::new(4_500))).unwrap();
     let first = &prompt.pieces[0];
     assert_eq!(first.kind, PieceKind::Summary(Level::Summary));
     assert!(first.text.contains("\nMessage 1: user: [kept out] is the reference"), "{}", first.text);
@@ -107,7 +108,7 @@ fn what_is_asked_to_be_kept_out_later_is_struck_out_of_the_view() {
 fn a_secret_that_a_strategy_returns_is_struck_from_text_and_topics() {
     let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Says(NEEDLE))));
     world.say(conversation(Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert_kept_out(&world, "said");
     let summaries = world.summaries();
     assert!(summaries.iter().any(|summary| summary.body.written_by.strategy == "scripted"), "it is no failure");
@@ -123,7 +124,7 @@ fn what_stands_in_the_place_of_a_secret_keeps_the_bound() {
     let world = World::with(|builder, _| builder.summarizer(says).view_policy(policy));
     world.say([Message::user(format!("The vault opens with {NEEDLE}.")).keep_out_of_summaries(true)]);
     world.say((2..=60).map(|number| Message::user(format!("Say {number}: four"))).collect::<Vec<_>>());
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert_kept_out(&world, "said within a bound");
     let of_two = world.summaries().into_iter().filter(|summary| summary.body.text.trim() == "said");
     assert!(of_two.count() > 10, "{:?}", world.summaries());
@@ -152,7 +153,7 @@ fn no_scorer_reads_marked_content() {
     let world = World::with(|builder, _| builder.scorer(scorer));
     let needle = Message::user(format!("The vault's number is {NEEDLE}.")).keep_out_of_summaries(true);
     world.say(conversation(needle));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let read = nosy.0.lock().unwrap().to_lowercase();
     assert!(read.contains("topic39") && !read.contains("4471") && !read.contains("vault"));
     let marked = block_on(world.talk.expand(NodeId::new(40).unwrap())).unwrap();

@@ -40,7 +40,7 @@ fn every_manager_covers_the_conversation_turn_by_turn_and_states_itself() {
         for part in chat(120).chunks(12) {
             world.say(part.to_vec());
             let options = PromptOptions::new(900);
-            let shown = block_on(world.talk.prompt("What about topic3?", &options)).unwrap();
+            let shown = block_on(world.talk.prompt_with("What about topic3?", &options)).unwrap();
             assert!(shown.tokens <= 900, "{name}");
             let nodes = block_on(world.store.conversation(&id())).unwrap().nodes;
             assert_eq!(covered(&shown), (1..=nodes).collect::<Vec<_>>(), "{name}");
@@ -57,8 +57,8 @@ fn every_manager_covers_the_conversation_turn_by_turn_and_states_itself() {
 fn a_window_says_what_it_leaves_out_and_writes_no_summary() {
     let world = managed("sliding-window", r#"{"window_size": 6, "pin_first": 1}"#);
     world.say(chat(30));
-    block_on(world.talk.compact(&())).unwrap();
-    let shown = block_on(world.talk.prompt("", &PromptOptions::new(4_000))).unwrap();
+    block_on(world.talk.compact()).unwrap();
+    let shown = block_on(world.talk.prompt_with("", &PromptOptions::new(4_000))).unwrap();
     assert!(shown.text().contains("[Messages 2-24: not shown]\n"), "{}", shown.text());
     assert_eq!(nodes_of(&shown, PieceKind::Message), [1, 25, 26, 27, 28, 29, 30]);
     assert_eq!(nodes_of(&shown, PieceKind::Omitted), (2..=24).collect::<Vec<_>>());
@@ -72,9 +72,9 @@ fn a_window_says_what_it_leaves_out_and_writes_no_summary() {
 fn no_manager_shows_all_or_says_what_all_needs() {
     let world = managed("none", "");
     world.say(chat(30));
-    let all = block_on(world.talk.prompt("", &PromptOptions::new(4_000))).unwrap();
+    let all = block_on(world.talk.prompt_with("", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(nodes_of(&all, PieceKind::Message).len(), 30);
-    let refused = block_on(world.talk.prompt("", &PromptOptions::new(300))).unwrap_err();
+    let refused = block_on(world.talk.prompt_with("", &PromptOptions::new(300))).unwrap_err();
     assert!(
         matches!(&refused, MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. }) if *needed > 300),
         "{refused}"
@@ -86,11 +86,11 @@ fn no_manager_shows_all_or_says_what_all_needs() {
 fn the_summarizing_manager_writes_nothing_before_a_prompt_does_not_fit() {
     let world = managed("summarizing", "");
     world.say(chat(40));
-    let done = block_on(world.talk.compact(&())).unwrap();
+    let done = block_on(world.talk.compact()).unwrap();
     assert_eq!((done.summaries, world.summaries().len()), (0, 0), "nothing is due after a message");
-    block_on(world.talk.prompt("", &PromptOptions::new(4_000).history_share(1.0))).unwrap();
+    block_on(world.talk.prompt_with("", &PromptOptions::new(4_000).history_share(1.0))).unwrap();
     assert!(world.summaries().is_empty(), "everything fits");
-    block_on(world.talk.prompt("", &PromptOptions::new(900).history_share(1.0))).unwrap();
+    block_on(world.talk.prompt_with("", &PromptOptions::new(900).history_share(1.0))).unwrap();
     let [full, ..] = world.levels();
     assert!((10..40).contains(&full), "some of the oldest are summarized, and not the last ten: {full}");
     assert!(
@@ -124,10 +124,10 @@ fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
 fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
     let world = managed("query-aware", r#"{"recent": 4, "most": 2}"#);
     world.say(chat(160));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let options = PromptOptions::new(3_000).history_share(0.9);
     for topic in [9, 63] {
-        let shown = block_on(world.talk.prompt(&format!("topic{topic}"), &options)).unwrap();
+        let shown = block_on(world.talk.prompt_with(&format!("topic{topic}"), &options)).unwrap();
         assert!(nodes_of(&shown, PieceKind::Message).contains(&topic), "{}", shown.text());
         assert!(!nodes_of(&shown, PieceKind::Recalled).contains(&topic), "it is shown once");
     }
@@ -141,7 +141,8 @@ fn the_knowledge_manager_gives_standing_lines_more_room() {
         let strategy = manager_named(name, "").unwrap();
         let world = World::with(|builder, _| builder.strategy(strategy));
         world.say((1..=60).map(promised).chain((1..=120).map(|number| line(number, 40))));
-        let shown = block_on(world.talk.prompt("What is sent for the kitchen?", &PromptOptions::new(2_000))).unwrap();
+        let shown =
+            block_on(world.talk.prompt_with("What is sent for the kitchen?", &PromptOptions::new(2_000))).unwrap();
         shown.pieces.iter().filter(|piece| piece.kind == PieceKind::Standing).count()
     };
     let (few, many) = (standing("hierarchical"), standing("knowledge"));
@@ -201,7 +202,7 @@ fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
     world.say(chat(50));
     block_on(world.talk.add_message(Message::user("How far are we?"))).unwrap();
     assert_eq!([&of_base, &own].map(|seen| seen.load(Ordering::Relaxed)), [1, 1], "each hook fired once");
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert!(!world.summaries().is_empty(), "the hierarchical manager at the bottom wrote them");
     assert!(!world.compacted.lock().unwrap().is_empty(), "and its events reach the hooks");
     assert_eq!(world.memory.manager().identity().strategy, "outer");
@@ -239,7 +240,7 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
     block_on(again.talk.initialize()).unwrap();
     assert_eq!(seen.load(Ordering::Relaxed), 2);
     assert_eq!(block_on(again.talk.stats()).unwrap().nodes, 2, "no message of the conversation itself");
-    let listed = block_on(again.memory.list(&ListOptions::default())).unwrap();
+    let listed = block_on(again.memory.list(ListOptions::default())).unwrap();
     assert_eq!(listed.conversations.len(), 1, "and none to go on with");
 
     let (other, seen) = open("another");
@@ -263,16 +264,16 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
 fn another_manager_decides_what_is_shown_and_registers_its_hooks() {
     let seen = Arc::new(AtomicUsize::new(0));
     let world = World::with(|builder, store| {
-        let base = Arc::new(EverythingManager::new(store));
-        builder.manager(Arc::new(Counting { name: "mine", base, seen: Arc::clone(&seen) }))
+        let (base, seen) = (Arc::new(EverythingManager::new(store)), Arc::clone(&seen));
+        builder.manager(|_| Arc::new(Counting { name: "mine", base, seen }))
     });
     world.say(chat(50));
     block_on(world.talk.add_message(Message::user("How far are we?"))).unwrap();
     assert_eq!(seen.load(Ordering::Relaxed), 1);
-    let shown = block_on(world.talk.prompt("How far?", &PromptOptions::new(4_000))).unwrap();
+    let shown = block_on(world.talk.prompt_with("How far?", &PromptOptions::new(4_000))).unwrap();
     assert_eq!(covered(&shown), (1..=51).collect::<Vec<_>>());
     assert!(world.summaries().is_empty(), "what the hierarchical manager would have written");
-    let refused = block_on(world.talk.prompt("How far?", &PromptOptions::new(100))).unwrap_err();
+    let refused = block_on(world.talk.prompt_with("How far?", &PromptOptions::new(100))).unwrap_err();
     assert!(matches!(refused, MemoryError::Plan(_)), "{refused}");
 }
 
@@ -294,12 +295,12 @@ fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_o
         for message in (1..=8).map(|number| line(number, 80)) {
             block_on(talk.append(message)).unwrap();
         }
-        block_on(talk.compact(&())).unwrap();
+        block_on(talk.compact()).unwrap();
         assert_eq!(block_on(talk.stats()).unwrap().nodes_per_level[0], 3, "{name}");
     }
     let store = Arc::new(MemoryStore::default());
     let own = Memory::builder().store(Arc::clone(&store) as _).token_counter(Arc::new(WordCounter));
-    let own = own.thresholds(thresholds).manager(Arc::new(EverythingManager::new(store)));
+    let own = own.thresholds(thresholds).manager(|_| Arc::new(EverythingManager::new(store)));
     assert_eq!(own.build().unwrap_err(), BuildError::NoThresholds { manager: "everything".to_owned() });
 }
 
@@ -307,7 +308,7 @@ fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_o
 fn a_state_counts_the_messages_that_are_summarized_and_goes_to_its_own_manager_alone() {
     let world = World::new();
     world.say(chat(50));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let state = block_on(world.talk.manager_state()).unwrap();
     let [full, ..] = world.levels();
     assert_eq!((state.manager.as_str(), state.removed_message_count), ("hierarchical", 50 - full));

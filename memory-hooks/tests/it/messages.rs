@@ -60,7 +60,7 @@ proptest! {
 fn shown(messages: Vec<Message>, options: &PromptOptions) -> Prompt {
     let world = World::new();
     world.say(messages);
-    block_on(world.talk.prompt("Which rows?", options)).unwrap()
+    block_on(world.talk.prompt_with("Which rows?", options)).unwrap()
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_call_that_was_never_answered_is_shown_as_text() {
 fn a_recorded_prompt_has_the_same_messages_when_it_is_shown_again() {
     let world = World::new();
     world.say(chat(120));
-    let prompt = block_on(world.talk.prompt("What about topic7?", &PromptOptions::new(700))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("What about topic7?", &PromptOptions::new(700))).unwrap();
     let again = block_on(world.talk.as_of(memory_hooks::AsOf::View(prompt.view.unwrap()))).unwrap();
     assert_eq!(again.messages(), prompt.messages());
 }
@@ -134,7 +134,7 @@ fn instructions_that_leave_no_room_are_refused_with_the_tokens_they_need() {
     world.say(chat(2));
     let ask = |budget| {
         let options = PromptOptions::new(budget).instructions("one two three four five");
-        block_on(world.talk.prompt("Why?", &options))
+        block_on(world.talk.prompt_with("Why?", &options))
     };
     let MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) = ask(3).unwrap_err() else {
         panic!("the budget");

@@ -246,7 +246,7 @@ fn summaries_by_a_model_are_recorded_and_a_rebuild_asks_nothing() {
     let model = says("They spoke of a topic.");
     let world = world_of(ModelSummarizer::new(model.clone()));
     world.say(long_chat(300));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert!(writers(&world).iter().all(|writer| writer == "model:scripted"));
     let (there, asked) = (world.summaries(), model.requests().len());
     assert_eq!(there.len(), asked, "one request for each");
@@ -254,8 +254,8 @@ fn summaries_by_a_model_are_recorded_and_a_rebuild_asks_nothing() {
     let again = World::over(Arc::clone(&world.store), |builder, _| {
         builder.summarizer(Arc::new(ModelSummarizer::new(model.clone())))
     });
-    block_on(again.talk.compact(&())).unwrap();
-    let prompt = block_on(again.talk.prompt("topic7", &PromptOptions::new(2_000))).unwrap();
+    block_on(again.talk.compact()).unwrap();
+    let prompt = block_on(again.talk.prompt_with("topic7", &PromptOptions::new(2_000))).unwrap();
     assert!(prompt.text().contains("They spoke of a topic."), "{}", prompt.text());
     assert_eq!((again.summaries(), model.requests().len()), (there, asked));
 }
@@ -267,7 +267,7 @@ fn where_a_model_fails_the_fallback_writes_that_summary_and_it_is_told_once() {
     }));
     let world = world_of(ModelSummarizer::new(model));
     world.say(long_chat(40));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let by_model = writers(&world).iter().filter(|writer| *writer == "model:scripted").count();
     assert_eq!((world.summaries().len(), by_model), (30, 20));
     let told = world.fell_back.lock().unwrap();
@@ -284,7 +284,7 @@ fn limits_leave_the_rest_to_the_fallback_and_say_so_once() {
     for (more, asked) in [(40, 5), (20, 8), (20, 8)] {
         let there = block_on(world.store.conversation(&id())).map_or(0, |state| state.summaries);
         world.say(long_chat(more));
-        block_on(world.talk.compact(&())).unwrap();
+        block_on(world.talk.compact()).unwrap();
         assert!(world.summaries().len() as u64 > there, "nothing waits for a model that may not be asked");
         assert_eq!(model.requests().len(), asked);
     }
@@ -305,7 +305,7 @@ fn a_limit_of_tokens_counts_requests_and_replies() {
     };
     let world = world_of(ModelSummarizer::new(model.clone()).limits(SpendLimits::default().tokens(of_one * 3)));
     world.say(long_chat(40));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert!((2..=3).contains(&model.requests().len()), "{}", model.requests().len());
 }
 
@@ -318,7 +318,7 @@ fn a_model_that_repeats_what_is_excluded_is_not_taken_and_never_reads_it() {
     messages[5] =
         Message::assistant("QX-4471-93B is noted, as you said, and I shall keep it to myself from now on. ".repeat(3));
     world.say(messages);
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert!(world.summaries().iter().all(|summary| !summary.body.text.contains("4471")));
     assert!(writers(&world).iter().all(|writer| writer != "model:scripted" || !writer.is_empty()));
     let kept_out = world.summaries().iter().filter(|summary| summary.body.written_by.strategy == "first-words").count();
@@ -332,12 +332,12 @@ fn a_model_that_repeats_what_is_excluded_is_not_taken_and_never_reads_it() {
 fn summaries_may_be_written_anew_by_a_model() {
     let world = World::new();
     world.say(long_chat(40));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let model = says("They spoke.");
     let again = World::over(Arc::clone(&world.store), |builder, _| {
         builder.summarizer(Arc::new(ModelSummarizer::new(Arc::clone(&model) as Arc<dyn ChatModel>)))
     });
-    let report = block_on(again.talk.resummarize(Resummarize::default(), &())).unwrap();
+    let report = block_on(again.talk.resummarize(Resummarize::default())).unwrap();
     assert_eq!((report.rewritten, report.by_fallback), (30, 0));
     assert_eq!(model.requests().len(), 30);
 }

@@ -14,7 +14,7 @@ fn reduce(world: &World, overflowed: &Prompt, budget: u32) -> Result<Prompt, Mem
 }
 
 fn prompt(world: &World, budget: u32) -> Prompt {
-    block_on(world.talk.prompt(QUESTION, &PromptOptions::new(budget))).unwrap()
+    block_on(world.talk.prompt_with(QUESTION, &PromptOptions::new(budget))).unwrap()
 }
 
 proptest! {

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use crate::support::{DearCounter, World, chat, conversations, covered, history_text, line, nodes_of};
 
 fn prompt(world: &World, question: &str, budget: u32) -> Result<Prompt, MemoryError> {
-    block_on(world.talk.prompt(question, &PromptOptions::new(budget)))
+    block_on(world.talk.prompt_with(question, &PromptOptions::new(budget)))
 }
 
 /// The tokens that a refused prompt needs.

@@ -25,7 +25,7 @@ fn reads_of<T>(world: &World, act: impl FnOnce() -> T) -> (T, BTreeMap<u64, u64>
 fn a_summarized_message_is_read_once() {
     let world = World::new();
     world.say(chat(60));
-    let (report, reads) = reads_of(&world, || block_on(world.talk.compact(&())).unwrap());
+    let (report, reads) = reads_of(&world, || block_on(world.talk.compact()).unwrap());
     assert!(report.summaries > 20, "{report:?}");
     let spans = |level: Level| {
         let summaries = world.summaries();
@@ -42,7 +42,7 @@ fn a_summarized_message_is_read_once() {
 fn a_recalled_message_is_not_read_again_to_show_it() {
     let world = World::new();
     world.say(chat(300));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let (prompt, reads) = reads_of(&world, || a_prompt_that_fits(&world, "topic7 topic20", 2_000));
     let recalled = nodes_of(&prompt, PieceKind::Recalled);
     assert!(recalled.contains(&7) && recalled.contains(&20), "{recalled:?}");

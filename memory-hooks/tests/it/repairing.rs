@@ -15,12 +15,12 @@ use crate::support::{Manner, Scripted, World, chat, covered, id, line};
 fn compacted() -> World {
     let world = World::new();
     world.say(chat(300));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     world
 }
 
 fn show(world: &World, budget: u32) -> Prompt {
-    block_on(world.talk.prompt("nothing in particular", &PromptOptions::new(budget))).unwrap()
+    block_on(world.talk.prompt_with("nothing in particular", &PromptOptions::new(budget))).unwrap()
 }
 
 fn shown_again(world: &World, prompt: &Prompt) -> String {
@@ -150,14 +150,14 @@ fn everything_dissolved_is_shown_by_its_messages_summaries_or_a_typed_error() {
 fn what_is_written_over_a_dissolved_summary_is_made_from_its_parts() {
     let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Echo)));
     world.say(chat(300));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let archive = of_level(&world, Level::Archive);
     let child = archive.body.children[0];
     let part = world.summaries().into_iter().find(|summary| summary.id == child).unwrap().body.children[0];
     rewrite(&world, part, "Zebra.").unwrap();
     dissolve(&world, child).unwrap();
     let what = Resummarize::default().level(Level::Archive);
-    let report = block_on(world.talk.resummarize(what, &())).unwrap();
+    let report = block_on(world.talk.resummarize(what)).unwrap();
     assert!(report.rewritten > 0, "{report:?}");
     let new = world.summaries().pop().unwrap();
     assert_eq!(new.body.span, archive.body.span);
@@ -173,7 +173,7 @@ fn what_a_person_wrote_is_not_written_anew_unless_asked() {
     dissolve(&world, meta.id).unwrap();
     let echo = World::over(Arc::clone(&world.store), |builder, _| builder.summarizer(Scripted::new(Manner::Echo)));
     let all = Resummarize::default();
-    let report = block_on(echo.talk.resummarize(all, &())).unwrap();
+    let report = block_on(echo.talk.resummarize(all)).unwrap();
     assert_eq!(report.by_person, 2, "{report:?}");
     let entry = |level, nodes: NodeRange| {
         let request = LevelsRequest::default().level(level).from(nodes.first()).to(nodes.last());
@@ -181,7 +181,7 @@ fn what_a_person_wrote_is_not_written_anew_unless_asked() {
     };
     assert_eq!(entry(Level::Summary, leaf.body.span).text, "Mine.");
     assert!(entry(Level::Meta, meta.body.span).is_dissolved);
-    let report = block_on(echo.talk.resummarize(all.also_by_person(true), &())).unwrap();
+    let report = block_on(echo.talk.resummarize(all.also_by_person(true))).unwrap();
     assert!(report.rewritten >= 2 && report.by_person == 0, "{report:?}");
     assert!(!entry(Level::Meta, meta.body.span).is_dissolved);
     assert_ne!(entry(Level::Summary, leaf.body.span).text, "Mine.");
@@ -215,7 +215,7 @@ fn what_is_kept_out_of_summaries_is_in_no_words_of_a_person() {
     let world = World::new();
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
     world.say((2..=200).map(|number| line(number, 40)));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let kept_out = world.summaries().into_iter().find(|s| s.body.span == NodeRange::single(NodeId::FIRST)).unwrap();
     let refused = rewrite(&world, kept_out.id, "It is about a number.").unwrap_err();
     assert_eq!(refused, RepairError::KeptOut { node: NodeId::FIRST });

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use crate::support::{DearCounter, Manner, Scripted, World, calls, chat, conversations, id, line, results};
 
 fn show(world: &World, question: &str, budget: u32) -> Result<Prompt, MemoryError> {
-    block_on(world.talk.prompt(question, &PromptOptions::new(budget)))
+    block_on(world.talk.prompt_with(question, &PromptOptions::new(budget)))
 }
 
 fn as_of(world: &World, asked: AsOf) -> Result<Prompt, MemoryError> {
@@ -99,7 +99,7 @@ proptest! {
                 }
                 Step::Resummarize(by_other) => {
                     let by = if by_other { &other } else { &world };
-                    match block_on(by.talk.resummarize(Resummarize::default(), &())) {
+                    match block_on(by.talk.resummarize(Resummarize::default())) {
                         Ok(_) | Err(MemoryError::NothingSummarized { .. }) => continue,
                         Err(other) => return Err(TestCaseError::fail(other.to_string())),
                     }
@@ -147,7 +147,7 @@ fn a_view_is_recorded_when_something_else_is_shown_and_not_again() {
     world.say(chat(1));
     assert_eq!(show(&world, "topic8?", 900).unwrap().view, Some(number(4)), "another message");
     let options = PromptOptions::new(900).record(false);
-    assert_eq!(block_on(world.talk.prompt("topic9?", &options)).unwrap().view, None);
+    assert_eq!(block_on(world.talk.prompt_with("topic9?", &options)).unwrap().view, None);
     assert_eq!(block_on(world.talk.last_view()).unwrap(), Some(number(4)));
 }
 

@@ -23,7 +23,7 @@ fn nodes(first: u64, last: u64) -> NodeRange {
 fn compacted() -> World {
     let world = World::new();
     world.say(chat(300));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert!(world.levels()[3] > 0, "{:?}", world.levels());
     world
 }
@@ -40,11 +40,11 @@ fn echoing(world: &World) -> World {
 }
 
 fn resummarize(world: &World, what: Resummarize) -> ResummarizeReport {
-    block_on(world.talk.resummarize(what, &())).unwrap()
+    block_on(world.talk.resummarize(what)).unwrap()
 }
 
 fn show(of: &Conversation, budget: u32) -> Prompt {
-    block_on(of.prompt("nothing in particular", &PromptOptions::new(budget))).unwrap()
+    block_on(of.prompt_with("nothing in particular", &PromptOptions::new(budget))).unwrap()
 }
 
 fn shown_again(of: &Conversation, prompt: &Prompt) -> String {
@@ -144,7 +144,7 @@ fn what_was_to_be_kept_out_later_is_in_no_new_summary() {
     let world = World::with(|builder, _| builder.summarizer(Scripted::new(Manner::Echo)));
     world.say([Message::user(format!("{NEEDLE} is what I was given {}", "on the telephone ".repeat(40)))]);
     world.say((2..=200).map(|number| line(number, 40)));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let there = world.summaries();
     assert!(there.iter().any(|summary| summary.body.text.contains(NEEDLE)), "nobody had asked yet");
     world.say([Message::user(format!("Never put {NEEDLE} into a summary."))]);
@@ -155,7 +155,7 @@ fn what_was_to_be_kept_out_later_is_in_no_new_summary() {
     assert!(new.iter().all(|summary| !summary.body.text.contains("4471")), "{new:?}");
     let marked = NodeId::new(201).unwrap();
     world.say(chat(60));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let before = world.summaries().len();
     let only = Resummarize::default().nodes(NodeRange::single(marked)).level(Level::Summary);
     assert_eq!(resummarize(&world, only).rewritten, 0);
@@ -192,14 +192,14 @@ fn a_lost_summary_that_superseded_gives_the_place_back() {
 #[test]
 fn what_is_not_there_and_who_is_at_it_is_said() {
     let world = World::new();
-    let refused = |world: &World, what| block_on(world.talk.resummarize(what, &())).unwrap_err();
+    let refused = |world: &World, what| block_on(world.talk.resummarize(what)).unwrap_err();
     assert!(refused(&world, all()).is_not_found(), "there is no conversation");
     world.say(chat(5));
     let nothing = refused(&world, all());
     assert!(nothing.is_not_found());
     assert_eq!(nothing.to_string(), "nothing to write anew: `talk` has no summary yet");
     world.say((6..=40).map(|number| line(number, 20)));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let archive = Resummarize::default().nodes(nodes(3, 4)).level(Level::Archive);
     let nothing = refused(&world, archive).to_string();
     assert_eq!(nothing, "nothing to write anew: no ARCHIVE of `talk` covers any of the nodes 3-4 yet");
@@ -245,7 +245,7 @@ fn what_was_written_before_a_failure_stays_and_a_second_run_ends_it() {
         builder.summarizer(one).fallback_summarizer(other)
     });
     // These write what first words are, under another name.
-    let error = block_on(both.talk.resummarize(all(), &())).unwrap_err();
+    let error = block_on(both.talk.resummarize(all())).unwrap_err();
     assert!(matches!(error, MemoryError::Summarize(_)), "{error}");
     assert_eq!(world.summaries().len(), there + 160);
     let well = with(&world, Scripted::new(Manner::Good));
@@ -267,7 +267,7 @@ fn a_fork_and_its_parent_have_their_own_words() {
         [400, 900].map(|budget| show(&world.memory.conversation(of.clone()), budget).text().to_owned())
     };
     let rewrite = |of: &ConversationId| {
-        let report = block_on(echo.memory.conversation(of.clone()).resummarize(all(), &())).unwrap();
+        let report = block_on(echo.memory.conversation(of.clone()).resummarize(all())).unwrap();
         assert!(report.rewritten > 0 && report.unchanged == 0, "{report:?}");
     };
     let (parent, child) = (texts(&id()), texts(&early));
@@ -282,6 +282,6 @@ fn a_fork_and_its_parent_have_their_own_words() {
     assert_eq!(texts(&early), child, "whatever the parent does later");
     let after = name("after");
     fork(&after);
-    let again = block_on(echo.memory.conversation(after).resummarize(all(), &())).unwrap();
+    let again = block_on(echo.memory.conversation(after).resummarize(all())).unwrap();
     assert_eq!(again.rewritten, 0, "a fork made now has the newest words");
 }

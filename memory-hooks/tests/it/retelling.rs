@@ -37,7 +37,7 @@ fn world() -> (World, Arc<Reader>) {
 }
 
 fn compact(world: &World) -> Result<CompactionReport, MemoryError> {
-    block_on(world.talk.compact(&()))
+    block_on(world.talk.compact())
 }
 
 impl Reader {

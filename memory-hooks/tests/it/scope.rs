@@ -56,7 +56,7 @@ fn these(budget: u32, names: &[&str]) -> PromptOptions {
 }
 
 fn show(world: &World, question: &str, options: &PromptOptions) -> Prompt {
-    block_on(world.talk.prompt(question, options)).unwrap()
+    block_on(world.talk.prompt_with(question, options)).unwrap()
 }
 
 const LEAD: &str = "Earlier messages that bear on the question, from other conversations, word for word.";
@@ -128,7 +128,7 @@ fn several_conversations_are_the_users_choice() {
     assert_eq!(from(&these(900, &["cooking"])), [""; 0]);
     assert_eq!(from(&these(900, &["trip", "model-railway"])), ["model-railway", "trip"]);
     assert_eq!(from(&all(900)), ["model-railway", "trip"]);
-    let error = block_on(world.talk.prompt("train?", &these(900, &["trip", "nobody"]))).unwrap_err();
+    let error = block_on(world.talk.prompt_with("train?", &these(900, &["trip", "nobody"]))).unwrap_err();
     assert!(error.is_not_found(), "{error}");
 }
 
@@ -172,8 +172,9 @@ fn conversations_of_another_owner_are_not_found() {
     append(Some("ana"), "hers-too");
     append(Some("ben"), "his");
     append(None, "nobodys");
-    let ask =
-        |name: &str, options: &PromptOptions| block_on(world.memory.conversation(other(name)).prompt("train", options));
+    let ask = |name: &str, options: &PromptOptions| {
+        block_on(world.memory.conversation(other(name)).prompt_with("train", options))
+    };
     // Also for who administers the store: what is recorded of hers is hers to read.
     assert_eq!(shown_from(&ask("hers", &all(900)).unwrap()), ["hers-too"]);
     assert_eq!(shown_from(&ask("nobodys", &all(900)).unwrap()), ["hers", "hers-too", "his"]);
@@ -336,7 +337,7 @@ proptest! {
         // Each is asked once: what was shown before bears on the cut.
         let (of_one, world) = (made(), made());
         let question = "What about topic7 and the 41 rows?";
-        let ask = |world: &World, options: &PromptOptions| block_on(world.talk.prompt(question, options));
+        let ask = |world: &World, options: &PromptOptions| block_on(world.talk.prompt_with(question, options));
         let (alone, every) = match (ask(&of_one, &PromptOptions::new(budget)), ask(&world, &all(budget))) {
             (Ok(alone), Ok(every)) => (alone, every),
             (Err(MemoryError::Plan(_)), Err(MemoryError::Plan(_))) => return Ok(()),

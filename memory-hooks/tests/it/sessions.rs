@@ -35,7 +35,7 @@ fn resolve(world: &World, name: &str) -> Result<String, MemoryError> {
 }
 
 fn listed(world: &World, options: &ListOptions) -> Vec<(String, Option<String>, bool)> {
-    let listing = block_on(world.memory.list(options)).unwrap();
+    let listing = block_on(world.memory.list(options.clone())).unwrap();
     let plain = |one: &memory_hooks::ListedConversation| {
         let title = one.title.as_ref();
         (one.state.id.to_string(), title.map(|title| title.text.clone()), title.is_some_and(|title| title.is_derived))
@@ -63,7 +63,7 @@ fn conversations_are_listed_by_last_update_with_a_title_each() {
         of("trip", "Plan a trip to Rome", true),
     ];
     assert_eq!(listed(&world, &ListOptions::default()), all);
-    let listing = block_on(world.memory.list(&ListOptions::default().limit(1))).unwrap();
+    let listing = block_on(world.memory.list(ListOptions::default().limit(1))).unwrap();
     assert_eq!((listing.conversations.len(), listing.more, listing.archived), (1, 2, 0));
 }
 
@@ -119,11 +119,11 @@ fn an_archived_conversation_leaves_lists_and_last_and_is_found_as_before() {
     let oslo = world.memory.conversation(other("train-1"));
     block_on(oslo.mark(Mark::Archived, true)).unwrap();
     assert_eq!(listed(&world, &ListOptions::default()).len(), 2);
-    assert_eq!(block_on(world.memory.list(&ListOptions::default())).unwrap().archived, 1);
+    assert_eq!(block_on(world.memory.list(ListOptions::default())).unwrap().archived, 1);
     assert_eq!(listed(&world, &ListOptions::default().archived(true)).len(), 3);
     assert_eq!(resolve(&world, "last").unwrap(), "train-2");
     assert_eq!(resolve(&world, "which train").unwrap(), "train-1");
-    let found = block_on(world.memory.search(&memory_core::Query::new("Oslo", memory_core::Scope::all()))).unwrap();
+    let found = block_on(world.memory.search(memory_core::Query::new("Oslo", memory_core::Scope::all()))).unwrap();
     assert_eq!(found.hits[0].conversation.as_str(), "train-1", "searches miss nothing");
     block_on(oslo.mark(Mark::Archived, false)).unwrap();
     assert_eq!(resolve(&world, "last").unwrap(), "train-1");
@@ -296,7 +296,7 @@ fn what_messages_say_cannot_pose_as_the_reminder() {
 fn a_message_is_expandable_where_something_shorter_stands_for_it() {
     let world = World::new();
     world.say(chat(60));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let all = NodeRange::first_n(60).unwrap();
     let details = block_on(world.talk.details(all)).unwrap().nodes;
     assert_eq!(details.len(), 60);
@@ -354,7 +354,7 @@ fn reasoning_is_replayed_to_the_model_that_wrote_it_alone() {
         Message::new(Role::Assistant, vec![thought, said]).spoken_by(model)
     };
     world.say([Message::user("One?"), reasoned("one", "model-1"), Message::user("Two?"), reasoned("two", "model-2")]);
-    let prompt = block_on(world.talk.prompt("Three?", &PromptOptions::new(4_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("Three?", &PromptOptions::new(4_000))).unwrap();
     let signatures = |request: memory_core::ChatRequest| {
         let blocks = request.messages.into_iter().flat_map(|message| message.content);
         let signature = |block| match block {
@@ -395,7 +395,7 @@ fn followed(notices: &[Notice]) -> Vec<&str> {
 fn an_earlier_conversation_that_is_mentioned_is_followed_with_a_notice() {
     let world = mentioned();
     let options = PromptOptions::new(2_000).follow_mentions(true);
-    let prompt = block_on(world.talk.prompt(MENTION, &options)).unwrap();
+    let prompt = block_on(world.talk.prompt_with(MENTION, &options)).unwrap();
     assert_eq!(followed(&prompt.notices), ["rome"]);
     assert!(
         prompt.text().contains("Aventino, room 12") && !prompt.text().contains("Harbour, room 7"),
@@ -405,14 +405,14 @@ fn an_earlier_conversation_that_is_mentioned_is_followed_with_a_notice() {
     let used = prompt.used();
     assert_eq!(used.conversations, [other("rome")]);
     assert!(used.pieces.contains(&"message 2 of rome".to_owned()), "{used:?}");
-    let none = block_on(world.talk.prompt("Which room in which hotel was it?", &options)).unwrap();
+    let none = block_on(world.talk.prompt_with("Which room in which hotel was it?", &options)).unwrap();
     assert_eq!(followed(&none.notices), [""; 0]);
 }
 
 #[test]
 fn mentions_are_followed_only_where_that_is_asked_for() {
     let world = mentioned();
-    let prompt = block_on(world.talk.prompt(MENTION, &PromptOptions::new(2_000))).unwrap();
+    let prompt = block_on(world.talk.prompt_with(MENTION, &PromptOptions::new(2_000))).unwrap();
     assert!(prompt.notices.is_empty() && !prompt.text().contains("Aventino"), "{:?}", prompt.notices);
 }
 
@@ -420,7 +420,7 @@ fn mentions_are_followed_only_where_that_is_asked_for() {
 fn what_is_followed_comes_beside_what_the_caller_named() {
     let world = mentioned();
     let options = PromptOptions::new(2_000).follow_mentions(true).scope(Conversations::Only(vec![other("oslo")]));
-    let prompt = block_on(world.talk.prompt(MENTION, &options)).unwrap();
+    let prompt = block_on(world.talk.prompt_with(MENTION, &options)).unwrap();
     assert!(
         prompt.text().contains("Aventino, room 12") && prompt.text().contains("Harbour, room 7"),
         "{}",
@@ -436,13 +436,13 @@ fn a_mention_leads_to_no_conversation_of_another_owner() {
         NodeDraft::new(Message::user("The trip to Rome: the safe is 9-1-4."), Timestamp::from_millis(MAY + 9 * DAY), 9);
     block_on(world.store.append_for(Some(&ana), &other("hers"), vec![secret])).unwrap();
     let options = PromptOptions::new(2_000).follow_mentions(true);
-    let prompt = block_on(world.talk.prompt(MENTION, &options)).unwrap();
+    let prompt = block_on(world.talk.prompt_with(MENTION, &options)).unwrap();
     assert_eq!(followed(&prompt.notices), ["rome"]);
     assert!(!prompt.text().contains("9-1-4"), "{}", prompt.text());
     // Nor hers to those of nobody.
     let mine = NodeDraft::new(Message::user("What now?"), Timestamp::from_millis(MAY), 9);
     block_on(world.store.append_for(Some(&ana), &other("hers-too"), vec![mine])).unwrap();
-    let prompt = block_on(world.memory.conversation(other("hers-too")).prompt(MENTION, &options)).unwrap();
+    let prompt = block_on(world.memory.conversation(other("hers-too")).prompt_with(MENTION, &options)).unwrap();
     assert_eq!(followed(&prompt.notices), ["hers"]);
 }
 
@@ -454,7 +454,7 @@ fn figures_over_time_add_up_to_those_of_the_whole() {
         (line(usize::try_from(number).unwrap() + 1, 20), at)
     };
     block_on(world.talk.append_batch((0..80).map(message).collect())).unwrap();
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let [days, weeks] = [Period::Day, Period::Week].map(|by| block_on(world.talk.over_time(Some(by))).unwrap());
     assert_eq!((days.rows.len(), weeks.rows.len()), (10, 2));
     let stats = block_on(world.talk.stats()).unwrap();
@@ -492,10 +492,10 @@ fn a_prompt_and_its_event_say_what_of_the_memory_is_used() {
         builder.retriever(Arc::new(memory_core::testing::ScanRetriever::new(store))).hooks(hooks)
     });
     world.say([Message::user("Hi.")]);
-    let none = block_on(world.talk.prompt("Hi?", &PromptOptions::new(4_000))).unwrap().used();
+    let none = block_on(world.talk.prompt_with("Hi?", &PromptOptions::new(4_000))).unwrap().used();
     assert!(!none.is_any(), "all of it is the conversation itself: {none:?}");
     world.say(chat(80));
-    let prompt = block_on(world.talk.prompt("What is topic7?", &PromptOptions::new(600))).unwrap();
+    let prompt = block_on(world.talk.prompt_with("What is topic7?", &PromptOptions::new(600))).unwrap();
     let used = prompt.used();
     let of_kind = |kind| prompt.pieces.iter().filter(move |piece| piece.kind == kind).map(memory_hooks::Piece::id);
     let recalled: Vec<_> = of_kind(PieceKind::Recalled).collect();

@@ -26,7 +26,7 @@ fn judged_by(model: &Arc<ScriptedModel>) -> (World, Arc<Mutex<Vec<ContextJudged>
         builder.judge(model, SpendLimits::default())
     });
     world.say(chat(120));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     (world, events)
 }
 
@@ -40,7 +40,7 @@ fn looks_for(topic: &str, request: &ChatRequest) -> Message {
 }
 
 fn ask(world: &World, options: &PromptOptions) -> Prompt {
-    block_on(world.talk.prompt("And what was it?", options)).unwrap()
+    block_on(world.talk.prompt_with("And what was it?", options)).unwrap()
 }
 
 /// Why nothing was judged.

@@ -23,7 +23,7 @@ fn say(world: &World, first: &[Message]) {
 }
 
 fn show(world: &World, question: &str, budget: u32) -> Prompt {
-    block_on(world.talk.prompt(question, &PromptOptions::new(budget))).unwrap()
+    block_on(world.talk.prompt_with(question, &PromptOptions::new(budget))).unwrap()
 }
 
 fn standing(prompt: &Prompt) -> Vec<&str> {

@@ -7,7 +7,7 @@ use pollster::block_on;
 use crate::support::{Manner, Scripted, World, calls, chat, covered, line, nodes_of, results};
 
 fn prompt(world: &World, budget: u32) -> Prompt {
-    block_on(world.talk.prompt("what about topic7?", &PromptOptions::new(budget))).unwrap()
+    block_on(world.talk.prompt_with("what about topic7?", &PromptOptions::new(budget))).unwrap()
 }
 
 /// Trap (a): a conversation that cannot get smaller pays for a model call at every turn.
@@ -50,7 +50,7 @@ fn trap_c_the_tail_is_not_eaten_to_spare_a_tool_pair() {
     // Nodes 11 to 13: the tenth message from the end is the first result.
     world.say([calls(&["a", "b"]), results(&["a"], "one"), results(&["b"], "two")]);
     world.say((14..=21).map(|number| line(number, 20)));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     assert_eq!(world.levels(), [11, 10, 0, 0], "the call stays with its results: 11 stand, not 8");
 }
 
@@ -75,9 +75,9 @@ fn trap_no_error_wipes_the_memory() {
     world.say((1..=60).map(|number| line(number, 40)));
     let mut invocation = block_on(world.talk.invoke()).unwrap();
     block_on(invocation.before_model_call(Some(10), None)).unwrap();
-    block_on(invocation.after_model_call(Err("the provider is down".to_owned())));
+    block_on(invocation.after_model_call(Err("the provider is down".to_owned()))).unwrap();
     let ended = block_on(invocation.end());
-    let impossible = block_on(world.talk.prompt("what about topic7?", &PromptOptions::new(5)));
+    let impossible = block_on(world.talk.prompt_with("what about topic7?", &PromptOptions::new(5)));
     assert!(impossible.is_err(), "nothing fits in five tokens");
     assert_eq!(covered(&prompt(&world, 700)), (1..=60).collect::<Vec<_>>(), "{ended:?}");
     for number in 1..=60 {
@@ -126,7 +126,7 @@ fn summaries_take_no_node_numbers() {
     for number in 1..=300 {
         let appended = block_on(world.talk.append(line(number, 20))).unwrap();
         assert_eq!(appended.node.get(), number as u64);
-        block_on(world.talk.compact(&())).unwrap();
+        block_on(world.talk.compact()).unwrap();
     }
     let [_, _, meta, archive] = world.levels();
     assert!(meta + archive > 200, "most nodes are under METAs");

@@ -35,9 +35,9 @@ fn a_search_of_several_conversations_counts_the_uses_of_each() {
     world.say(messages);
     let other = world.memory.conversation(ConversationId::new("other").unwrap());
     block_on(other.append(Message::user("Is there a ferry to Skye?"))).unwrap();
-    let found = block_on(world.memory.search(&Query::new("ferry to Skye", Scope::all()))).unwrap();
+    let found = block_on(world.memory.search(Query::new("ferry to Skye", Scope::all()))).unwrap();
     assert_eq!(found.hits.len(), 2);
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let scored = told.0.lock().unwrap();
     let uses = |node| scored.iter().find(|(scored, _)| *scored == NodeId::new(node)).unwrap().1;
     assert_eq!((uses(7), uses(6)), (1, 0));
@@ -57,7 +57,7 @@ fn a_scorer_is_told_how_often_a_message_was_used_before() {
     assert_eq!(found.hits[0].node.id, ferry);
     assert!(told.0.lock().unwrap().is_empty(), "nothing is summarized yet");
     world.say(chat(30));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let scored = told.0.lock().unwrap();
     let uses = |node| scored.iter().find(|(scored, _)| *scored == NodeId::new(node)).unwrap().1;
     assert_eq!((uses(7), uses(6)), (2, 0));

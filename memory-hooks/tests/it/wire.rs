@@ -11,7 +11,7 @@ fn a_prompt_is_serialized_with_its_pieces() {
     let world = World::new();
     world.say(chat(200));
     let options = PromptOptions::new(700).instructions("You are a clerk.");
-    let prompt = block_on(world.talk.prompt("What about topic7?", &options)).unwrap();
+    let prompt = block_on(world.talk.prompt_with("What about topic7?", &options)).unwrap();
     let written = to_value(&prompt).unwrap();
     assert_eq!(written["text"], prompt.text());
     assert_eq!(
@@ -35,7 +35,7 @@ fn a_prompt_is_serialized_with_its_pieces() {
 fn figures_and_reports_are_read_back() {
     let world = World::new();
     world.say(chat(60));
-    block_on(world.talk.compact(&())).unwrap();
+    block_on(world.talk.compact()).unwrap();
     let stats = block_on(world.talk.stats()).unwrap();
     assert_eq!(from_value::<ConversationStats>(to_value(&stats).unwrap()).unwrap(), stats);
     let report = ResummarizeReport::default();

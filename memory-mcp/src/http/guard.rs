@@ -87,7 +87,7 @@ impl<S: ServerHandler> Guard<S> {
         let body = match timeout(self.patience, Limited::new(body, self.max_body).collect()).await {
             Ok(Ok(body)) => {
                 let mut body = body.to_bytes().to_vec();
-                memory::mend_surrogates(&mut body);
+                memory::text::mend_surrogates(&mut body);
                 Bytes::from(body)
             }
             Ok(Err(error)) if error.is::<LengthLimitError>() => return self.too_long(),

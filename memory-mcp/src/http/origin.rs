@@ -20,7 +20,7 @@ pub struct Origin {
 
 /// A text that is no origin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is no origin: give scheme, host and port, as in https://app.example:443", memory::one_line(.0))]
+#[error("`{}` is no origin: give scheme, host and port, as in https://app.example:443", memory::text::one_line(.0))]
 pub struct InvalidOrigin(String);
 
 impl Origin {

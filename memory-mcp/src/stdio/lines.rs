@@ -63,7 +63,7 @@ fn too_long(most: usize) -> String {
 
 /// The answer to a line that cannot be read; the transport itself would answer nothing. An empty line is none.
 fn unreadable(line: &mut [u8]) -> Option<String> {
-    memory::mend_surrogates(line);
+    memory::text::mend_surrogates(line);
     let line = &*line;
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
     if line.is_empty() { None } else { request::refusal(line).map(|answer| answer.to_string()) }

@@ -26,7 +26,7 @@ async fn words_of_messages_are_data_in_every_text() {
         ("list_conversations", json!({})),
     ] {
         let said = client.said(name, arguments).await;
-        let hidden = |c: char| c != '\n' && memory::is_hidden(c);
+        let hidden = |c: char| c != '\n' && memory::text::is_hidden(c);
         assert!(!said.contains(hidden), "{name}: {said:?}");
         let fences = |fence: &str| said.lines().filter(|line| *line == fence).count();
         let (begun, ended) = (fences("---Previous Context---"), fences("---End Previous Context---"));
@@ -112,7 +112,7 @@ async fn odd_arguments_are_errors_that_a_model_can_read() {
     ] {
         let refused = client.refused(name, arguments).await;
         assert!(refused.len() < 2_000, "{name}: {} bytes", refused.len());
-        assert!(!refused.contains(|c: char| c != '\n' && memory::is_hidden(c)), "{name}: {refused:?}");
+        assert!(!refused.contains(|c: char| c != '\n' && memory::text::is_hidden(c)), "{name}: {refused:?}");
     }
     let error = client.0.call_tool(CallToolRequestParams::new("no_such\u{1b}tool")).await.unwrap_err();
     assert!(!error.to_string().contains('\u{1b}'), "{error}");

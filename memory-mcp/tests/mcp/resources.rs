@@ -72,7 +72,7 @@ async fn a_prompt_gives_the_context_of_a_question_and_records_nothing() {
     let text = serde_json::to_string(&prompt).unwrap();
     assert!(text.contains("platform 9") && text.contains("memory used: "), "{text}");
     assert!(text.contains("From the memory of conversation trip. expand_node gives"), "{text}");
-    let year = memory::Clock::now(&memory::SystemClock).to_string();
+    let year = memory::port::Clock::now(&memory::port::SystemClock).to_string();
     assert!(
         text.contains("[Now: ") && text.rsplit("[Now: ").next().unwrap().contains(year.get(..5).unwrap()),
         "{text}"
@@ -99,7 +99,7 @@ async fn what_a_prompt_quotes_is_fenced_and_hidden_characters_are_escaped() {
     let prompt = client.0.get_prompt(GetPromptRequestParams::new("recall").with_arguments(arguments)).await.unwrap();
     let prompt = serde_json::to_value(&prompt).unwrap();
     let text = prompt.pointer("/messages/0/content/text").unwrap().as_str().unwrap();
-    assert!(!text.contains(|c: char| c != '\n' && memory::is_hidden(c)), "{text:?}");
+    assert!(!text.contains(|c: char| c != '\n' && memory::text::is_hidden(c)), "{text:?}");
     let lines: Vec<_> = text.lines().collect();
     let place = |of: &str| lines.iter().position(|line| *line == of).unwrap();
     let said = lines.iter().position(|line| line.contains("evil\u{5c}") || line.contains("[2J")).unwrap();

@@ -1,6 +1,6 @@
 //! `append_messages`: messages of a conversation, kept for ever.
 
-use memory::{Clock as _, Conversation, Message, MessageKey, Role, Timestamp};
+use memory::{Conversation, Message, MessageKey, Role, Timestamp, port::Clock as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ impl Tool for Append {
             return Err(Failure(format!("messages has {} entries: give 1 to {MOST}", input.messages.len())));
         }
         let conversation = meant(tools, &input.conversation_id).await?;
-        let now = memory::SystemClock.now();
+        let now = memory::port::SystemClock.now();
         let dated: Vec<_> = input.messages.iter().map(|given| given.at.is_some()).collect();
         let batch = input.messages.into_iter().enumerate().map(|(place, given)| message(place, given, now));
         let batch = batch.collect::<Result<Vec<_>, _>>()?;
@@ -118,15 +118,11 @@ async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
 /// Refuses a message whose key names the same words of another time, which would not be appended.
 async fn check_time(conversation: &Conversation, message: &Message, at: Timestamp) -> Result<(), String> {
     let Some(key) = message.key.clone() else { return Ok(()) };
-    let (store, id) = (conversation.memory().parts().store.clone(), conversation.id().clone());
-    let named = key.clone();
-    let find = async move {
-        Ok(match store.find_key(&id, &named).await? {
-            Some(node) => Some(store.node(&id, node).await?),
-            None => None,
-        })
+    let there = match conversation.find_key(&key).await {
+        Ok(Some(node)) => conversation.expand(node).await.map(Some),
+        none => none.map(|_| None),
     };
-    match conversation.memory().run(find).await {
+    match there {
         Ok(Some(there)) if there.at != at => {
             Err(format!("the key `{key}` names message {} of another time: nothing was appended", there.id))
         }
@@ -157,7 +153,7 @@ impl Answer for Output {
         let nodes: Vec<_> = self.nodes.iter().map(u64::to_string).collect();
         let old = self.nodes.len() - self.new;
         let old = if old > 0 { format!(", {old} of them were there already") } else { String::new() };
-        let id = memory::one_line(&self.conversation);
+        let id = memory::text::one_line(&self.conversation);
         format!("Messages of {id}, on disk: {}{old}.", nodes.join(", "))
     }
 }

@@ -1,6 +1,10 @@
 //! `browse_hierarchy`: the levels of a conversation.
 
-use memory::{Conversation, Level, LevelEntry, LevelPage, LevelsRequest, NodeId, one_line, quoted};
+use memory::{
+    Conversation, Level, LevelPage, LevelsRequest, NodeId,
+    answer::LevelEntry,
+    text::{one_line, quoted},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -229,7 +233,7 @@ pub(crate) fn used(entries: &[LevelLine]) -> Option<String> {
     let summaries = entries.iter().filter(|entry| entry.summary.is_some()).count() as u64;
     let pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();
     let recalled = pieces.len() as u64 - summaries;
-    memory::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
+    memory::answer::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
 }
 
 impl Answer for Output {

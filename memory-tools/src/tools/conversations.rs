@@ -1,6 +1,9 @@
 //! `list_conversations`: what there is.
 
-use memory::{ListOptions, ListedConversation, one_line, quoted};
+use memory::{
+    ListOptions, ListedConversation,
+    text::{one_line, quoted},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

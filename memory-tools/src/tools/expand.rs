@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use memory::{NodeRange, fenced, one_line, quoted};
+use memory::{
+    NodeRange,
+    text::{fenced, one_line, quoted},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -203,6 +203,6 @@ fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(DocumentChan
 
 impl Answer for Output {
     fn text(&self) -> String {
-        memory::lines(&self.result).into_owned()
+        memory::text::lines(&self.result).into_owned()
     }
 }

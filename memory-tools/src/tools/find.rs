@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use memory::{Error, FindError, FindRequest, Found, Match, Node, NodeId, NodeRange, Scope, one_line, quoted};
+use memory::{
+    Error, FindRequest, Found, Match, Node, NodeId, NodeRange, Scope,
+    answer::FindError,
+    text::{one_line, quoted},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +212,7 @@ fn explained(error: Error) -> Failure {
     match &error {
         // The reason marks the place in the pattern on lines of its own.
         Error::Find(FindError::Pattern { why, .. }) => {
-            Failure(format!("the pattern cannot be searched for: {}", memory::lines(&why.to_string())))
+            Failure(format!("the pattern cannot be searched for: {}", memory::text::lines(&why.to_string())))
         }
         _ => error.into(),
     }
@@ -220,7 +224,7 @@ fn used(matches: &[FoundMatch]) -> Option<String> {
         matches.iter().map(|one| format!("message {} of {}", one.node, one.conversation)).collect();
     pieces.dedup();
     let count = pieces.len() as u64;
-    memory::MemoryUsed::new(pieces).recalled(count).sentence()
+    memory::answer::MemoryUsed::new(pieces).recalled(count).sentence()
 }
 
 impl Answer for Output {

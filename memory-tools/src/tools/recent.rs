@@ -1,6 +1,6 @@
 //! `get_recent_nodes`: the last messages of a conversation.
 
-use memory::{NodeId, NodeRange, one_line};
+use memory::{NodeId, NodeRange, text::one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ impl Tool for Recent {
         let id = conversation.id();
         let pieces: Vec<_> = messages.iter().map(|shown| format!("message {} of {id}", shown.node)).collect();
         let recalled = pieces.len() as u64;
-        let memory_used = memory::MemoryUsed::new(pieces).recalled(recalled).sentence();
+        let memory_used = memory::answer::MemoryUsed::new(pieces).recalled(recalled).sentence();
         let next_cursor = (first > 1).then(|| PAGES.cursor(first));
         Ok(Output { conversation: id.to_string(), messages, notice, memory_used, next_cursor })
     }

@@ -1,6 +1,9 @@
 //! The scratchpad: one text of a model's own, to read, set and append to.
 
-use memory::{DocumentChange, DocumentsNow, fenced, quoted};
+use memory::{
+    DocumentChange, DocumentsNow,
+    text::{fenced, quoted},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Display};
 
 use memory::{
     ConversationId, Conversations, Filter, Hit, NodeId, Notice, Query, Recall, Retrieved, Scope, TimeRange, Timestamp,
-    excerpt,
+    text::excerpt,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,8 @@ impl Tool for Search {
 
 /// Which messages may be hits.
 fn filter(input: &Input) -> Result<Filter, Failure> {
-    let wrong = |name: &str, why: &dyn Display| Failure(format!("{name}: {}", memory::one_line(&why.to_string())));
+    let wrong =
+        |name: &str, why: &dyn Display| Failure(format!("{name}: {}", memory::text::one_line(&why.to_string())));
     let since = input.since.as_ref().map(|text| text.parse::<Timestamp>().map_err(|why| wrong("since", &why)));
     let until = input.until.as_ref().map(|text| TimeRange::end(text).map_err(|why| wrong("until", &why)));
     let time = TimeRange::new(since.transpose()?, until.transpose()?).map_err(|why| wrong("since and until", &why))?;
@@ -136,7 +137,7 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
 /// of any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked
 /// for, and so they are always asked for alone, and those after them always together.
 async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
-    let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation(), query.limit);
+    let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation().id(), query.limit);
     let mut said = query.clone();
     let of_notes = match &mut said.scope.conversations {
         Conversations::All => true,

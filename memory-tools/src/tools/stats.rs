@@ -1,6 +1,9 @@
 //! `get_conversation_stats`: figures of a conversation.
 
-use memory::{Level, grouped, one_line};
+use memory::{
+    Level,
+    text::{grouped, one_line},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

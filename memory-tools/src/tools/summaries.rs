@@ -1,6 +1,6 @@
 //! `show_summaries`: the summaries of a run of messages.
 
-use memory::{Level, LevelsRequest, NodeId, NodeRange, one_line};
+use memory::{Level, LevelsRequest, NodeId, NodeRange, text::one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,8 @@
 //! Backups in the background: the store is copied to a directory, once in an interval.
 
-use std::{fmt, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use memory_core::{Clock, OwnerId, StoreError, Timestamp};
-use memory_hooks::SystemClock;
+use memory_core::{OwnerId, StoreError, Timestamp};
 use memory_store::{RescueError, backup_taken, enclosing_store};
 
 use super::{BackgroundWork, Failures};
@@ -42,22 +41,15 @@ pub enum BackupError {
 }
 
 /// Where and how often to back a store up.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct BackupPlan {
     directory: PathBuf,
     interval_millis: i64,
-    clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for BackupPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BackupPlan").field(&self.directory).finish()
-    }
 }
 
 impl BackupPlan {
     /// The plan of a configuration, if it has one.
-    pub(crate) fn of(config: &Config, clock: Option<Arc<dyn Clock>>) -> Result<Option<Self>, BackupError> {
+    pub(crate) fn of(config: &Config) -> Result<Option<Self>, BackupError> {
         let Some(directory) = config.backup_directory.clone() else { return Ok(None) };
         if let Some(owner) = &config.owner {
             return Err(BackupError::OfOwner(owner.clone()));
@@ -71,18 +63,14 @@ impl BackupPlan {
             return Err(BackupError::InsideStore { path: directory, store });
         }
         let interval_millis = i64::from(config.backup_interval_hours.get()) * HOUR_MILLIS;
-        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
-        Ok(Some(Self { directory, interval_millis, clock }))
+        Ok(Some(Self { directory, interval_millis }))
     }
 
-    /// When the next backup is due after one that was taken then. One of the future, before the clock was set, is none.
-    fn due(&self, taken: Option<Timestamp>) -> Option<Timestamp> {
-        let taken = taken.filter(|taken| *taken <= self.clock.now())?;
-        Some(Timestamp::from_millis(taken.as_millis().saturating_add(self.interval_millis)))
-    }
-
-    fn is_due(&self, taken: Option<Timestamp>) -> bool {
-        self.due(taken).is_none_or(|due| due <= self.clock.now())
+    /// True if a backup is due `now` after one that was taken then. One of the future, before the clock was set, is
+    /// none.
+    fn is_due(&self, taken: Option<Timestamp>, now: Timestamp) -> bool {
+        let due = |taken: Timestamp| taken.as_millis().saturating_add(self.interval_millis) <= now.as_millis();
+        taken.filter(|taken| *taken <= now).is_none_or(due)
     }
 }
 
@@ -113,12 +101,12 @@ impl Backups {
     pub(super) async fn run(self: Arc<Self>) {
         let mut made = None;
         loop {
-            let turn = if self.plan.is_due(made) { self.turn().await } else { Ok(Turn::NotDue) };
+            let turn = if self.is_due(made) { self.turn().await } else { Ok(Turn::NotDue) };
             let wait = match turn {
                 Ok(Turn::LeftToAnother) => BETWEEN_RETRIES,
                 Ok(Turn::NotDue) => BETWEEN_LOOKS,
                 Ok(Turn::Made) => {
-                    made = Some(self.plan.clock.now());
+                    made = Some(self.parts.memory.clock().now());
                     BETWEEN_LOOKS
                 }
                 Err(error) => {
@@ -130,10 +118,14 @@ impl Backups {
         }
     }
 
+    fn is_due(&self, taken: Option<Timestamp>) -> bool {
+        self.plan.is_due(taken, self.parts.memory.clock().now())
+    }
+
     /// Makes a backup if the one in the directory is old, or there is none.
     async fn turn(&self) -> Result<Turn, BackupFailed> {
         let BackupPlan { directory, .. } = &self.plan;
-        if !self.plan.is_due(backup_taken(directory)?) {
+        if !self.is_due(backup_taken(directory)?) {
             return Ok(Turn::NotDue);
         }
         let _lease = match self.parts.store.lease().await {
@@ -141,7 +133,7 @@ impl Backups {
             leased => leased?,
         };
         // The process that had the lease may have made it.
-        if !self.plan.is_due(backup_taken(directory)?) {
+        if !self.is_due(backup_taken(directory)?) {
             return Ok(Turn::NotDue);
         }
         let report = self.parts.log.backup(directory, &())?;
@@ -171,32 +163,23 @@ mod tests {
     use super::*;
     use crate::Access;
 
-    #[derive(Debug)]
-    struct At(i64);
-
-    impl Clock for At {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_millis(self.0)
-        }
-    }
-
     #[test]
     fn a_backup_is_due_after_the_interval_and_where_none_was_taken() {
-        let clock = Some(Arc::new(At(100 * HOUR_MILLIS)) as Arc<dyn Clock>);
+        let now = Timestamp::from_millis(100 * HOUR_MILLIS);
         let config = Config::new("/nowhere/store", Access::Write).backup_directory("/nowhere/backup");
-        let plan = BackupPlan::of(&config, clock).unwrap().unwrap();
-        let is_due = |hours: i64| plan.is_due(Some(Timestamp::from_millis(hours * HOUR_MILLIS)));
+        let plan = BackupPlan::of(&config).unwrap().unwrap();
+        let is_due = |hours: i64| plan.is_due(Some(Timestamp::from_millis(hours * HOUR_MILLIS)), now);
         assert_eq!([is_due(75), is_due(76), is_due(77), is_due(101)], [true, true, false, true]);
-        assert!(plan.is_due(None));
+        assert!(plan.is_due(None, now));
     }
 
     #[test]
     fn no_owner_and_no_store_is_backed_up_into_what_it_must_not() {
         let config = Config::new("/nowhere/store", Access::Write);
-        assert!(BackupPlan::of(&config, None).unwrap().is_none(), "it is off by default");
+        assert!(BackupPlan::of(&config).unwrap().is_none(), "it is off by default");
         let inside = config.clone().backup_directory("/nowhere/store/backup");
-        assert!(matches!(BackupPlan::of(&inside, None), Err(BackupError::InsideStore { .. })));
+        assert!(matches!(BackupPlan::of(&inside), Err(BackupError::InsideStore { .. })));
         let of_owner = config.backup_directory("/nowhere/backup").owner(OwnerId::new("ana").unwrap());
-        assert!(matches!(BackupPlan::of(&of_owner, None), Err(BackupError::OfOwner(_))));
+        assert!(matches!(BackupPlan::of(&of_owner), Err(BackupError::OfOwner(_))));
     }
 }

@@ -24,7 +24,7 @@ const BETWEEN_RETRIES: Duration = Duration::from_millis(500);
 pub(super) struct Indexer {
     parts: Parts,
     /// Taken once: there is one run at a time.
-    appended: Mutex<mpsc::UnboundedReceiver<ConversationId>>,
+    grown: Mutex<mpsc::UnboundedReceiver<ConversationId>>,
     failures: Arc<Failures>,
 }
 
@@ -51,17 +51,13 @@ impl<E: Into<RetrieveError>> From<E> for Undone {
 }
 
 impl Indexer {
-    pub(super) fn new(
-        parts: Parts,
-        appended: mpsc::UnboundedReceiver<ConversationId>,
-        failures: Arc<Failures>,
-    ) -> Self {
-        Self { parts, appended: Mutex::new(appended), failures }
+    pub(super) fn new(parts: Parts, grown: mpsc::UnboundedReceiver<ConversationId>, failures: Arc<Failures>) -> Self {
+        Self { parts, grown: Mutex::new(grown), failures }
     }
 
     /// Indexes what is not indexed yet, and then whatever is appended.
     pub(super) async fn run(self: Arc<Self>) {
-        let mut appended = self.appended.lock().await;
+        let mut grown = self.grown.lock().await;
         let (mut due, mut indexed) = (Due::new(), Indexed::new());
         let mut swept = None::<Instant>;
         loop {
@@ -71,10 +67,10 @@ impl Indexer {
             }
             self.work_off(&mut due, &mut indexed).await;
             let wait = if due.is_empty() { BETWEEN_SWEEPS } else { BETWEEN_RETRIES };
-            match timeout(wait, appended.recv()).await {
+            match timeout(wait, grown.recv()).await {
                 Ok(Some(conversation)) => {
                     due.entry(conversation).or_insert(false);
-                    while let Ok(conversation) = appended.try_recv() {
+                    while let Ok(conversation) = grown.try_recv() {
                         due.entry(conversation).or_insert(false);
                     }
                 }

@@ -11,7 +11,9 @@ use std::{
     },
 };
 
-use memory::{Access, BackgroundWork, BackupError, Builder, Clock, Config, Message, OpenError, OwnerId, Timestamp};
+use memory::{
+    Access, BackgroundWork, BackupError, Builder, Config, Message, OpenError, OwnerId, Timestamp, port::Clock,
+};
 use memory_core::{Source as _, Store as _};
 use memory_store::{LogStore, backup_taken, check_backup, restore};
 use pollster::block_on;
@@ -27,7 +29,7 @@ struct Hand(AtomicI64);
 impl Hand {
     /// The system's time, some hours later.
     fn later(hours: i64) -> Arc<Self> {
-        let now = Clock::now(&memory::SystemClock).as_millis();
+        let now = Clock::now(&memory::port::SystemClock).as_millis();
         Arc::new(Self(AtomicI64::new(now + hours * HOUR)))
     }
 }

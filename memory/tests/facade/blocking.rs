@@ -5,7 +5,7 @@
     reason = "helpers of tests, which the lints do not know as tests"
 )]
 
-use memory::{FindRequest, Message, NodeId, Scope, TokenCounter as _, blocking};
+use memory::{FindRequest, Message, NodeId, Scope, blocking, port::TokenCounter as _};
 use memory_embed::TiktokenCounter;
 
 use crate::support::{Dir, remark};

@@ -12,7 +12,11 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use memory::{BoxError, BoxFuture, Hook, HookRegistry, Memory, Message, MessageAdded};
+use memory::{
+    Memory, Message,
+    hooks::{Hook, HookRegistry, MessageAdded},
+    port::{BoxError, BoxFuture},
+};
 
 use crate::support::{Counting, Dir, Gate};
 

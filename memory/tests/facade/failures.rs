@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use memory::{
-    Access, BackgroundWork, Builder, Config, EmbedError, Message, ModelSummaries, OpenError, PromptOptions, Recall,
-    SpendLimits, Timestamp,
+    Access, BackgroundWork, Builder, Config, Message, ModelSummaries, OpenError, PromptOptions, Recall, Timestamp,
+    plan::SpendLimits, port::EmbedError,
 };
 use memory_core::{FirstWords, testing::ScriptedModel};
 use pollster::block_on;
@@ -22,7 +22,7 @@ fn a_model_that_fails_is_reported_until_it_works_again() {
         Embedding::after(move || match fails.load(Ordering::Relaxed) {
             true => {
                 let source = "it is being repaired".into();
-                Err(EmbedError::Backend { model: memory::ModelId::new("hash/32"), source })
+                Err(EmbedError::Backend { model: memory::port::ModelId::new("hash/32"), source })
             }
             false => Ok(()),
         })

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use memory::{Access, Builder, Config, HeldInMemory, Query, Scope};
+use memory::{Access, Builder, Config, Query, Scope, port::HeldInMemory};
 use memory_core::testing::HashEmbedder;
 use pollster::block_on;
 

@@ -1,6 +1,6 @@
 //! The recall hook over the log on disk and the retriever of the memory.
 
-use memory::{ContentBlock, Message, Query, RecallHookOptions, Scope, blocking::Memory};
+use memory::{ContentBlock, Message, Query, Scope, blocking::Memory, hooks::RecallHookOptions};
 
 use memory_core::NodeRange;
 

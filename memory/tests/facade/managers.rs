@@ -4,9 +4,13 @@
 use std::sync::Arc;
 
 use memory::{
-    Access, BoxFuture, BuildError, Builder, Config, ConversationManager, DerivedManager, Error, ManagerError,
-    ManagerState, MemoryError, Message, ModelId, OpenError, PromptOptions, Reranker, ScoreScale, Thresholds, WrittenBy,
-    blocking::Conversation, blocking::Memory,
+    Access, Builder, Config, Error, Message, OpenError, PromptOptions,
+    blocking::{Conversation, Memory},
+    plan::{BuildError, Thresholds},
+    port::{
+        BoxFuture, ConversationManager, DerivedManager, ManagerError, ManagerState, ModelId, Reranker, ScoreScale,
+        WrittenBy,
+    },
 };
 use memory_core::{
     RerankError,
@@ -33,7 +37,7 @@ fn a_manager_of_the_programs_own_decides_what_is_shown() {
     assert_eq!(talk.stats().unwrap().summaries, 0, "the default manager would have written some");
     assert_eq!(talk.manager_state().unwrap().manager, "everything");
     let refused = talk.prompt_with("Where did we walk?", &PromptOptions::new(1_000)).unwrap_err();
-    assert!(matches!(refused, Error::Memory(MemoryError::Plan(_))), "it shows all of it or nothing: {refused}");
+    assert!(matches!(refused, Error::Plan(_)), "it shows all of it or nothing: {refused}");
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn a_session_keeps_the_state_of_a_manager_and_gives_it_to_no_other() {
     assert_eq!(talk.restore_manager(&kept).unwrap(), []);
     let other = ManagerState::new(WrittenBy::new("sliding-window", "1"), 9);
     let refused = talk.restore_manager(&other).unwrap_err();
-    assert!(matches!(refused, Error::Memory(MemoryError::Manager(ManagerError::OtherManager { .. }))), "{refused}");
+    assert!(matches!(refused, Error::Manager(ManagerError::OtherManager { .. })), "{refused}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "whatever fails here fails a test")]
 
 use memory::{
-    ListOptions, Mark, MemoryError, Message, NodeRange, Period,
+    ListOptions, Mark, Message, NodeRange, Period,
     blocking::{Conversation, Memory},
 };
 
@@ -43,7 +43,7 @@ fn a_conversation_is_created_listed_renamed_and_resumed() {
     assert!(memory.resume("nobody").unwrap_err().is_not_found());
     begin(&memory, "trip-2", "Fine.");
     let error = memory.resume("tri").unwrap_err();
-    assert!(matches!(error, memory::Error::Memory(MemoryError::Ambiguous { .. })), "{error}");
+    assert!(matches!(error, memory::Error::Ambiguous { .. }), "{error}");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn state_reminder_details_and_figures_come_through_the_facade() {
 #[test]
 fn what_a_hook_recalled_is_named_beside_the_outgoing_message() {
     let dir = Dir::new();
-    let options = memory::RecallHookOptions::default().radius(0).top_k(1);
+    let options = memory::hooks::RecallHookOptions::default().radius(0).top_k(1);
     let memory = Memory::from(dir.words().background(false).recall_hook(options).open().unwrap());
     let talk = begin(&memory, "talk", "My bag is in locker 4471.");
     let added = talk.add_message(Message::user("Which locker has my bag?")).unwrap();

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory::{Access, BoxFuture, Builder, Config, EmbedError, Embedder, Memory, Message, ModelId, TokenCounter};
+use memory::{
+    Access, Builder, Config, Memory, Message,
+    port::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter},
+};
 use memory_core::testing::HashEmbedder;
 use tempfile::TempDir;
 

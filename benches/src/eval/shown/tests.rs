@@ -20,7 +20,7 @@ fn context(texts: &[String], budget: u32) -> (Prompt, Vec<Node>) {
         store.append(&id, texts.iter().map(draft).collect()).await.unwrap();
         let all = NodeRange::first_n(texts.len() as u64).unwrap();
         let options = PromptOptions::new(budget).record(false);
-        let context = memory.conversation(id.clone()).prompt("kiln?", &options).await.unwrap();
+        let context = memory.conversation(id.clone()).prompt_with("kiln?", &options).await.unwrap();
         (context, store.nodes(&id, all).await.unwrap())
     })
 }

@@ -149,7 +149,7 @@ impl Driver {
 
     async fn list(&mut self) -> anyhow::Result<()> {
         let options = ListOptions::default().archived(true).limit(MOST_LISTED);
-        let listing = self.runtime.memory.list(&options).await?;
+        let listing = self.runtime.memory.list(options).await?;
         let rows = listing.conversations.iter().map(|one| {
             let [id, title, messages, _, last, tags] = list::row(one);
             let fields = [id, title, format!("{messages} messages"), last, tags];

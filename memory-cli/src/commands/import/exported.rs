@@ -55,7 +55,7 @@ pub(super) async fn import(
     }
     if embed {
         let bar = output.bar("embedding");
-        let indexed = runtime.memory.conversation(imported.conversation.clone()).index(&bar).await?;
+        let indexed = runtime.memory.conversation(imported.conversation.clone()).index_with(&bar).await?;
         news.extend(news::of(indexed.notices));
         bar.finish();
     }

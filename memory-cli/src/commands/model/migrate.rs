@@ -52,7 +52,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let mut embedded = 0;
     for conversation in &conversations {
         let bar = output.bar("embedding");
-        let report = runtime.memory.conversation(conversation.id.clone()).index(&bar).await?;
+        let report = runtime.memory.conversation(conversation.id.clone()).index_with(&bar).await?;
         bar.finish();
         news::print(output, &news::of(report.notices));
         embedded += report.embedded;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory::{is_hidden, one_line};
+use memory::text::{is_hidden, one_line};
 
 use crate::failure::Failure;
 

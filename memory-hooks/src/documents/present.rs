@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use memory_core::{
     BoxFuture, ConversationId, ConversationState, Losses, Message, Node, NodeId, NodeRange, Notice, Query, ReadNodes,
-    RetrieveError, Retrieved, Retriever as _, Role, Scope, Source, StoreError,
+    RetrieveError, Retrieved, Retriever as _, Role, Scope, Source, StoreError, Timestamp,
 };
-use memory_hooks::DocumentsNow;
 use memory_search::HybridRetriever;
+
+use crate::DocumentsNow;
 
 /// The documents after some change, and the words in them.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ struct Texts {
 }
 
 impl Present {
-    /// The texts of now, which are searched under the name `id`: no search is of notes.
-    pub(super) fn new(state: ConversationState, id: ConversationId, now: DocumentsNow<'_>) -> Self {
+    /// The texts of now.
+    pub(super) fn new(state: ConversationState, now: DocumentsNow<'_>) -> Self {
         let (mut nodes, mut changed) = (Vec::new(), Vec::new());
         let mut documents: Vec<_> = now.all().map(|(_, document)| document).collect();
         documents.sort_by_key(|document| document.node);
@@ -38,7 +39,8 @@ impl Present {
             changed.push(document.node);
         }
         let mut searched = state.clone().nodes(nodes.len() as u64);
-        searched.id = id;
+        // A name of no notes, which no search is of.
+        searched.id = ConversationId::generate(Timestamp::default(), [0; 10]);
         let texts = Arc::new(Texts { state: searched, nodes, changed });
         let words = HybridRetriever::new(Arc::<Texts>::clone(&texts), None, None);
         Self { state, texts, words }
