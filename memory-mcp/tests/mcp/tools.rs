@@ -138,18 +138,18 @@ async fn levels_and_summaries_and_figures_agree() {
     memory.catch_up().await.unwrap();
     let client = Client::new(&memory, everything()).await;
     let stats = client.ask("get_conversation_stats", json!({"conversation_id": "trip"})).await;
-    assert_eq!((&stats["total_nodes"], &stats["user_nodes"], &stats["ai_nodes"]), (&json!(60), &json!(30), &json!(30)));
+    assert_eq!((&stats["nodes"], &stats["user_nodes"], &stats["ai_nodes"]), (&json!(60), &json!(30), &json!(30)));
     let levels = &stats["nodes_per_level"];
     let count = |name: &str| levels[name].as_u64().unwrap();
     assert_eq!(count("full") + count("summary") + count("meta") + count("archive"), 60);
     assert!(count("full") < 60 && stats["tokens_saved"].as_u64().unwrap() > 0, "{stats}");
-    assert!(stats["compression_ratio"].as_f64().unwrap() > 1.0 && stats["duration_days"].is_number(), "{stats}");
+    assert!(stats["compression_ratio"].as_f64().unwrap() > 1.0 && stats["days"].is_number(), "{stats}");
     // The top of the tree covers each message once.
     let top = client.ask("browse_hierarchy", json!({"conversation_id": "trip", "max_tokens": 50_000})).await;
     let mut end = 0;
     for entry in top["entries"].as_array().unwrap() {
-        assert_eq!(entry["first"].as_u64().unwrap(), end + 1, "{top}");
-        end = entry["last"].as_u64().unwrap();
+        assert_eq!(entry["nodes"][0].as_u64().unwrap(), end + 1, "{top}");
+        end = entry["nodes"][1].as_u64().unwrap();
     }
     assert_eq!(end, 60);
     let summaries = client.ask("show_summaries", json!({"conversation_id": "trip", "start": 45, "end": 60})).await;

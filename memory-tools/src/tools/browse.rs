@@ -1,7 +1,7 @@
 //! `browse_hierarchy`: the levels of a conversation.
 
 use memory::{
-    Conversation, Level, LevelPage, LevelsRequest, NodeId,
+    Conversation, Level, LevelPage, LevelsRequest, NodeId, NodeRange,
     answer::LevelEntry,
     text::{one_line, quoted},
 };
@@ -46,7 +46,7 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     conversation: String,
     /// Messages of the conversation
-    messages: u64,
+    nodes: u64,
     /// In order of the messages
     entries: Vec<LevelLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,10 +60,8 @@ pub(crate) struct Output {
 pub(crate) struct LevelLine {
     /// FULL, SUMMARY, META or ARCHIVE
     pub(crate) level: String,
-    /// First message it stands for
-    pub(crate) first: u64,
-    /// Last one
-    pub(crate) last: u64,
+    /// First and last message it stands for
+    pub(crate) nodes: NodeRange,
     /// Lines of those messages
     pub(crate) lines: u64,
     /// Number of the summary
@@ -89,8 +87,7 @@ impl LevelLine {
     pub(crate) fn of(conversation: &str, entry: &LevelEntry) -> Self {
         let mut line = Self {
             level: entry.level.to_string(),
-            first: entry.nodes.first().get(),
-            last: entry.nodes.last().get(),
+            nodes: entry.nodes,
             lines: entry.lines,
             summary: entry.summary.map(memory::SummaryId::get),
             speaker: entry.speaker.clone(),
@@ -112,10 +109,11 @@ impl Entry for LevelLine {
     fn line(&self) -> String {
         let id = one_line(&self.conversation);
         let dots = if self.shortened { " …" } else { "" };
-        let run = if self.first == self.last {
-            format!("Message {}", self.first)
+        let (first, last) = (self.nodes.first(), self.nodes.last());
+        let run = if first == last {
+            format!("Message {first}")
         } else {
-            format!("Messages {}-{}", self.first, self.last)
+            format!("Messages {first}-{last}")
         };
         let mut label_of = format!("{run} of {id}");
         if let Some(summary) = self.summary {
@@ -144,7 +142,7 @@ impl Entry for LevelLine {
     fn piece(&self) -> Option<String> {
         Some(match self.summary {
             Some(summary) => format!("summary s{summary} of {}", self.conversation),
-            None => format!("message {} of {}", self.first, self.conversation),
+            None => format!("message {} of {}", self.nodes.first(), self.conversation),
         })
     }
 }
@@ -182,7 +180,7 @@ impl Tool for Browse {
         let (entries, next) = fitting(tools, &conversation, &levels, PAGES.most(input.max_tokens)).await;
         let memory_used = used(&entries);
         let next_cursor = next.map(|next| PAGES.cursor(next.get()));
-        Ok(Output { conversation: id, messages: levels.nodes, entries, memory_used, next_cursor })
+        Ok(Output { conversation: id, nodes: levels.nodes, entries, memory_used, next_cursor })
     }
 }
 
@@ -242,7 +240,7 @@ impl Answer for Output {
             "{} of {}, which has {}.",
             shown::count(self.entries.len() as u64, "line"),
             one_line(&self.conversation),
-            shown::count(self.messages, "message")
+            shown::count(self.nodes, "message")
         );
         shown::list(&lead, &self.entries, &[self.memory_used.clone(), shown::more(self.next_cursor.as_ref())])
     }

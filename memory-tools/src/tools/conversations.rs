@@ -48,7 +48,7 @@ pub(crate) struct Listed {
     conversation: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     title: String,
-    messages: u64,
+    nodes: u64,
     tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_at: Option<String>,
@@ -63,7 +63,7 @@ impl Listed {
         Self {
             conversation: state.id.to_string(),
             title: title.as_ref().map(|title| title.text.clone()).unwrap_or_default(),
-            messages: state.nodes,
+            nodes: state.nodes,
             tokens: state.tokens,
             first_at: state.first_at.and_then(known),
             last_at: state.last_at.and_then(known),
@@ -74,7 +74,7 @@ impl Listed {
 
 impl Entry for Listed {
     fn line(&self) -> String {
-        let mut line = format!("- {}: {}", one_line(&self.conversation), shown::count(self.messages, "message"));
+        let mut line = format!("- {}: {}", one_line(&self.conversation), shown::count(self.nodes, "message"));
         if let Some(at) = &self.last_at {
             line.push_str(&format!(", last {at}"));
         }

@@ -25,7 +25,7 @@ pub(crate) struct Input {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
     conversation: String,
-    total_nodes: u64,
+    nodes: u64,
     user_nodes: u64,
     ai_nodes: u64,
     nodes_per_level: PerLevel,
@@ -37,7 +37,7 @@ pub(crate) struct Output {
     /// How many times smaller that view is
     compression_ratio: f64,
     /// From the first to the last message
-    duration_days: f64,
+    days: f64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -60,7 +60,7 @@ impl Tool for Stats {
         let stats = conversation.stats().await?;
         Ok(Output {
             conversation: conversation.id().to_string(),
-            total_nodes: stats.nodes,
+            nodes: stats.nodes,
             user_nodes: stats.user_nodes,
             ai_nodes: stats.ai_nodes,
             nodes_per_level: PerLevel {
@@ -73,7 +73,7 @@ impl Tool for Stats {
             view_tokens: stats.view_tokens,
             tokens_saved: stats.tokens_saved(),
             compression_ratio: rounded(stats.compression_ratio()),
-            duration_days: rounded(stats.days),
+            days: rounded(stats.days),
         })
     }
 }
@@ -87,7 +87,7 @@ impl Answer for Output {
     fn text(&self) -> String {
         let PerLevel { full, summary, meta, archive } = self.nodes_per_level;
         let [total, user, ai, full, summary, meta, archive, tokens, view, saved] = [
-            self.total_nodes,
+            self.nodes,
             self.user_nodes,
             self.ai_nodes,
             full,
@@ -104,7 +104,7 @@ impl Answer for Output {
              FULL {full}, SUMMARY {summary}, META {meta}, ARCHIVE {archive}.\nTokens: {tokens} in full, {view} in the \
              smallest view of all, which saves {saved} and is {ratio} times smaller.",
             id = one_line(&self.conversation),
-            days = self.duration_days,
+            days = self.days,
             ratio = self.compression_ratio,
         )
     }

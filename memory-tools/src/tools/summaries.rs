@@ -83,10 +83,10 @@ fn gaps(first: u64, last: u64, summaries: &[LevelLine]) -> Vec<[u64; 2]> {
     let mut gaps = Vec::new();
     let mut from = first;
     for summary in summaries {
-        if summary.first > from {
-            gaps.push([from, summary.first - 1]);
+        if summary.nodes.first().get() > from {
+            gaps.push([from, summary.nodes.first().get() - 1]);
         }
-        from = from.max(summary.last + 1);
+        from = from.max(summary.nodes.last().get() + 1);
     }
     if from <= last {
         gaps.push([from, last]);
