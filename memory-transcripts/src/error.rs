@@ -1,4 +1,4 @@
-//! Why a transcript cannot be read.
+//! The error of reading a transcript.
 
 use std::{io, path::PathBuf};
 
@@ -27,12 +27,12 @@ pub enum TranscriptError {
         /// What is wrong there.
         why: String,
     },
-    /// A plain transcript does not tell who speaks.
+    /// A plain transcript does not say who speaks.
     #[error("{place}: {why}")]
     Speaker {
         /// File and line.
         place: String,
-        /// The line that names nobody known.
+        /// The line that names no known speaker.
         why: String,
     },
     /// A record, an archive or a directory is larger than the limit.
@@ -63,7 +63,7 @@ pub enum TranscriptError {
         /// The file.
         place: String,
     },
-    /// A database is of no program that is known.
+    /// The database is of no known program.
     #[error("{}: a SQLite database of neither OpenClaw nor lossless-claw: {found}", one_line(.place))]
     UnknownDatabase {
         /// The file.
@@ -83,7 +83,7 @@ pub enum TranscriptError {
         /// The file.
         place: String,
     },
-    /// The file has another form than the format has.
+    /// The file does not have the structure of its format.
     #[error("{}: {why}", one_line(.place))]
     Unfit {
         /// The file.
@@ -91,7 +91,7 @@ pub enum TranscriptError {
         /// What was expected.
         why: &'static str,
     },
-    /// A file that is followed went back to a record before the position: read it from its beginning.
+    /// A followed file continues a record before the position: read it again from the start.
     #[error("{}: a record continues one before the position that reading resumed at: read the file from its beginning", one_line(.place))]
     Rewound {
         /// File and line.
