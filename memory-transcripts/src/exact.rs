@@ -19,14 +19,14 @@ static MARK: LazyLock<String> = LazyLock::new(|| format!("\u{fdd0}{:016x}:", Ran
 const MARK_SEED: &str = "digits";
 /// Members that are parsed as plain numbers, since digits beyond a millisecond do not matter.
 const TIMES: [&str; 5] = ["create_time", "update_time", "timestamp", "created_at", "updated_at"];
-/// An integer of at most this many bytes is never changed by parsing.
+/// A positive integer of at most this many digits is never changed by parsing.
 const SHORT: usize = 15;
 
 pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
     read(text)
 }
 
-/// Parses JSON; numbers that parsing would change are marked strings.
+/// Parses JSON. Numbers that parsing would change become marked strings, except in the members [`TIMES`].
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str(&marked(&without_half_surrogates(text), &TIMES))
 }

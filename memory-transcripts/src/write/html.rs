@@ -25,7 +25,7 @@ pub(super) const STYLE_HASH: &str = "nOJ4XD9bEZvwwj8788YP/07ydR551rF+mEUdBFe5A+M
 /// Picture types that are embedded; a picture of another type, such as SVG, is only named.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Escapes markup and neutralizes control characters.
+/// Escapes markup and invisible characters.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in lines(text).chars() {
