@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Keywords,
 }
 
-/// A line this long was probably wrapped by an editor and continues in the next one.
+/// A line of at least this length was probably wrapped by an editor, and continues in the next one.
 const WRAPPED: usize = 60;
 
 /// Appends the segments of `text`, in order.
