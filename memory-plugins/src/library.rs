@@ -103,7 +103,7 @@ fn whole(path: &Path, largest: u64) -> Result<Sha256, LoadError> {
     Ok(Sha256::of(&image))
 }
 
-/// Processor of this build, on which the loader's own error about a foreign library is unclear.
+/// Processor of this build, compared here because the loader's error about a library for another one is unclear.
 const PROCESSOR: Option<Architecture> = if cfg!(target_arch = "x86_64") {
     Some(Architecture::X86_64)
 } else if cfg!(target_arch = "aarch64") {
