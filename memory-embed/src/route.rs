@@ -10,7 +10,7 @@ use http::Uri;
 
 use crate::redact::redacted;
 
-/// How to allow keys over plain http; part of errors.
+/// Remedy for a refused key; part of errors.
 const HOW_TO_ALLOW: &str =
     "use https, or pass --plain-http (MEMORY_PLAIN_HTTP=1; for a library, the option `plain_http`)";
 

@@ -178,7 +178,7 @@ pub enum ChooseError {
     Refused {
         /// The plugin.
         name: String,
-        /// Where it was loaded from.
+        /// Path of its library.
         path: PathBuf,
         /// Why.
         #[source]

@@ -231,7 +231,7 @@ struct Search<'a> {
     found: Found,
 }
 
-/// How the search of a conversation or a message ended.
+/// End of the search of a conversation or a message.
 enum End {
     /// Everything was searched.
     Reached,

@@ -24,7 +24,7 @@ pub enum TranscriptError {
     Damaged {
         /// File, and line or byte.
         place: String,
-        /// What is wrong there.
+        /// Description of the damage.
         why: String,
     },
     /// A plain transcript does not say who speaks.
@@ -40,13 +40,13 @@ pub enum TranscriptError {
     TooLarge {
         /// File, and line or byte.
         place: String,
-        /// What is too large.
+        /// Name of the part that is too large.
         what: &'static str,
         /// The limit.
         most: u64,
-        /// What the limit counts.
+        /// Unit of the limit.
         unit: &'static str,
-        /// What to do.
+        /// Remedy.
         hint: &'static str,
     },
     /// An archive is packed more tightly than text can be.
@@ -88,7 +88,7 @@ pub enum TranscriptError {
     Unfit {
         /// The file.
         place: String,
-        /// What was expected.
+        /// Expected structure.
         why: &'static str,
     },
     /// A followed file continues a record before the position: read it again from the start.

@@ -39,7 +39,7 @@ pub struct Skipped {
     pub what: String,
     /// Why.
     pub why: Why,
-    /// How many.
+    /// Number of records.
     pub count: u64,
     /// Place of the first of them.
     pub first: String,
@@ -49,23 +49,23 @@ pub struct Skipped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Why {
-    /// Its type is not known.
+    /// The type is unknown.
     Unknown,
-    /// It cannot be read.
+    /// The record cannot be read.
     Broken,
-    /// It was shown to a model instead of history, such as a summary.
+    /// A model was shown the record instead of history, as with a summary.
     View,
-    /// It is a note of the program: settings, progress, generated instructions.
+    /// A note of the program: settings, progress, generated instructions.
     Note,
-    /// It repeats another record.
+    /// The record repeats another one.
     Repeated,
-    /// It has no content.
+    /// The record has no content.
     Empty,
-    /// It is a summary whose messages are not consecutive, so that it cannot replace them.
+    /// A summary whose messages are not consecutive, so that it cannot replace them.
     Unfit,
     /// A message cannot hold this content, such as audio.
     NoPlace,
-    /// It is still being written, and is read once it is complete.
+    /// The record is still being written, and is read once it is complete.
     Unfinished,
     /// The file was not opened: it is a link, or has no name of a transcript.
     OtherFile,

@@ -81,7 +81,7 @@ impl Cut {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Not even the coarsest cut fits.
+    /// The coarsest cut exceeds the budget.
     #[error("the coarsest view of the conversation needs {needed} tokens, the budget is {budget}")]
     BudgetTooSmall {
         /// Tokens of the coarsest cut.

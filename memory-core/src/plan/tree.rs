@@ -135,7 +135,7 @@ impl Tree {
         self.nodes.iter()
     }
 
-    /// How many nodes the conversation has.
+    /// Number of nodes of the conversation.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.nodes.len() as u64

@@ -39,7 +39,7 @@ pub enum EmbedError {
     Unavailable {
         /// The missing part.
         what: String,
-        /// How to get it.
+        /// Remedy.
         how: String,
     },
     /// A remote model does not answer, because of the network, a rate limit or the credentials. A later call, or one

@@ -17,8 +17,8 @@ pub struct ScoreJob<'a> {
     pub node: Option<NodeId>,
     /// Time of the message, if known.
     pub said_at: Option<Timestamp>,
-    /// How often the message was requested before it was scored, if that is counted. `memory-hooks` counts hits in
-    /// searches and expansions since the process began.
+    /// Number of requests for the message before it was scored, if counted. `memory-hooks` counts hits in searches and
+    /// expansions since the process began.
     pub uses: u32,
 }
 

@@ -20,7 +20,7 @@ pub enum ModelError {
         what: String,
         /// Its expected path.
         path: PathBuf,
-        /// How to get it.
+        /// Remedy.
         how: &'static str,
     },
     /// No model directory was given, and this user has no cache directory.

@@ -33,7 +33,7 @@ pub enum RemoteError {
     /// There are no credentials, or they are expired or wrong.
     #[error("credentials are missing, wrong or expired: {how} ({detail})")]
     Credentials {
-        /// How to provide them.
+        /// Remedy.
         how: &'static str,
         /// The message of the service or of the credentials chain.
         detail: String,

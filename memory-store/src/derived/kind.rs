@@ -46,7 +46,7 @@ pub(super) struct Kind {
     pub(super) forget: fn(&Listed, &Anchor, &NodeSet) -> io::Result<bool>,
 }
 
-/// How much of a file is read.
+/// Extent of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     /// Only the bytes that state how far the file reaches.

@@ -7,7 +7,7 @@ use crate::{ContentBlock, Json, Message, Role};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListItem {
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
     /// Ids of its tool calls.
     pub calls: Vec<String>,

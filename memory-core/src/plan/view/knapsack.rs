@@ -33,7 +33,7 @@ enum Unit {
     Leaves(Vec<SummaryId>, Option<NodeRange>),
 }
 
-/// How a unit is shown at a point of its profile.
+/// Display of a unit at a point of its profile.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
     /// By its own summary or SUMMARYs.

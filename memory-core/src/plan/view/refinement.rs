@@ -55,7 +55,7 @@ impl PartialOrd for Step {
 
 impl Ord for Step {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Of equal steps the newer one comes first.
+        // Newer steps precede equal older ones.
         self.density.total_cmp(&other.density).then(self.first.cmp(&other.first))
     }
 }

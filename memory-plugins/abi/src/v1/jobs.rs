@@ -5,7 +5,7 @@ use abi_stable::{
     std_types::{RSlice, RStr, RString, RVec},
 };
 
-/// How strongly a summary compresses; an open set.
+/// Degree of compression of a summary; an open set.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Level(pub u8);
@@ -129,7 +129,7 @@ pub struct ScoreJob<'a> {
     pub said_at: i64,
     /// The text of the message.
     pub text: RStr<'a>,
-    /// How often the message was recalled, as far as the host counts.
+    /// Number of recalls of the message, as far as the host counts.
     pub uses: u32,
     /// Role of the speaker.
     pub role: Role,
