@@ -42,7 +42,6 @@ pub(crate) fn plan_chunks(text: &str, tokens: &[Range<usize>], limit: usize, ove
     chunks
 }
 
-/// The border before each token.
 fn borders(text: &str, tokens: &[Range<usize>]) -> Vec<Border> {
     let mut sentences = text.split_sentence_bound_indices().map(|(start, _)| start).peekable();
     let mut before = 0..0;

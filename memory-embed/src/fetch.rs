@@ -86,7 +86,6 @@ pub struct FetchedPackage {
     pub downloaded: bool,
 }
 
-/// A wheel to download.
 #[derive(Clone, Copy, Debug)]
 struct Wheel {
     name: &'static str,

@@ -18,7 +18,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads weights or a graph.
 pub(crate) fn read_weights(path: &Path) -> io::Result<Vec<u8>> {
     memory_files::read(path, Links::Follow, MAX_WEIGHTS_BYTES)
 }

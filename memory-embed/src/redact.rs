@@ -140,7 +140,6 @@ fn add_credentials_of(known: &mut Vec<Secret>, address: &str) {
     }
 }
 
-/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -94,7 +94,6 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
     Ok(WrittenSummary::new(text).metadata(metadata))
 }
 
-/// Converts a plugin's failure.
 pub(crate) fn failure(failure: &v1::Failure) -> CallError {
     let message = one_line(&lossy(failure.message.as_rstr()));
     if failure.code == v1::FailureCode::PANICKED { CallError::Panicked(message) } else { CallError::Failed(message) }

@@ -46,7 +46,6 @@ struct Entry {
     source: Source,
 }
 
-/// Source of a strategy.
 enum Source {
     Summarizer(Arc<dyn Summarizer>),
     Scorer(Arc<dyn ImportanceScorer>),

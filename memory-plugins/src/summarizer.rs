@@ -94,7 +94,6 @@ impl Summarizer for PluginSummarizer {
     }
 }
 
-/// Hash of a job.
 fn told_apart(job: &SummaryJob<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (job.level, job.max_tokens).hash(&mut hasher);

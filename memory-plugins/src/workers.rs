@@ -165,7 +165,6 @@ impl Drop for Workers {
 }
 
 impl Shared {
-    /// Queues a job.
     fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<(), CallError> {
         let mut state = this.lock();
         if state.queue.len() >= this.limits.queue.max(1) {

@@ -162,7 +162,6 @@ impl Feature {
         }
     }
 
-    /// True for features of vectors.
     pub(crate) const fn is_of_meaning(self) -> bool {
         matches!(
             self,

@@ -203,7 +203,6 @@ impl LateScores {
         Self { by_place, low, width: high - low, left_out: 0 }
     }
 
-    /// Number of scored nodes.
     pub(crate) fn len(&self) -> usize {
         self.by_place.len()
     }

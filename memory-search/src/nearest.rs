@@ -22,7 +22,6 @@ const SAMPLED_RUN: usize = 4;
 pub(crate) struct Compared<'a> {
     pub(crate) index: &'a dyn VectorIndex,
     pub(crate) conversation: &'a ConversationId,
-    /// Vector of the question.
     pub(crate) question: &'a [f32],
     pub(crate) nodes: usize,
 }

@@ -175,7 +175,6 @@ struct Unit {
     beside: Vec<NodeRange>,
 }
 
-/// Cost of messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     tokens: u64,

@@ -8,7 +8,6 @@ use regex::{Regex, RegexSet};
 
 use crate::lexical::NodeTable;
 
-/// An analyzed question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
     /// True if the question asks for a time or a duration.
@@ -17,7 +16,6 @@ pub(crate) struct Question {
     pub(crate) speaks_of_self: bool,
     /// True if the question asks for the words of the other side.
     pub(crate) asks_back: bool,
-    /// Times that the question mentions.
     pub(crate) dates: Dates,
     words: BTreeSet<Box<str>>,
 }

@@ -74,7 +74,6 @@ pub(crate) struct Ranking {
 pub(crate) struct Candidate {
     pub(crate) conversation: ConversationId,
     pub(crate) node: NodeId,
-    /// Score of the node.
     pub(crate) score: Score,
     /// Probability that the node is relevant to the question.
     pub(crate) relevance: f32,
@@ -99,11 +98,9 @@ pub(crate) struct Pool {
     parts: Vec<Part>,
 }
 
-/// A conversation in a pool.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) conversation: ConversationId,
-    /// Lexical index.
     pub(crate) indexed: Arc<Indexed>,
     /// Number of its first nodes in the pool: all that were indexed when the pool was made.
     pub(crate) nodes: usize,
@@ -118,7 +115,6 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Pool indices of its nodes.
     pub(crate) fn places(&self) -> Range<usize> {
         self.begin..self.begin + self.nodes
     }
@@ -140,7 +136,6 @@ impl Pool {
         Self { parts: parts.collect() }
     }
 
-    /// The conversations in order.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
@@ -158,7 +153,6 @@ impl Pool {
         self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
     }
 
-    /// Number of readable nodes.
     pub(crate) fn readable(&self) -> usize {
         let lost = |part: &Part| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
         self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()

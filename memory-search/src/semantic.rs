@@ -157,7 +157,6 @@ impl Semantic {
         vectors.chain(self.tokens.iter().flat_map(|tokens| tokens.held())).collect()
     }
 
-    /// The model and the index.
     pub(crate) fn vectors(&self) -> Result<Vectors<'_>, SemanticError> {
         let missing = |why: &str| SemanticError::Missing(why.to_owned());
         let embedder = self.embedder.as_deref().ok_or_else(|| missing("no embedding model is set up"))?;
@@ -181,7 +180,6 @@ impl Semantic {
         fits.then_some(Tokens { embedder, index })
     }
 
-    /// Embeds a question.
     pub(crate) async fn ask<'a>(
         &'a self,
         source: &'a dyn Source,
@@ -195,7 +193,6 @@ impl Semantic {
     }
 }
 
-/// An embedded question.
 #[derive(Debug)]
 pub(crate) struct Asked<'a> {
     vectors: Vectors<'a>,

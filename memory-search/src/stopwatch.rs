@@ -12,7 +12,6 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Begins the first step.
     pub(crate) fn start() -> Self {
         Self { begun: Instant::now(), steps: Vec::new() }
     }
@@ -36,7 +35,6 @@ impl Stopwatch {
         self.begun = now;
     }
 
-    /// The finished steps.
     pub(crate) fn steps(self) -> Vec<SearchStep> {
         self.steps
     }

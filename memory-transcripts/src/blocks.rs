@@ -10,7 +10,6 @@ use crate::members::others;
 /// Metadata member of a message that holds the block members that core's blocks cannot represent, by block number.
 pub(crate) const EXTRA: &str = "block_members";
 
-/// Parsed blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     pub(crate) blocks: Vec<ContentBlock>,

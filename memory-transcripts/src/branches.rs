@@ -12,7 +12,6 @@ use crate::{
     tree::{TreeNode, paths},
 };
 
-/// A node of the tree.
 #[derive(Debug)]
 pub(crate) struct BranchNode<'a> {
     pub(crate) id: &'a str,

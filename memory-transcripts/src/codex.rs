@@ -47,7 +47,6 @@ const META_NOTES: [&str; 18] = [
 /// Record types that are notes of the program.
 const NOTES: [&str; 2] = ["turn_context", "world_state"];
 
-/// Reader of a rollout.
 #[derive(Debug)]
 pub(crate) struct Codex {
     stem: String,

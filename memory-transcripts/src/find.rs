@@ -235,7 +235,6 @@ impl Transcript {
     }
 }
 
-/// The format of a database.
 fn of_database(path: &Path, from: &From, limits: Limits) -> Result<Format, TranscriptError> {
     let place = || path.display().to_string();
     if !matches!(from, From::Path) {
@@ -250,7 +249,6 @@ fn of_database(path: &Path, from: &From, limits: Limits) -> Result<Format, Trans
     }
 }
 
-/// File name without its extensions.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);

@@ -59,7 +59,6 @@ fn cheaper((a, i): &Made, (b, j): &Made) -> Ordering {
     a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j))
 }
 
-/// Merges two ordered sequences.
 fn in_order(one: impl Iterator<Item = Made>, other: impl Iterator<Item = Made>) -> impl Iterator<Item = Made> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || match (one.peek(), other.peek()) {

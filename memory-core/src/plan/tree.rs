@@ -49,14 +49,11 @@ pub struct Tree {
     for_views: BTreeMap<NodeId, Vec<SummaryId>>,
 }
 
-/// Sums of tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tokens {
-    /// Tokens of all nodes.
     nodes: u64,
     /// Tokens of the nodes that no summary covers.
     full: u64,
-    /// Tokens of the roots.
     roots: u64,
 }
 
@@ -80,7 +77,6 @@ struct Place {
 /// The state of a place before its text was replaced.
 #[derive(Clone, Copy, Debug)]
 struct Superseded {
-    /// The place.
     place: SummaryId,
     words: SummaryId,
     tokens: u32,

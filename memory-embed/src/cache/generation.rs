@@ -117,7 +117,6 @@ impl Generation {
         Ok(self.file.metadata()?.len() <= self.end)
     }
 
-    /// Number of texts.
     pub(super) fn texts(&self) -> u64 {
         self.locations.len() as u64
     }

@@ -53,7 +53,6 @@ impl Family {
     }
 }
 
-/// Values that all layers share.
 struct SharedValues {
     /// The shape of a matrix of tokens, `[-1, hidden]`.
     flat: Value,
@@ -72,7 +71,6 @@ impl<'a> Encoder<'a> {
         Self { graph: GraphBuilder::default(), architecture, weights, format }
     }
 
-    /// Builds the whole graph.
     pub(super) fn write(&mut self) -> Result<(), ConvertError> {
         let &Architecture { hidden, layers, .. } = self.architecture;
         let ids = self.graph.tokens("input_ids");

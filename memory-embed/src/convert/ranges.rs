@@ -33,7 +33,6 @@ impl Columns {
         self.minima.len()
     }
 
-    /// Maximum magnitude of each column.
     pub(super) fn magnitudes(&self) -> impl Iterator<Item = f32> {
         self.minima.iter().zip(&self.maxima).map(|(low, high)| low.abs().max(high.abs()))
     }

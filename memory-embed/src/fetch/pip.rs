@@ -43,7 +43,6 @@ impl Default for Pip {
 }
 
 impl Pip {
-    /// The first command that works.
     fn find(&self) -> Result<&[String], FetchError> {
         self.commands
             .iter()

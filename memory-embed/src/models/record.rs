@@ -55,7 +55,6 @@ pub(crate) struct ConvertedGraph {
 /// The graphs in a model's `onnx` directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConvertedGraphs {
-    /// The version of the converter.
     pub(crate) converter: u32,
     pub(crate) weights_sha256: String,
     pub(crate) tokenizer_sha256: String,

@@ -244,7 +244,6 @@ fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
     model_id::from_parts(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
 }
 
-/// A model in memory.
 pub(super) struct LoadedModel {
     pub(super) splitter: Splitter,
     pub(super) session: SentenceSession,

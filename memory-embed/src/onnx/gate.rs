@@ -69,7 +69,6 @@ pub(super) fn chunks_of(splitter: &Splitter, files: &ModelFiles, text: &str) -> 
     Ok(chunks)
 }
 
-/// The cosine of unit vectors.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }

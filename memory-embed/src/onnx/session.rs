@@ -37,7 +37,6 @@ impl Sequence for Chunk {
     }
 }
 
-/// The vectors of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChunkVectors {
     /// Vector of the whole chunk, of unit length.
@@ -46,7 +45,6 @@ pub(super) struct ChunkVectors {
     pub(super) tokens: TokenVectors,
 }
 
-/// A loaded graph.
 #[derive(Debug)]
 pub(super) struct SentenceSession {
     session: Session,
@@ -83,7 +81,6 @@ impl SentenceSession {
         Ok(Self { takes_types: takes(TYPES), session, dimensions, pooling, pad })
     }
 
-    /// Components of its vectors.
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
     }

@@ -59,12 +59,10 @@ impl Splitter {
         Ok(Self { tokenizer, words, frame: None, pad, limit, overlap, lower_case: false, query, document })
     }
 
-    /// The unknown token.
     pub(crate) fn unknown(&self) -> Option<u32> {
         ["[UNK]", "<unk>"].into_iter().find_map(|name| self.tokenizer.token_to_id(name))
     }
 
-    /// Sets lower-casing of texts.
     pub(crate) fn lower_case(self, lower_case: bool) -> Self {
         Self { lower_case, ..self }
     }
@@ -84,7 +82,6 @@ impl Splitter {
         Ok(self)
     }
 
-    /// The padding token.
     pub(super) fn pad(&self) -> u32 {
         self.pad
     }
@@ -152,7 +149,6 @@ enum WordBoundary {
 }
 
 impl WordBoundary {
-    /// Maximum bytes of a word.
     fn max_bytes(self) -> usize {
         match self {
             Self::WordPiece => MAX_WORD,

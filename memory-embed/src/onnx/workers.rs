@@ -71,13 +71,11 @@ impl From<WorkError> for BoxError {
     }
 }
 
-/// The configuration of the workers.
 pub(super) struct WorkerConfig<I, O> {
     /// Prefix of the threads' names; a number is appended.
     pub(super) name: &'static str,
     /// Creates the engines of all workers but the first.
     pub(super) start: Box<StartEngine<I, O>>,
-    /// Maximum workers.
     pub(super) workers: usize,
     /// Maximum tokens of a batch, including padding.
     pub(super) batch_tokens: usize,
@@ -85,7 +83,6 @@ pub(super) struct WorkerConfig<I, O> {
     pub(super) queue: usize,
 }
 
-/// The priority of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
     /// A query, which precedes all documents.

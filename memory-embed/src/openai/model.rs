@@ -143,7 +143,6 @@ impl OpenAiModel {
         self.tokens
     }
 
-    /// Maximum tokens of a chunk.
     pub(super) fn chunk_tokens(&self) -> usize {
         self.tokens.map_or(TOKENS, |tokens| tokens - SPECIAL_TOKENS)
     }

@@ -132,7 +132,6 @@ impl RemoteError {
         self
     }
 
-    /// Converts to the port's error.
     pub(crate) fn into_embed_error(self, model: &ModelId) -> EmbedError {
         let model = model.clone();
         match self {
@@ -143,7 +142,6 @@ impl RemoteError {
     }
 }
 
-/// A failed call.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: RemoteError,

@@ -34,7 +34,6 @@ impl Deadline {
         Self { moves: true, ..Self::after(time) }
     }
 
-    /// Records a successful call.
     pub(super) fn progress(&self) {
         if self.moves {
             *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.after;

@@ -2,7 +2,6 @@
 
 use super::hash::Hash;
 
-/// The tokens of an encoding.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     /// All tokens in the order of their ranks, each after a byte with its length.

@@ -49,7 +49,6 @@ const FEWEST: u32 = 2;
 /// Maximum words of an English text per function word.
 const SPREAD: u32 = 12;
 
-/// Counts of words by language.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Language {
     words: u32,
@@ -61,14 +60,12 @@ impl Language {
     /// Counts of an English text.
     pub(crate) const ENGLISH: Self = Self { words: FEWEST, english: FEWEST, others: 0 };
 
-    /// The counts of a text.
     pub(crate) fn of(text: &str) -> Self {
         let mut language = Self::default();
         words(text).for_each(|word| language.add(&word));
         language
     }
 
-    /// Counts a word.
     pub(crate) fn add(&mut self, word: &Word<'_>) {
         self.words += 1;
         let is_foreign = || !word.text.is_ascii() && word.text.chars().any(|c| c.is_alphabetic() && !c.is_ascii());

@@ -25,7 +25,6 @@ impl Section {
     /// All sections in the order in which they are written.
     pub(crate) const ALL: [Self; 4] = [Self::Body, Self::Decided, Self::Open, Self::Also];
 
-    /// The prefix of the section.
     pub(crate) const fn mark(self) -> &'static str {
         match self {
             Self::Body => "",

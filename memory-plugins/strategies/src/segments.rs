@@ -92,7 +92,6 @@ impl SegmentCutter<'_> {
         push_plain(text, &mut self.paragraph);
     }
 
-    /// Splits the paragraph into sentences.
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
         self.push_all(&paragraph, Kind::Sentence);

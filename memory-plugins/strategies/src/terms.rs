@@ -39,7 +39,6 @@ pub(crate) struct Terms {
     segments: Vec<OfSegment>,
 }
 
-/// Data of one segment.
 #[derive(Clone, Copy, Debug)]
 struct OfSegment {
     /// End of its bag in `bags`; it begins at the end of the previous one.

@@ -39,7 +39,6 @@ pub(crate) struct Weighed {
     pub(crate) unheard: Vec<QuestionTerm>,
     /// IDF of all terms together, including those that no node contains.
     pub(crate) total: f32,
-    /// Statistics of the searched nodes.
     pub(crate) all: Collection,
 }
 

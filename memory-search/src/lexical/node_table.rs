@@ -19,7 +19,6 @@ const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool]
 /// One row of a [`NodeTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
-    /// The timestamp of the message.
     pub(crate) at: Timestamp,
     /// Number of its session, from 0 in order of time.
     pub(crate) session: u32,
@@ -189,7 +188,6 @@ impl NodeTable {
         self.sessions.push(name);
     }
 
-    /// Approximate bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.traits.len() * size_of::<Traits>() + self.name_bytes
     }

@@ -39,7 +39,6 @@ impl Outlines {
         }
     }
 
-    /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.lock().len() * size_of::<NodeOutline>()
     }

@@ -24,7 +24,6 @@ pub(crate) struct Postings {
     node_table: NodeTable,
     total_length: u64,
     losses: Losses,
-    /// Bytes of the lists.
     heap_bytes: usize,
     /// Number of first nodes that come from saved blocks and were not read by this process.
     restored: u64,
@@ -66,7 +65,6 @@ impl Postings {
         self.through() - self.losses.count()
     }
 
-    /// Sum of [`Self::lengths`].
     pub(crate) fn total_length(&self) -> u64 {
         self.total_length
     }
@@ -161,7 +159,6 @@ impl Postings {
         self.restored = 0;
     }
 
-    /// Approximate bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.heap_bytes + self.lengths.len() * size_of::<u32>() + self.node_table.bytes()
     }

@@ -50,7 +50,6 @@ pub(crate) struct SegmentRun {
 /// Occurrences of a term in one run of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
-    /// Number of the run.
     pub(crate) run: usize,
     /// Number of nodes that contain the term.
     pub(crate) nodes: u32,
@@ -136,7 +135,6 @@ impl Segment {
         self.block.bytes().unwrap_or_default()
     }
 
-    /// Name of the block.
     pub(crate) fn id(&self) -> &BlockId {
         &self.block.id
     }

@@ -23,7 +23,6 @@ pub(super) struct StoredRows {
     pub(super) sessions: Vec<Option<Box<str>>>,
     /// The number of terms of each node.
     pub(super) lengths: Vec<u32>,
-    /// The row of each node.
     pub(super) traits: Vec<Traits>,
     /// Offsets of unreadable nodes within the run.
     pub(super) lost: Vec<usize>,

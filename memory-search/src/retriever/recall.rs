@@ -24,7 +24,6 @@ use crate::{
 /// Maximum hits that are compared with each other.
 const COMPARED: usize = 64;
 
-/// A conversation with hits.
 struct WithHits {
     conversation: ConversationId,
     outline: Arc<Vec<NodeOutline>>,
@@ -43,7 +42,6 @@ impl WithHits {
 }
 
 impl HybridRetriever {
-    /// Performs a recall.
     pub(super) async fn recalled(&self, request: &RecallRequest) -> Result<Recall, RetrieveError> {
         if request.question.trim().is_empty() {
             return Ok(Recall::default().notices(vec![Notice::EmptyQuestion]));

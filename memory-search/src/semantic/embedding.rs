@@ -46,7 +46,6 @@ impl FailurePolicy {
 /// Result of embedding the nodes without vectors.
 #[derive(Debug, Default)]
 pub(crate) struct CaughtUp {
-    /// Number of embedded nodes.
     pub(crate) embedded: u64,
     /// Number of nodes that the model rejected, and the first of them with the reason.
     refused: u64,

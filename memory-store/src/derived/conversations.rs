@@ -31,7 +31,6 @@ pub(super) trait Loaded {
     fn refresh(&mut self);
 }
 
-/// Values by conversation.
 #[derive(Debug)]
 pub(super) struct Conversations<T> {
     entries: Mutex<HashMap<ConversationId, Arc<Entry<T>>>>,

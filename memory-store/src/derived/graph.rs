@@ -234,7 +234,6 @@ impl Graph {
         Some(self.entry.load(Ordering::Acquire)).filter(|entry| *entry != NONE)
     }
 
-    /// Highest layer of a node.
     fn level(&self, node: u32) -> usize {
         levels::level(self.options.seed, node, self.options.degree)
     }

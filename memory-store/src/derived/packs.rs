@@ -248,7 +248,6 @@ impl Packs {
     }
 }
 
-/// File name of a path.
 pub(super) fn name_of(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
@@ -288,7 +287,6 @@ impl Packed {
         self.pack.bytes(self.place.clone())
     }
 
-    /// Path of the pack.
     pub(super) fn path(&self) -> &Path {
         self.pack.path()
     }

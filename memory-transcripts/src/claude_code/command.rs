@@ -69,7 +69,6 @@ pub(super) fn command(blocks: &[ContentBlock]) -> Command {
     typed.map_or(Command::Note, Command::Typed)
 }
 
-/// The text within a tag.
 fn inner<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>"))?.0.trim())

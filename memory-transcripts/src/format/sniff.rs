@@ -12,7 +12,6 @@ pub(super) struct Seen {
     own: HashSet<String>,
     /// Keys of all objects within it.
     inner: HashSet<String>,
-    /// Its own `type`.
     pub(super) kind: Option<String>,
     /// All values of `type` within it.
     kinds: HashSet<String>,

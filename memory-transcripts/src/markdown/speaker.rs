@@ -22,7 +22,6 @@ enum Style {
     Label,
 }
 
-/// A speaker.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) role: Role,

@@ -24,7 +24,6 @@ const TRIES: usize = 16;
 /// Maximum tables of a database.
 const TABLES: usize = 4_096;
 
-/// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
     path: PathBuf,

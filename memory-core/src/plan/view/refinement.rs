@@ -10,7 +10,6 @@ use crate::{
     plan::{Cut, CutPiece, Tree, cut::tokens},
 };
 
-/// A cut during refinement.
 pub(super) struct Refinement<'t> {
     tree: &'t Tree,
     /// Pieces by their first node.
@@ -20,7 +19,6 @@ pub(super) struct Refinement<'t> {
     now: NodeId,
 }
 
-/// A step of refinement.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// Value gained per token; infinite for a step without cost.
@@ -93,7 +91,6 @@ impl<'t> Refinement<'t> {
         Self { tree, shown, tokens: u64::from(cut.tokens), now }
     }
 
-    /// Turns that are shown verbatim.
     pub(super) fn verbatim(&self) -> Vec<NodeRange> {
         let turn = |piece: &CutPiece| match piece {
             CutPiece::Verbatim(turn) => Some(*turn),

@@ -19,7 +19,6 @@ const NAME: &str = "hub.json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct HubRecord {
     pub(super) id: String,
-    /// The requested revision.
     pub(super) revision: String,
     /// The commit that it resolved to.
     pub(super) commit: String,

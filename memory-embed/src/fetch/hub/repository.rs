@@ -61,7 +61,6 @@ impl Listing {
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) name: String,
-    /// Path of the download.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) sha256: String,

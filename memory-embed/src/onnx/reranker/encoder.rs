@@ -32,7 +32,6 @@ const SLACK: usize = 2;
 /// An encoded question and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// Token ids.
     pub(super) ids: Vec<u32>,
     /// Token types: 0 for the question, 1 for the text.
     pub(super) types: Vec<u32>,
@@ -44,7 +43,6 @@ impl Sequence for Pair {
     }
 }
 
-/// Encodes pairs.
 #[derive(Debug)]
 pub(super) struct PairEncoder {
     splitter: Splitter,
@@ -67,7 +65,6 @@ impl PairEncoder {
         Ok(Self { splitter, max_tokens, frame })
     }
 
-    /// The padding token.
     pub(super) fn pad(&self) -> u32 {
         self.splitter.pad()
     }

@@ -16,7 +16,6 @@ use crate::onnx::{
 
 const LOGITS: &str = "logits";
 
-/// A loaded graph.
 #[derive(Debug)]
 pub(super) struct PairSession {
     session: Session,

@@ -42,7 +42,6 @@ impl<I> SplitJob<I> {
         self.texts.div_ceil(BLOCK)
     }
 
-    /// Splits the next block.
     pub(super) fn next_block(&self) -> Step<I> {
         let first = self.next.fetch_add(BLOCK, Ordering::Relaxed);
         if first >= self.texts {

@@ -32,7 +32,6 @@ pub(super) struct Cut {
     pub(super) end: usize,
 }
 
-/// Writes units as text.
 #[derive(Debug)]
 pub(super) struct Composer<'a> {
     reading: &'a Reading<'a>,
@@ -57,7 +56,6 @@ impl<'a> Composer<'a> {
         self.units.get(unit).map_or("", |unit| self.name_of(unit))
     }
 
-    /// All labels.
     pub(super) fn names(&self) -> BTreeSet<&str> {
         self.names.iter().map(String::as_str).collect()
     }
@@ -67,7 +65,6 @@ impl<'a> Composer<'a> {
         self.units.get(unit).and_then(|unit| self.speaker_ids.get(unit.part).copied())
     }
 
-    /// The label of a unit.
     pub(super) fn name_of(&self, unit: &Unit) -> &str {
         self.names.get(unit.part).map_or("", String::as_str)
     }

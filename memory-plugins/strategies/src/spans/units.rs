@@ -96,7 +96,6 @@ const DISTINCT: usize = 48;
 const LEAD: usize = 3;
 
 impl Units {
-    /// The units of all segments.
     pub(super) fn of(reading: &Reading<'_>) -> Self {
         let mut cutter = UnitCutter::default();
         let starts: Vec<usize> = reading.parts().collect();
@@ -375,7 +374,6 @@ impl UnitCutter {
     }
 }
 
-/// An unfinished unit.
 struct Open {
     first: usize,
     from: usize,

@@ -67,7 +67,6 @@ impl Pool {
         Some(node(*entry))
     }
 
-    /// Number of results.
     pub(super) fn len(&self) -> usize {
         self.results
     }

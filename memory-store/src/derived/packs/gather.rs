@@ -29,7 +29,6 @@ const LARGEST_CONVERSATION: u64 = 8 << 20;
 /// Maximum bytes of a pack, which forgetting rewrites as a whole.
 const LARGEST_PACK: u64 = 128 << 20;
 
-/// Loose files of a conversation.
 #[derive(Debug, Default)]
 struct Loose {
     names: Vec<(String, u64)>,

@@ -30,7 +30,6 @@ pub(in crate::derived) struct Pack {
     files: usize,
 }
 
-/// A packed file.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub(super) name: &'a str,
@@ -38,7 +37,6 @@ pub(super) struct Entry<'a> {
     sum: u32,
 }
 
-/// A file to be packed.
 #[derive(Debug)]
 pub(super) struct NewEntry {
     pub(super) name: String,

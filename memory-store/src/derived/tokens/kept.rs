@@ -133,7 +133,6 @@ impl Kept {
             + self.rows.capacity()
     }
 
-    /// Adds the next node.
     pub(super) fn push(&mut self, tokens: &TokenVectors, codec: &Codec) {
         self.rows.reserve(tokens.len() * codec.row_bytes());
         tokens.iter().for_each(|(_, vector)| codec.encode(vector, &mut self.rows));

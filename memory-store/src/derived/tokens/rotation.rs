@@ -25,7 +25,6 @@ impl Rotation {
         Self { signs: std::iter::repeat_with(sign).take(2 * ROUNDS * dimensions).collect(), dimensions }
     }
 
-    /// Rotates a vector in place.
     pub(super) fn rotate(&self, vector: &mut [f32]) {
         let Some(width) = vector.len().checked_ilog2().map(|log| 1_usize << log) else { return };
         let last = vector.len() - width;

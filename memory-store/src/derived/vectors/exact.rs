@@ -238,7 +238,6 @@ impl ExactIndex {
     }
 }
 
-/// Converts candidates to hits.
 fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
     let hit = |best: &Candidate| {
         let slot = parts.get(best.part)?.rows.slots().get(best.row)?;

@@ -266,7 +266,6 @@ impl Rows {
         block.get(row * self.dimensions..(row + 1) * self.dimensions).unwrap_or_default()
     }
 
-    /// Nodes whose rows were removed.
     pub(super) fn removed_nodes(&self) -> NodeSet {
         let slots = self.slots.iter().zip(&self.scales);
         slots.filter(|(_, scale)| **scale == 0.0).map(|(slot, _)| slot.node).collect()

@@ -23,13 +23,10 @@ const HEAD: usize = 4 + 8 + 8 + 4 + PLAIN.len();
 /// A block in its file.
 #[derive(Debug)]
 pub(super) struct StoredBlock {
-    /// Kind of its data.
     pub(super) kind: String,
-    /// Version of its data.
     pub(super) version: u32,
     /// Runs of nodes that the block was derived from, each with the leaf of its last node.
     pub(super) runs: Vec<(ConversationId, NodeRange, Hash)>,
-    /// Its bytes.
     pub(super) body: Arc<Body>,
 }
 

@@ -41,7 +41,6 @@ const RESULTS: [&str; 4] = ["toolResult", "tool_result", "tool_use_result", "fun
 /// Consecutive blocks by role.
 pub(super) type Blocks = Vec<(Role, Vec<ContentBlock>)>;
 
-/// Reader of parts.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// The columns that the table has; `None` without such a table.

@@ -7,7 +7,6 @@ use crate::derived::block::BlockHeader;
 /// Node, chunk, scale, checksum of the components.
 const ENTRY: usize = 8 + 4 + 4 + 4;
 
-/// Entry of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) slot: Slot,
@@ -46,7 +45,6 @@ pub(super) fn read(header: &BlockHeader, body: &[u8]) -> Option<Vec<Entry>> {
     (ordered && entries.iter().all(within)).then_some(entries)
 }
 
-/// Number of rows of a block.
 pub(super) fn rows(header: &BlockHeader) -> usize {
     usize::try_from(header.body_bytes).unwrap_or(usize::MAX) / ENTRY
 }
