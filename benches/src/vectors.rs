@@ -15,7 +15,7 @@ use data::{Data, ROWS};
 use graph::HnswRs;
 use index::Indexes;
 
-/// The figures so far. Each is printed at once, because all of them take a quarter of an hour.
+/// Figures so far. Each is printed at once, because all of them take a quarter of an hour.
 #[derive(Debug, Default)]
 struct Figures(Vec<Figure>);
 

@@ -1,4 +1,4 @@
-//! Reminder that a new session begins with.
+//! The reminder at the beginning of a new session.
 
 use std::cmp::Reverse;
 
@@ -10,37 +10,37 @@ use memory::{
 
 use crate::{AgentEvent, Capture, Error};
 
-/// Newest conversations among which an earlier session is looked for: the first message of each is read, and an agent
-/// waits for the reminder.
+/// Maximum conversations, newest first, that are searched for an earlier session. The first message of each is read
+/// while an agent waits for the reminder.
 const LOOKED_AT: usize = 1_000;
 
-/// Ways to look up more of a conversation, as a reminder states them to a model.
+/// Ways to look up more of a conversation, as a reminder tells a model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LookUp {
-    /// A sentence or two, such as: To look up more of it: `memory search -c trip "QUESTION"`.
+    /// One or two sentences, such as: To look up more of it: `memory search -c trip "QUESTION"`.
     pub at_length: String,
-    /// The call alone, such as: `memory search -c trip "QUESTION"`
+    /// Only the call, such as: `memory search -c trip "QUESTION"`
     pub in_short: String,
 }
 
 impl LookUp {
-    /// The ways of a program.
+    /// Ways that a program offers.
     #[must_use]
     pub fn new(at_length: impl Into<String>, in_short: impl Into<String>) -> Self {
         Self { at_length: at_length.into(), in_short: in_short.into() }
     }
 }
 
-/// Session that a reminder is about.
+/// Session that a reminder describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reminded {
     Earlier,
-    /// The session itself, most of which its model was just shown a summary of.
+    /// The current session, which its model now sees only as a summary.
     Itself,
 }
 
-/// Text of a reminder; `None` where nothing is known, or the model sees it already.
+/// Text of a reminder; `None` if there is nothing to tell, or the model sees it already.
 pub(crate) async fn text(
     capture: &Capture,
     event: &AgentEvent,
@@ -49,9 +49,9 @@ pub(crate) async fn text(
     look_up: &(dyn Fn(&ConversationId) -> LookUp + Sync),
 ) -> Result<Option<String>, Error> {
     let (of, id) = match event.source.as_deref() {
-        // The model is shown the session itself.
+        // A resumed session shows its own messages to the model.
         Some("resume") => return Ok(None),
-        // What was left out of it is of this session.
+        // Compaction removed messages of this very session.
         Some("compact") => (Reminded::Itself, session),
         _ => (Reminded::Earlier, latest(capture, event, session.as_ref()).await?),
     };
@@ -62,10 +62,10 @@ pub(crate) async fn text(
     for (before, after) in frames(of, &look_up) {
         let around = counter.count(&before) + counter.count(&after);
         let mut left = budget.saturating_sub(around);
-        // A frame that takes most of the room says less than a shorter one would.
+        // A frame that takes most of the budget leaves too little; try the shorter one.
         while left > around.min(budget / 2) {
             let text = harmless(&conversation.reminder(left).await?.text);
-            // The first line alone says nothing of what was said.
+            // A single line holds only the heading of the notes.
             if !text.contains('\n') {
                 break;
             }
@@ -73,7 +73,7 @@ pub(crate) async fn text(
             if counter.count(&text) <= budget {
                 return Ok(Some(text));
             }
-            // What was made harmless got longer.
+            // Escaping made the text longer than its budget.
             left = left * 3 / 4;
         }
     }
@@ -81,7 +81,7 @@ pub(crate) async fn text(
     Ok(lines.into_iter().find(|line| counter.count(line) <= budget))
 }
 
-/// Text in which nothing ends what the agent puts around it, and nothing steers a terminal that shows it.
+/// Escapes tags that would end the agent's own markup around the text, and characters that would steer a terminal.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -92,7 +92,7 @@ fn harmless(text: &str) -> String {
     lines(&out).into_owned()
 }
 
-/// Last conversation of the event's directory in which something was asked for, apart from the session itself.
+/// Last conversation in the event's directory, other than the session itself, in which something was asked.
 async fn latest(
     capture: &Capture,
     event: &AgentEvent,
@@ -106,7 +106,7 @@ async fn latest(
         if Some(&state.id) == session || !is_of(capture, &state, cwd).await? {
             continue;
         }
-        // A damaged message is no reason to remind of nothing.
+        // If a message is damaged, assume that something was asked.
         if capture.parts().memory.conversation(state.id.clone()).has_matter().await.unwrap_or(true) {
             return Ok(Some(state.id));
         }
@@ -114,17 +114,17 @@ async fn latest(
     Ok(None)
 }
 
-/// True if a conversation of a person began in a directory.
+/// True if a person began the conversation in this directory.
 async fn is_of(capture: &Capture, state: &ConversationState, cwd: &str) -> Result<bool, Error> {
     let Some(first) = NodeId::new(1).filter(|_| state.nodes > 0) else { return Ok(false) };
-    // A damaged message is no reason to remind of nothing.
+    // A damaged first message does not fail the reminder.
     let Ok(node) = capture.parts().store.node(&state.id, first).await else { return Ok(false) };
     let metadata = node.message.metadata;
     let began_in = metadata.get("cwd").and_then(|cwd| serde_json::from_str::<String>(cwd.as_str()).ok());
     Ok(began_in.as_deref() == Some(cwd) && !metadata.contains_key("subagent_of"))
 }
 
-/// Frames around the text, at length and in short: whose words these are, and how the model gets at the rest.
+/// Frames around the text, long and short: origin of the words before it, and a way to the rest after it.
 fn frames(of: Reminded, look_up: &LookUp) -> [(String, String); 2] {
     let before = match of {
         Reminded::Earlier => {
@@ -144,7 +144,7 @@ fn frames(of: Reminded, look_up: &LookUp) -> [(String, String); 2] {
     [(before.to_owned(), after), (short.to_owned(), format!("\nMore: {}", look_up.in_short))]
 }
 
-/// Reminders of one line, the longest first.
+/// Reminders of one line, longest first.
 async fn in_a_line(
     of: Reminded,
     capture: &Capture,

@@ -24,33 +24,33 @@ use self::generation::{Generation, size_of};
 /// The vectors of a text, one for each chunk.
 type Vectors = Vec<Vec<f32>>;
 
-/// Identifies the vectors of a text by a model: a keyed hash of the text, by which the text is forgotten whatever the
-/// model, and one of both.
+/// Key of the vectors of a text by a model: a keyed hash of the text, by which the text can be forgotten for every
+/// model, and a keyed hash of both.
 type TextHash = [u8; 32];
 /// The part of a [`TextHash`] that depends on the text alone.
 type TextId = [u8; 16];
 
-/// The file that is appended to, and its predecessor.
+/// File that is appended to, and its predecessor.
 const RECENT: &str = "recent";
 const OLDER: &str = "older";
 /// The holder of a lock on this file may write.
 const LOCK: &str = "lock";
 
-/// How long forgetting waits for another process that is writing.
+/// Maximum wait of forgetting for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The default bound: about 160,000 vectors of 384 components.
+/// Default limit in bytes: about 160,000 vectors of 384 components.
 const DEFAULT_BYTES: u64 = 256 << 20;
 
-/// The key of a cache: 32 secret random bytes, the same at every opening of the cache.
+/// Key of a cache: 32 secret random bytes, the same whenever the cache is opened.
 ///
-/// Without the key no one can test from the files whether a text was embedded.
+/// Without the key nobody can test from the files whether a text was embedded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// The key of these bytes.
+    /// A key of these bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -68,42 +68,42 @@ impl fmt::Debug for CacheKey {
     }
 }
 
-/// Caches the vectors of texts in a directory of its own.
+/// Caches the vectors of texts in its own directory.
 ///
-/// A hit is bit for bit the vectors that the model computed. Vectors lost to damage or eviction are computed again. A
-/// failing disk is logged once and turns the cache off; it is not an error.
+/// A hit returns exactly the vectors that the model computed. Vectors that are lost to damage or eviction are computed
+/// again. A failing disk is logged once and disables the cache; it is not an error.
 ///
-/// The cache does not know from which conversation a text came. As [`Derived`](memory_core::Derived) data it forgets
-/// the texts that a request names, or everything where the request names none.
+/// The cache does not know which conversation a text came from. As [`Derived`](memory_core::Derived) data it forgets
+/// the texts that a request names, or everything if the request names none.
 ///
-/// The size is bounded by two generations: vectors are appended to one file until it has half of the allowed bytes;
-/// then it replaces the older file. A hit in the older file is copied to the newer one, so that vectors in use stay.
-/// Several processes may share one directory. `docs/format.md` describes the files.
+/// Two generations limit the size: vectors are appended to one file up to half of the allowed bytes; then it replaces
+/// the older file. A hit in the older file is copied to the newer one, so that vectors in use stay. Several processes
+/// may share one directory. `docs/format.md` describes the files.
 #[derive(Debug)]
 pub struct EmbeddingCache {
     directory: PathBuf,
-    /// The key of the hashes of texts.
+    /// Key of the hashes of texts.
     text_key: [u8; 32],
-    /// The key of the hashes of models and texts.
+    /// Key of the hashes of models and texts.
     hash_key: [u8; 32],
-    /// Check in each header that recognizes files of this key.
+    /// Check value in each header that identifies files of this key.
     key_check: [u8; 32],
     max_bytes: u64,
     writes: bool,
     files: Mutex<Generations>,
 }
 
-/// The files as last read.
+/// Files as last read.
 #[derive(Debug, Default)]
 struct Generations {
     recent: Option<Generation>,
     older: Option<Generation>,
-    /// Set by the first failure, so that it is logged once.
+    /// True after the first failure, so that it is logged once.
     failed: bool,
 }
 
 impl EmbeddingCache {
-    /// The cache in `directory`, which need not exist. Does no IO.
+    /// A cache in `directory`, which need not exist. Does no IO.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>, key: &CacheKey) -> Self {
         Self {
@@ -117,24 +117,24 @@ impl EmbeddingCache {
         }
     }
 
-    /// Sets the bound on bytes on disk. By default 256 MiB.
+    /// Sets the limit on bytes on disk. By default 256 MiB.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Makes the cache read-only: it changes nothing on disk.
+    /// Makes the cache read-only.
     #[must_use]
     pub const fn read_only(mut self) -> Self {
         self.writes = false;
         self
     }
 
-    /// Removes all vectors, of every key and format. Waits a few seconds for another process that is writing.
+    /// Removes all vectors, of every key and format. Waits a few seconds if another process is writing.
     ///
     /// # Errors
-    /// If a file cannot be removed; `WouldBlock` if the other process goes on writing.
+    /// If a file cannot be removed; `WouldBlock` if another process keeps writing.
     pub fn clear(&self) -> io::Result<()> {
         let mut files = self.files();
         if !self.directory.exists() {
@@ -146,11 +146,11 @@ impl EmbeddingCache {
         [RECENT, OLDER].iter().try_for_each(|name| remove(&self.path(name)))
     }
 
-    /// Removes the vectors of these texts by every model; other vectors stay. Waits as [`clear`](Self::clear) does. A
-    /// crash leaves each file as it was or without them.
+    /// Removes the vectors of these texts by every model; other vectors stay. Waits as [`clear`](Self::clear) does.
+    /// After a crash each file is either unchanged or without them.
     ///
     /// # Errors
-    /// If a file cannot be read or written; `WouldBlock` if another process goes on writing.
+    /// If a file cannot be read or written; `WouldBlock` if another process keeps writing.
     pub fn forget(&self, texts: &[&str]) -> io::Result<()> {
         let gone: HashSet<TextId> = texts.iter().map(|text| self.text_id(text)).collect();
         let mut files = self.files();
@@ -167,7 +167,7 @@ impl EmbeddingCache {
                     generation.refresh()?;
                     generations.push((path, generation));
                 }
-                // The contents of this file are unknown, and nothing in it is used.
+                // The contents of this file are unknown and unused.
                 None => remove(&path)?,
             }
         }
@@ -177,7 +177,8 @@ impl EmbeddingCache {
             is_touched |= generation.holds(is_gone) || !generation.is_whole()?;
         }
         if is_touched {
-            // Both files are rewritten, the older one first: others look again at both where the recent one is another.
+            // The older file is rewritten first, because other processes reread both files when the recent one is
+            // replaced.
             for (path, generation) in &mut generations {
                 generation.retain(&self.directory, path, &self.key_check, |hash| !is_gone(hash))?;
             }
@@ -185,7 +186,7 @@ impl EmbeddingCache {
         File::open(&self.directory)?.sync_all()
     }
 
-    /// Removes the leftovers of a process that was killed while it made a file. The caller has the lock.
+    /// Removes unfinished files of killed processes. The caller holds the lock.
     fn remove_leftovers(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
@@ -209,7 +210,7 @@ impl EmbeddingCache {
         hash
     }
 
-    /// The vectors under each hash, if they have so many components.
+    /// Vectors under each hash, if they have this number of components.
     fn get(&self, hashes: &[TextHash], dimensions: usize) -> Vec<Option<Vectors>> {
         let mut files = self.files();
         if let Err(error) = self.reload(&mut files) {
@@ -237,7 +238,7 @@ impl EmbeddingCache {
     }
 
     fn files(&self) -> MutexGuard<'_, Generations> {
-        // State left by a panic is checked against the disk before it is used.
+        // State that a panic left is compared with the disk before use.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -245,7 +246,7 @@ impl EmbeddingCache {
         self.directory.join(name)
     }
 
-    /// Catches up with the files: another process may have appended to them or replaced them.
+    /// Updates the view of the files, which another process may have extended or replaced.
     fn reload(&self, files: &mut Generations) -> io::Result<()> {
         let recent = self.path(RECENT);
         let current = Generation::id_at(&recent, &self.key_check)?;
@@ -273,7 +274,7 @@ impl EmbeddingCache {
         }
     }
 
-    /// The file whose lock is the right to write.
+    /// Opens the file whose lock is the right to write.
     fn lock(&self) -> io::Result<File> {
         memory_files::create_dir_all(&self.directory)?;
         memory_files::make_way(&self.path(LOCK))?;
@@ -281,7 +282,7 @@ impl EmbeddingCache {
         open_with(options.create(true).truncate(false).write(true), &self.path(LOCK), Links::Refuse)
     }
 
-    /// Waits for the right to write, which ends with the file.
+    /// Waits for the right to write, which is released when the file is closed.
     fn wait(&self) -> io::Result<File> {
         let (lock, start) = (self.lock()?, Instant::now());
         loop {
@@ -324,7 +325,7 @@ impl EmbeddingCache {
     }
 }
 
-/// The part of a hash that depends on the text alone.
+/// The part of a hash that depends only on the text.
 fn of_text(hash: &TextHash) -> TextId {
     hash.first_chunk().copied().unwrap_or_default()
 }

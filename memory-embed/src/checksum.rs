@@ -9,12 +9,10 @@ use sha2::{Digest, Sha256};
 
 use crate::files;
 
-/// The SHA-256 of `bytes`.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex(Sha256::digest(bytes).as_slice())
 }
 
-/// The SHA-256 of the file at `path`.
 pub(crate) fn sha256_hex_of_file(path: &Path) -> io::Result<String> {
     copy_and_hash(&mut files::open(path)?, &mut io::sink())
 }

@@ -19,10 +19,10 @@ pub(crate) use self::ranges::Ranges;
 use self::{architecture::Architecture, encoder::Encoder, linear::NumberFormat, weights::Weights};
 use crate::{checksum::sha256_hex, files};
 
-/// The size limit of an ONNX file: that of a protocol buffer.
+/// Maximum bytes of an ONNX file, which is a protocol buffer.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// Version of the converter. Raised when the same weights give another graph, so that models are converted again.
+/// Version of the converter. Raise it when the same weights give another graph, so that models are converted again.
 pub(crate) const CONVERTER: u32 = 2;
 
 /// The numeric precision of a graph.
@@ -31,10 +31,10 @@ pub(crate) const CONVERTER: u32 = 2;
 pub enum Precision {
     /// 32-bit floats.
     Full,
-    /// Linear layers and word embeddings in 8-bit integers, the rest in 32-bit floats. A quarter of the size.
+    /// 8-bit integers in linear layers and word embeddings, 32-bit floats otherwise. A quarter of the size.
     ///
-    /// Weights have a scale for each output column. The inputs of a layer have one calibrated scale; the outputs of
-    /// activations have a scale for each row.
+    /// Weights have a scale per output column. The inputs of a layer have one calibrated scale; the outputs of
+    /// activations have a scale per row.
     Int8,
 }
 
@@ -54,13 +54,13 @@ impl Precision {
 ///
 /// Supports BERT and MPNet with absolute positions and the exact GELU. The graph takes `input_ids`, `attention_mask`
 /// and, for BERT, `token_type_ids`, all `[batch, sequence]`, with the tokens of a text first in its row. The graph
-/// returns `last_hidden_state`, `[batch, sequence, hidden]`, and uses operators of opset 24. The same files give the
-/// same bytes. The conversion takes about four times the memory of the weights.
+/// returns `last_hidden_state`, `[batch, sequence, hidden]`, and uses operators of opset 24. Equal files give equal
+/// bytes. The conversion takes about four times the memory of the weights.
 ///
-/// The graph in 8-bit integers needs calibration, which runs the model: [`prepare`](crate::prepare) does that.
+/// The graph in 8-bit integers needs calibration, which runs the model; see [`prepare`](crate::prepare).
 ///
 /// # Errors
-/// [`ConvertError`], when a file cannot be read, is damaged, or describes an unsupported model.
+/// [`ConvertError`] if a file cannot be read, is damaged, or describes an unsupported model.
 pub fn convert(directory: &Path) -> Result<Vec<u8>, ConvertError> {
     graph_of(directory, NumberFormat::Floats)
 }
@@ -71,7 +71,7 @@ pub(crate) fn convert_for_calibration(directory: &Path) -> Result<Vec<u8>, Conve
     graph_of(directory, NumberFormat::Calibration)
 }
 
-/// The graph in 8-bit integers for inputs of linear layers within `ranges`; values outside are clamped. The graph needs
+/// The graph in 8-bit integers for inputs of linear layers within `ranges`; values outside are clamped. Runs only in
 /// ONNX Runtime.
 pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec<u8>, ConvertError> {
     graph_of(directory, NumberFormat::Quantized(ranges))

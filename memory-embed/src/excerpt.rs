@@ -1,16 +1,16 @@
-//! Excerpts of foreign messages for errors: on one line, shortened and redacted.
+//! Excerpts of foreign messages for errors: one line, shortened and redacted.
 
 use std::error::Error;
 
 use crate::redact::redacted;
 
-/// Characters of an excerpt, at most.
+/// Maximum characters of an excerpt.
 const EXCERPT: usize = 300;
 
-/// Bytes that are redacted before the excerpt is cut: redaction does not find a key that is cut off.
+/// Bytes that are redacted before the excerpt is cut, because redaction does not recognize a truncated key.
 const READ: usize = 64 << 10;
 
-/// The beginning of a service's message on one line. The message may be a whole page and may echo the key.
+/// Beginning of a service's message on one line. The message may be a whole page and may repeat the key.
 pub(crate) fn excerpt(text: &str) -> String {
     let begin = text.get(..text.floor_char_boundary(READ)).unwrap_or_default();
     let mut words = redacted(begin).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -21,7 +21,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     words
 }
 
-/// A decode error with the beginning of the response.
+/// A decoding error with the beginning of the response.
 #[cfg(feature = "remote")]
 pub(crate) fn decode_error(error: &serde_json::Error, body: &[u8]) -> String {
     // The decoder's message may quote values in full.

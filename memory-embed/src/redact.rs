@@ -13,11 +13,11 @@ use regex::{Captures, Regex};
 /// The replacement of a key.
 const REDACTED: &str = "[redacted]";
 
-/// Bytes of a key that is searched for everywhere, at least. A shorter key, as local servers take it, may be part of
-/// any word and is only searched for after the word `Bearer`.
+/// Minimum bytes of a key that is searched for everywhere. A shorter key, as local servers accept, may be part of any
+/// word, and is only searched for after the word `Bearer`.
 const MIN_LENGTH: usize = 8;
 
-/// Keys that are remembered, at most; the oldest is dropped first.
+/// Maximum remembered keys; the oldest is dropped first.
 const MAX_SECRETS: usize = 1024;
 
 /// Environment variables with keys of the services that this crate calls.
@@ -71,7 +71,7 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
 });
 
-/// Removes keys from a text: those registered by [`keep_secret`], in plain, percent-encoded, escaped as in JSON or
+/// Removes keys from a text: those registered with [`keep_secret`], in plain, percent-encoded, escaped as in JSON or
 /// HTML, in base64 and in hexadecimal, and text that looks like a key, such as a password in an address.
 ///
 /// All errors of this crate's embedders are redacted. A program that logs the output of other libraries, such as the
@@ -98,14 +98,14 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     shown
 }
 
-/// Registers a key that [`redacted`] removes from now on. Keys in known environment variables, in options and of the
-/// AWS SDK's chain are registered automatically.
+/// Registers a key to be removed by [`redacted`]. Keys in known environment variables, in options and of the AWS SDK's
+/// chain are registered automatically.
 pub fn keep_secret(secret: &str) {
     let mut known = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
     add(&mut known, secret);
 }
 
-/// Registers user and password of an address, which a client sends as a header.
+/// Registers user and password of an address, which clients send as a header.
 #[cfg(any(feature = "hub", feature = "remote"))]
 pub(crate) fn keep_secret_of_address(address: &str) {
     let mut known = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +115,7 @@ pub(crate) fn keep_secret_of_address(address: &str) {
 fn add(known: &mut Vec<Secret>, secret: &str) {
     let secret = secret.trim();
     if !secret.is_empty() && known.iter().all(|other| other.plain != secret) {
-        // Bounded, because session tokens are renewed as long as a process lives.
+        // Limited, because session tokens are renewed as long as a process lives.
         if known.len() >= MAX_SECRETS {
             known.remove(0);
         }
@@ -128,7 +128,7 @@ fn add_credentials_of(known: &mut Vec<Secret>, address: &str) {
     let Some((credentials, _)) = rest.rsplit_once('@') else { return };
     let (user, password) = credentials.split_once(':').unwrap_or(("", credentials));
     for part in [credentials, password] {
-        // A short one is only recognized by its place in an address.
+        // A short key is recognized only by its position in an address.
         if part.len() >= MIN_LENGTH {
             add(known, part);
             add(known, &decoded(part));
@@ -140,7 +140,6 @@ fn add_credentials_of(known: &mut Vec<Secret>, address: &str) {
     }
 }
 
-/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -181,7 +180,7 @@ fn without(text: &str, places: &[Range<usize>]) -> String {
 
 fn replacement(found: &Captures<'_>) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
-    // Keeps a word of a sentence, as in "basic authentication".
+    // A word without digits is not a key, as in "basic authentication".
     if found.name("key").is_some_and(|key| !key.as_str().bytes().any(|byte| byte.is_ascii_digit())) {
         return found.get(0).map_or_else(String::new, |all| all.as_str().to_owned());
     }
@@ -191,7 +190,7 @@ fn replacement(found: &Captures<'_>) -> String {
 /// A key and its encodings.
 struct Secret {
     plain: String,
-    /// The base64 digits that do not depend on the bytes before and after it.
+    /// Base64 digits that do not depend on the bytes before and after the key.
     base64: Vec<String>,
     /// Its bytes in hexadecimal digits.
     hex: String,
@@ -200,7 +199,7 @@ struct Secret {
 impl Secret {
     fn new(plain: &str) -> Self {
         let mut base64 = Vec::new();
-        // Base64 encodes three bytes at a time, so that the offset of the key gives three forms.
+        // Base64 encodes three bytes at a time, so the offset of the key gives three forms.
         for before in 0..3 {
             let bytes: Vec<u8> = iter::repeat_n(0, before).chain(plain.bytes()).collect();
             let digits = STANDARD_NO_PAD.encode(&bytes);
@@ -216,7 +215,7 @@ impl Secret {
         Self { plain: plain.to_owned(), base64, hex }
     }
 
-    /// Its occurrences in `text`, in any form.
+    /// Occurrences in `text`, in any form.
     fn places(&self, text: &str) -> Vec<Range<usize>> {
         let is_short = self.plain.len() < MIN_LENGTH;
         let mut places = Vec::new();
@@ -269,7 +268,7 @@ fn escaped_prefix(text: &[u8], secret: &[u8]) -> Option<usize> {
         let is_literal = rest.first() == Some(plain);
         match escape_of(*plain, rest) {
             Some(length) if is_literal => {
-                // As in `&amp;` for `&`: the rest decides whether it is an escape.
+                // An `&` may begin `&amp;` or stand for itself; the rest of the text decides.
                 let after = |length| Some(at + length + escaped_prefix(rest.get(length..)?, secret.get(index + 1..)?)?);
                 return after(length).or_else(|| after(1));
             }

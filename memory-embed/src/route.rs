@@ -1,4 +1,4 @@
-//! Network routes that a request with a key may take.
+//! Network routes on which a request with a key may be sent.
 
 use std::{
     collections::BTreeSet,
@@ -10,11 +10,11 @@ use http::Uri;
 
 use crate::redact::redacted;
 
-/// How to allow keys over plain http; part of errors.
+/// Remedy for a refused key; part of errors.
 const HOW_TO_ALLOW: &str =
     "use https, or pass --plain-http (MEMORY_PLAIN_HTTP=1; for a library, the option `plain_http`)";
 
-/// Notes on proxies that were logged, each once.
+/// Log lines about proxies that were written already.
 static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// A network route to a service.
@@ -24,7 +24,7 @@ pub(crate) struct Route<'a> {
     pub(crate) to: &'a Uri,
     /// The proxy that the client would use.
     pub(crate) proxy: Option<Uri>,
-    /// True if requests hold a key.
+    /// True if requests contain a key.
     pub(crate) has_key: bool,
 }
 
@@ -45,11 +45,11 @@ impl<'a> Route<'a> {
 
     /// Refuses to send a key where others can read it, unless `plain_http` is allowed. Logs each proxy once.
     ///
-    /// Over https a proxy sees only the name of the service. Over http the proxy and everybody on the route see all;
-    /// loopback has no route.
+    /// Over https a proxy sees only the name of the service. Over http the proxy and everybody on the route see
+    /// everything; loopback has no route.
     ///
     /// # Errors
-    /// The reason, and what to do.
+    /// The reason and the remedy.
     pub(crate) fn check(&self, plain_http: bool) -> Result<(), String> {
         let to = origin(self.to);
         if self.has_key && !plain_http && self.to.scheme_str() != Some("https") {
@@ -74,7 +74,7 @@ impl<'a> Route<'a> {
     }
 }
 
-/// Scheme, host and port. The rest of an address may hold secrets.
+/// Scheme, host and port, because the rest of an address may contain secrets.
 fn origin(uri: &Uri) -> String {
     let host = uri.authority().map_or("", |authority| authority.as_str());
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);

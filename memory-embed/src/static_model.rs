@@ -14,28 +14,28 @@ use crate::{
     unit::unit_sum,
 };
 
-/// Tokens of a chunk, at most: a mean over more represents none of them well.
+/// Maximum tokens of a chunk, because a mean over more represents none of them well.
 const CHUNK_TOKENS: usize = 256;
 
-/// Tokens that a chunk repeats from the previous one, at most.
+/// Maximum tokens that a chunk repeats from the previous one.
 const OVERLAP_TOKENS: usize = 32;
 
-/// Embeds texts by a table of token vectors, as model2vec distils them from an encoder (Tulkens and van Dongen, 2024):
-/// the mean of the vectors of the known tokens, times each token's weight where the model has weights, scaled to unit
-/// length.
+/// Embeds texts with a table of token vectors, as model2vec distils them from an encoder (Tulkens and van Dongen,
+/// 2024): the mean of the vectors of the known tokens, times each token's weight if the model has weights, scaled to
+/// unit length.
 ///
 /// Needs no ONNX Runtime, and is about a hundred times faster than an encoder, but ignores order and context of words.
 /// A text without a known token gets the direction of the table's mean. Runs on the caller's thread, in microseconds
-/// for each text.
+/// per text.
 #[derive(Debug)]
 pub struct StaticEmbedder {
     model: ModelId,
     dimensions: usize,
     splitter: Splitter,
-    /// Row-major, one row for each token, multiplied by its weight.
+    /// Row-major; one row per token, multiplied by its weight.
     table: Vec<f32>,
     unknown: Option<u32>,
-    /// The vector of a text without a known token.
+    /// Vector of a text without a known token.
     neutral: Vec<f32>,
 }
 

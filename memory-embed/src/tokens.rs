@@ -15,7 +15,7 @@ mod words;
 use merge::Merger;
 use words::Words;
 
-/// Bytes after which a word is cut, which bounds what it costs. Texts of people and programs have no such words.
+/// Bytes after which a word is cut to limit its cost. Natural texts and programs have no such words.
 const LONGEST_WORD: usize = 128 << 10;
 
 /// A vocabulary, compiled into the binary.
@@ -47,11 +47,11 @@ impl fmt::Display for Encoding {
 
 /// Counts tokens as models with a tiktoken vocabulary do.
 ///
-/// Nothing is loaded, at construction or later: the vocabulary lies in the binary as it is looked up in. Special tokens
-/// such as `<|endoftext|>` count as ordinary text.
+/// Loads nothing, because the binary contains the vocabulary in the form of its lookup table. Special tokens such as
+/// `<|endoftext|>` count as ordinary text.
 ///
-/// Counts are exact. Only a word, or a run of blanks or of marks, of more than 128 KiB is cut at each, to bound its cost;
-/// each such cut changes the count by a few tokens.
+/// Counts are exact, except that a word, or a run of blanks or marks, is cut every 128 KiB to limit its cost; each cut
+/// changes the count by a few tokens.
 ///
 /// ```
 /// use memory_core::TokenCounter;
@@ -95,7 +95,7 @@ impl TokenCounter for TiktokenCounter {
         self.encoding.name()
     }
 
-    // Words of both vocabularies reach across a line end only in white space and, in one of them, to a `/`.
+    // Words of both vocabularies cross a line end only in white space, and in one of them to a `/`.
     fn adds_up_at_lines(&self) -> bool {
         true
     }

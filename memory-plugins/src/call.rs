@@ -1,4 +1,4 @@
-//! One call of a plugin: the state shared by the caller, the worker that runs it, and the clock thread.
+//! One call of a plugin: state shared by the caller, the worker that runs it, and the clock thread.
 
 use std::{
     future::Future,
@@ -15,8 +15,7 @@ use crate::error::CallError;
 /// A call that is waiting, running or over.
 ///
 /// The caller's token counter is borrowed and must not outlive the caller's wait, but a call that was given up does. So
-/// the worker never holds the counter: it sends its questions to the caller's future, which counts and returns the
-/// answers.
+/// the worker has no counter: it sends texts to the caller's future, which counts them and returns the numbers.
 #[derive(Debug)]
 pub(crate) struct Call<T> {
     state: Mutex<State<T>>,
@@ -25,18 +24,18 @@ pub(crate) struct Call<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    /// A worker runs it.
+    /// A worker is running the call.
     running: bool,
-    /// The caller no longer waits: the outcome is known, or the caller went away.
+    /// The caller no longer waits: the outcome is known, or the caller is gone.
     over: bool,
-    /// The call was given up while a worker ran it.
+    /// The call was given up while it was running.
     given_up: bool,
     outcome: Option<Result<T, CallError>>,
     caller: Option<Waker>,
-    /// A text to count, and its number of tokens.
+    /// Text to count, and its number of tokens.
     question: Option<String>,
     answer: Option<u32>,
-    /// A thread of the plugin is asking; the others wait for their turn.
+    /// A thread of the plugin is waiting for a count; others queue up.
     asking: bool,
 }
 
@@ -55,14 +54,14 @@ impl<T> Call<T> {
         Self { state: Mutex::new(state), answered: Condvar::new() }
     }
 
-    /// A worker begins; false when the call is over.
+    /// Begins the call on a worker; false if it is over.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.lock();
         state.running = !state.over;
         state.running
     }
 
-    /// The worker is done, or no worker will ever begin. True when the call had been given up in the meantime.
+    /// Ends the call, also one that no worker will begin. Returns true if it was given up before.
     pub(crate) fn finish(&self, outcome: Result<T, CallError>) -> bool {
         let mut state = self.lock();
         state.running = false;
@@ -73,12 +72,11 @@ impl<T> Call<T> {
         given_up
     }
 
-    /// True if the call is over.
     pub(crate) fn is_over(&self) -> bool {
         self.lock().over
     }
 
-    /// Asks the caller for the tokens of `text`; `u32::MAX` when the call is over.
+    /// Requests the number of tokens of `text` from the caller; `u32::MAX` if the call is over.
     pub(crate) fn count(&self, text: &str) -> u32 {
         let mut state = self.lock();
         while state.asking && !state.over {
@@ -107,13 +105,13 @@ impl<T> Call<T> {
         tokens
     }
 
-    /// Answers the pending question.
+    /// Returns the number of tokens to the worker.
     fn answer(&self, tokens: u32) {
         self.lock().answer = Some(tokens);
         self.answered.notify_all();
     }
 
-    /// Ends the wait with `outcome`, or with `None` if the caller went away.
+    /// Ends the caller's wait with `outcome`, or with `None` if the caller is gone.
     fn settle(&self, mut state: MutexGuard<'_, State<T>>, outcome: Option<Result<T, CallError>>) {
         state.over = true;
         state.outcome = outcome;
@@ -124,7 +122,7 @@ impl<T> Call<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Every change of the state is one step, so a panic leaves it consistent.
+        // Each change of the state is a single step, so a panic leaves it consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -140,13 +138,14 @@ fn wake(caller: Option<Waker>) {
     }
 }
 
-/// Something with a deadline.
+/// A call with a deadline.
 pub(crate) trait Expire: Send + Sync {
-    /// Gives the call up at its deadline. A call that no worker has begun is over. Returns true when a worker runs it:
-    /// that worker may never return, and [`Self::tell_late`] answers the caller once the worker is counted as stuck.
+    /// Gives the call up at its deadline. A call that no worker has begun ends at once. Returns true if a worker is
+    /// running it, because that worker may never return; [`Self::tell_late`] then answers the caller, after the worker
+    /// was counted as stuck.
     fn give_up(&self) -> bool;
 
-    /// Answers the caller of a call that was given up, if no answer came in the meantime.
+    /// Answers the caller of a call that was given up, unless it was answered meanwhile.
     fn tell_late(&self, deadline: Duration);
 }
 
@@ -169,7 +168,7 @@ impl<T: Send> Expire for Call<T> {
     }
 }
 
-/// Waits for a call and counts tokens for it. Dropping it gives the call up.
+/// Waits for a call and counts tokens for it. Dropping this gives the call up.
 pub(crate) struct Answer<'a, T> {
     pub(crate) call: Arc<Call<T>>,
     pub(crate) counter: Option<&'a dyn TokenCounter>,

@@ -1,8 +1,7 @@
-//! The conformance kit: checks a plugin's file against the contract of its kind.
+//! Conformance kit: checks a plugin's file against the contract of its kind.
 //!
-//! The kit sees what a host sees. A plugin that passes keeps the contract on these jobs, not on all. A plugin that ends
-//! the process ends the kit with it, so a file that is not trusted is checked in a process of its own, as `memory
-//! plugins check` does.
+//! The kit uses the host's view. A plugin that passes keeps the contract on these jobs, not on all. A plugin that ends
+//! its process also ends the kit, so check an untrusted file in a separate process, as `memory plugins check` does.
 
 mod jobs;
 mod scorer;
@@ -30,9 +29,9 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// Deadline of each call; 5 s.
+    /// Deadline of each call; 5 s by default.
     pub deadline: Duration,
-    /// The configuration as JSON text; empty by default.
+    /// Configuration as JSON text; empty by default.
     pub configuration: Option<String>,
 }
 
@@ -56,7 +55,7 @@ pub enum CheckError {
     /// The file cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The strategy cannot be made.
+    /// The strategy cannot be created.
     #[error(transparent)]
     Choose(#[from] ChooseError),
 }
@@ -65,23 +64,23 @@ pub enum CheckError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Check {
-    /// The schema is valid, and allows the configuration.
+    /// The schema is valid and allows the configuration.
     Configuration,
-    /// Ordinary jobs with every bound and level: the answers are within the bound, in range, not blank.
+    /// Ordinary jobs of every level and limit: answers are within the limit, in range, not blank.
     Contract,
-    /// Many scripts, emoji, combining and control characters.
+    /// Texts in many scripts, emoji, combining and control characters.
     Unicode,
     /// Empty texts, and no sources.
     Empty,
-    /// Megabytes in one message; thousands of messages.
+    /// Megabytes in one message, and thousands of messages.
     Huge,
-    /// The same answer to the same job.
+    /// Equal answers to equal jobs.
     Determinism,
-    /// The same answers from 32 threads at once.
+    /// Equal answers from 32 concurrent threads.
     Concurrency,
     /// No call panicked.
     Panics,
-    /// Every call kept its deadline. A plugin that declares itself cancellable returns soon after it was given up.
+    /// Every call keeps its deadline. A plugin that declares itself cancellable returns soon after a call is given up.
     Deadline,
 }
 
@@ -124,22 +123,22 @@ impl fmt::Display for Check {
 
 /// Result of a check.
 ///
-/// Exhaustive: no caller may take a new verdict for success.
+/// Exhaustive, so that no caller treats a new verdict as success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The contract is kept.
+    /// The plugin keeps the contract.
     Kept,
-    /// The contract is broken; the text states how.
+    /// The plugin breaks the contract; states how.
     Broken(String),
-    /// There is nothing to check; the text states why.
+    /// There is nothing to check; states why.
     Skipped(&'static str),
 }
 
-/// Checks the plugin at `path`. `begin` is called before each check and `end` with its result, so that a caller can see
+/// Checks the plugin at `path`. Calls `begin` before each check and `end` with its result, so that a caller can tell
 /// which check ended the process. Returns true if no check is broken.
 ///
 /// # Errors
-/// When there is nothing to check: the file cannot be loaded or creates no strategy.
+/// If there is nothing to check: the file cannot be loaded, or creates no strategy.
 pub fn check(
     path: &Path,
     options: &CheckOptions,
@@ -149,7 +148,7 @@ pub fn check(
     let mut plugin_options = PluginOptions {
         deadline: options.deadline,
         workers: 8,
-        // A plugin that fails is asked again, so that each check is run.
+        // No quarantine, so that every check runs.
         failures: u32::MAX,
         embedder: Some(Arc::new(stand_ins::Letters)),
         ..PluginOptions::default()
@@ -192,7 +191,7 @@ enum Subject {
 
 /// One plugin under test.
 struct Trial<'a> {
-    /// A host that gives calls up at once.
+    /// Registry with a deadline that large jobs exceed.
     hasty: &'a Registry,
     info: &'a PluginInfo,
     deadline: Duration,
@@ -216,7 +215,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Counts the failure of a call and returns its description.
+    /// Counts a failure; returns its description.
     fn note(&mut self, error: &(dyn Error + 'static)) -> String {
         match error.downcast_ref() {
             Some(CallError::Panicked(_)) => self.panics += 1,
@@ -226,7 +225,8 @@ impl Trial<'_> {
         error.to_string()
     }
 
-    /// Verdict on the calls so far, which must keep the deadline, and on calls of `ask` that the hasty host gives up.
+    /// Verdict on earlier calls, which must have kept the deadline, and on calls by `ask` that the hasty registry gives
+    /// up.
     fn deadline(&self, ask: impl FnOnce(&Registry) -> Result<(), ChooseError>) -> Verdict {
         if self.late > 0 {
             return Verdict::Broken(format!("{} calls took longer than {} ms", self.late, self.deadline.as_millis()));
@@ -248,13 +248,13 @@ impl Trial<'_> {
     }
 }
 
-/// How soon a call of a cancellable plugin ends after it was given up.
+/// Maximum time that a call of a cancellable plugin may continue after it was given up.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A deadline that is too short for a large job.
+/// Deadline that a large job exceeds.
 const HASTE: Duration = Duration::from_millis(30);
 
-/// Creates a strategy with the hasty host, whose deadline may be too short for that on a busy machine.
+/// Creates a strategy with the hasty registry; retries, because on a busy machine even that may exceed the deadline.
 fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, ChooseError> {
     let mut made = make();
     for _ in 0..50 {
@@ -266,10 +266,10 @@ fn patiently<T>(mut make: impl FnMut() -> Result<T, ChooseError>) -> Result<T, C
     made
 }
 
-/// The number of threads that ask at once.
+/// Number of concurrent threads.
 const THREADS: usize = 32;
 
-/// Checks from many threads at once that `answer` is what it was before.
+/// Verdict on whether `answer` returns `expected` on many concurrent threads.
 fn from_many_threads<T: PartialEq + Sync>(expected: &T, answer: impl Fn() -> Result<T, String> + Sync) -> Verdict {
     let wrong = thread::scope(|scope| {
         let ask = || match answer() {

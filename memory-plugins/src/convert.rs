@@ -1,6 +1,6 @@
 //! Converts core's jobs to the ABI's, and the ABI's answers to core's.
 //!
-//! Text from a plugin is checked as bytes first, because its bytes may not be UTF-8.
+//! Text from a plugin is validated first, because its bytes may not be UTF-8.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use memory_plugin_abi::v1;
 
 use crate::error::CallError;
 
-/// A summary job that owns its texts, because it may outlive the caller's wait.
+/// A summary job with owned texts, because it may outlive the caller's wait.
 #[derive(Debug)]
 pub(crate) struct OwnedSummaryJob {
     pub level: Level,
@@ -19,7 +19,7 @@ pub(crate) struct OwnedSummaryJob {
 }
 
 impl OwnedSummaryJob {
-    /// Lends the job to `call` in the ABI's shape.
+    /// Calls `call` with the job in the ABI's shape.
     pub(crate) fn lend<T>(&self, call: impl FnOnce(v1::SummaryJob<'_>) -> T) -> T {
         let topics: Vec<Vec<RStr<'_>>> = self
             .sources
@@ -60,16 +60,16 @@ pub(crate) const fn role(role: Role) -> v1::Role {
     }
 }
 
-/// The most bytes of a summary's text that are accepted.
+/// Maximum bytes of a summary's text.
 const LONGEST_TEXT: usize = 4 << 20;
 
-/// The most topics of a summary.
+/// Maximum topics of a summary.
 const MOST_TOPICS: usize = 64;
 
-/// The most bytes of a topic.
+/// Maximum bytes of a topic.
 const LONGEST_TOPIC: usize = 256;
 
-/// Checks what a plugin wrote, except for its tokens.
+/// Validates a summary from a plugin, except for its tokens.
 pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError> {
     let breach = |what: &str| Err(CallError::Breach(what.to_owned()));
     if written.text.len() > LONGEST_TEXT {
@@ -94,25 +94,23 @@ pub(crate) fn written(written: v1::Written) -> Result<WrittenSummary, CallError>
     Ok(WrittenSummary::new(text).metadata(metadata))
 }
 
-/// Converts a plugin's failure.
 pub(crate) fn failure(failure: &v1::Failure) -> CallError {
     let message = one_line(&lossy(failure.message.as_rstr()));
     if failure.code == v1::FailureCode::PANICKED { CallError::Panicked(message) } else { CallError::Failed(message) }
 }
 
-/// A plugin's text, with invalid UTF-8 replaced.
+/// Text from a plugin, with invalid UTF-8 replaced.
 pub(crate) fn lossy(text: RStr<'_>) -> Cow<'_, str> {
     String::from_utf8_lossy(text.as_rslice().as_slice())
 }
 
-/// The beginning of a plugin's message, as one line without control characters.
+/// Beginning of a plugin's message, on one line without control characters.
 pub(crate) fn one_line(message: &str) -> String {
     const LONGEST: usize = 300;
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     message.chars().take(LONGEST).map(plain).collect::<String>().trim().to_owned()
 }
 
-/// Logs a message of a plugin.
 pub(crate) fn log(plugin: &str, level: v1::LogLevel, message: RStr<'_>) {
     let message = one_line(&lossy(message));
     if level >= v1::LogLevel::ERROR {

@@ -1,4 +1,4 @@
-//! Errors of plugins.
+//! Errors of loading, choosing and calling plugins.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -6,28 +6,28 @@ use memory_core::BoxError;
 
 use crate::{registry::StrategyKind, sha256::Sha256};
 
-/// Why a plugin was not loaded. Each message is one line; the loader's full report is the source.
+/// Why a plugin was not loaded. `Display` is one line; the loader's full report is the source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file or directory cannot be read.
     #[error("cannot read {path}", path = path.display())]
     Unreadable {
-        /// Where.
+        /// Path of the file or directory.
         path: PathBuf,
         /// Why.
         #[source]
         source: io::Error,
     },
-    /// The file is not a library for this machine, or not all of one.
+    /// The file is not a complete library for this machine.
     #[error("{path} is not a whole library for this machine: {why}", path = path.display())]
     NotALibrary {
         /// Where.
         path: PathBuf,
-        /// The contradicting fact.
+        /// The fault.
         why: String,
     },
-    /// The file differs from the list of its directory.
+    /// The file differs from the checksum list of its directory.
     #[error("{path} is not the file that SHA256SUMS lists: its SHA-256 is {found}", path = path.display())]
     Changed {
         /// Where.
@@ -37,13 +37,13 @@ pub enum LoadError {
         /// The SHA-256 of the file.
         found: Sha256,
     },
-    /// The directory has a list, and the file is not on it.
+    /// The directory has a checksum list without the file.
     #[error("{path} is not listed in SHA256SUMS", path = path.display())]
     Unlisted {
         /// Where.
         path: PathBuf,
     },
-    /// The list of a directory cannot be parsed.
+    /// The checksum list of a directory cannot be parsed.
     #[error("{path}: line {line} is not a SHA-256 and a name, as `sha256sum` writes them", path = path.display())]
     BadManifest {
         /// The list.
@@ -51,7 +51,7 @@ pub enum LoadError {
         /// The line, from 1.
         line: usize,
     },
-    /// Only certain files may be opened, and this is not one of them.
+    /// Only certain files may be loaded, and this is not one of them.
     #[error("{path} is not among the plugins that are allowed: its SHA-256 is {sha256}", path = path.display())]
     NotAllowed {
         /// Where.
@@ -69,7 +69,7 @@ pub enum LoadError {
         /// The limit in bytes.
         most: u64,
     },
-    /// The system's loader refuses the library.
+    /// The system's loader rejects the library.
     #[error("the system cannot open {path}: {why}", path = path.display())]
     NotOpened {
         /// Where.
@@ -91,7 +91,7 @@ pub enum LoadError {
     OtherInterface {
         /// Where.
         path: PathBuf,
-        /// The version of `memory-plugin-abi` that it was built with, if it is another one.
+        /// Version of `memory-plugin-abi` that it was built with, if not accepted.
         version: Option<String>,
         /// The loader's report.
         #[source]
@@ -106,7 +106,7 @@ pub enum LoadError {
         #[source]
         source: BoxError,
     },
-    /// The plugin provides a kind of strategy that this host does not know.
+    /// The plugin provides an unknown kind of strategy.
     #[error("{path} provides strategies of kind {kind}, which this host does not know", path = path.display())]
     UnknownKind {
         /// Where.
@@ -152,10 +152,10 @@ pub enum ChooseError {
     Configuration {
         /// The strategy.
         name: String,
-        /// Fault of the configuration, and its place.
+        /// Fault of the configuration, with its location.
         why: String,
     },
-    /// There is a configuration for a strategy that is not used.
+    /// A configuration is set for a strategy that is not used.
     #[error("the configuration of {name} has no use: the summarizer is {summarizer}, the scorer {scorer}")]
     NotChosen {
         /// The strategy that is configured.
@@ -173,12 +173,12 @@ pub enum ChooseError {
         /// Fault of the schema.
         why: String,
     },
-    /// The plugin does not create its strategy.
+    /// The plugin cannot create its strategy.
     #[error("plugin {name} in {path} refuses to start", path = path.display())]
     Refused {
         /// The plugin.
         name: String,
-        /// Where it was loaded from.
+        /// Path of its library.
         path: PathBuf,
         /// Why.
         #[source]
@@ -196,16 +196,16 @@ pub enum CallError {
     /// The plugin panicked.
     #[error("the plugin panicked: {0}")]
     Panicked(String),
-    /// The plugin did not answer in time; the call was given up and may still run.
+    /// The plugin did not answer in time. The call was given up, and may still be running.
     #[error("the plugin did not answer within {} ms", .0.as_millis())]
     Late(Duration),
-    /// The plugin failed so many times in a row that it is not called any more.
+    /// The plugin is no longer called after this many failures in a row.
     #[error("the plugin is quarantined after {0} failures in a row and was not asked")]
     Quarantined(u32),
     /// No thread was free in time; the plugin was not called.
     #[error("too many plugin calls at once; the plugin was not asked")]
     Busy,
-    /// The text has more tokens than were allowed.
+    /// The text exceeds the maximum tokens.
     #[error("the plugin wrote {tokens} tokens where at most {max_tokens} were allowed")]
     TooLong {
         /// Tokens of the text.
@@ -213,7 +213,7 @@ pub enum CallError {
         /// Tokens that were allowed.
         max_tokens: u32,
     },
-    /// The answer breaks another rule of the contract.
+    /// The answer breaks the contract in another way.
     #[error("the plugin broke its contract: {0}")]
     Breach(String),
 }
@@ -231,9 +231,9 @@ impl CallError {
 #[error("no {kind} is called {name:?}{hint}", hint = hint(nearest, known))]
 #[non_exhaustive]
 pub struct UnknownStrategy {
-    /// The name that was asked for.
+    /// Requested name.
     pub name: String,
-    /// The kind that was asked for.
+    /// Requested kind.
     pub kind: StrategyKind,
     /// Strategies of that kind with a similar name.
     pub nearest: Vec<String>,
@@ -252,7 +252,7 @@ fn of_version(version: Option<&str>) -> String {
     version.map(|version| format!(" (memory-plugin-abi {version})")).unwrap_or_default()
 }
 
-/// A report of several lines, as the loader writes it.
+/// A report of several lines.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Report(pub String);

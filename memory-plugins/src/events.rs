@@ -17,30 +17,30 @@ pub enum PluginEvent {
         /// Why.
         error: CallError,
     },
-    /// The plugin failed so often that it is not called any more. Each further call is an error at once.
+    /// The plugin is no longer called after repeated failures. Each further call returns an error at once.
     Quarantined {
         /// The plugin.
         plugin: String,
         /// Failures in a row.
         failures: u32,
-        /// The last of them.
+        /// The last failure.
         error: CallError,
     },
 }
 
-/// Receives the events of plugins, on the thread that called the plugin. It must return soon.
+/// Receives events of plugins, on the thread that called the plugin. Must return soon.
 pub trait PluginObserver: fmt::Debug + Send + Sync {
     /// Handles an event.
     fn notice(&self, event: &PluginEvent);
 }
 
-/// Statistics of a plugin's calls since it was loaded.
+/// Statistics of calls since the plugin was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginStatus {
-    /// Calls that ended, with or without success.
+    /// Finished calls, successful or not.
     pub calls: u64,
-    /// Calls that failed, or whose answer was invalid.
+    /// Calls that failed or returned an invalid answer.
     pub failures: u64,
     /// Calls that were given up at their deadline.
     pub late: u64,

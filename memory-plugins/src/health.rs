@@ -11,14 +11,14 @@ use crate::{
     options::PluginOptions,
 };
 
-/// The health of one plugin, shared by all strategies made from it. A quarantine lasts until the plugin is loaded
+/// The health of one plugin, shared by all strategies that it created. A quarantine lasts until the plugin is loaded
 /// again.
 #[derive(Debug)]
 pub(crate) struct Health {
     name: String,
-    /// Failures in a row; stays at `limit` once that is reached.
+    /// Failures in a row, at most `limit`.
     in_a_row: AtomicU32,
-    /// The job that failed last, and how often.
+    /// Hash of the job that failed last, and its number of failures.
     failed: Mutex<(u64, u32)>,
     limit: u32,
     calls: AtomicU64,
@@ -59,8 +59,8 @@ impl Health {
         }
     }
 
-    /// Records an answer to the job that `job` identifies. A job that fails whenever it is asked counts as failures in
-    /// a row, even if other jobs succeed in between: no message after it is summarized until it is.
+    /// Records an outcome of the job that `job` identifies by a hash. Repeated failures of one job count as failures in
+    /// a row even if other jobs succeed in between, because they block the summaries of all later messages.
     pub(crate) fn record<T>(&self, outcome: &Result<T, CallError>, job: impl FnOnce() -> u64) {
         let limit = self.limit;
         let times = match outcome {
@@ -84,7 +84,7 @@ impl Health {
         let failures = changed.map_or_else(|same| same, next);
         tracing::debug!(plugin, %error, "plugin call failed");
         self.tell(&PluginEvent::CallFailed { plugin: plugin.clone(), failures, error: error.clone() });
-        // Exactly one of several simultaneous failures changes the count to the limit.
+        // Exactly one of several simultaneous failures reaches the limit.
         if changed.is_ok() && failures == limit {
             tracing::warn!(plugin, failures, %error, "plugin quarantined: it is not called any more");
             self.tell(&PluginEvent::Quarantined { plugin, failures, error: error.clone() });

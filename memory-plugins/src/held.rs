@@ -1,11 +1,11 @@
-//! A plugin's object. It is destroyed on a thread of its own, because its destructor may never return.
+//! Holds a plugin's object, and destroys it on a separate thread, because its destructor may never return.
 
 use std::{mem::ManuallyDrop, sync::mpsc, thread, time::Duration};
 
-/// How long a drop waits for the object's destructor.
+/// Maximum wait for the object's destructor.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Holds an object. Its drop waits at most [`PATIENCE`] for the object's destructor and then abandons it.
+/// Holds an object. Dropping waits at most [`PATIENCE`] for the object's destructor, then abandons it.
 pub(crate) struct Held<T: Send + 'static>(Option<T>);
 
 impl<T: Send + 'static> Held<T> {
@@ -13,7 +13,7 @@ impl<T: Send + 'static> Held<T> {
         Self(Some(object))
     }
 
-    /// `None` only during the drop.
+    /// `None` only while dropping.
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.as_ref()
     }
@@ -22,7 +22,7 @@ impl<T: Send + 'static> Held<T> {
 impl<T: Send + 'static> Drop for Held<T> {
     fn drop(&mut self) {
         let Some(object) = self.0.take() else { return };
-        // Without a thread the object is leaked, which is better than waiting for ever.
+        // If no thread can be started, the object is leaked, so that dropping never waits for ever.
         let object = ManuallyDrop::new(object);
         let (done, is_done) = mpsc::channel();
         let spawned = thread::Builder::new().name("memory-plugin-end".to_owned()).spawn(move || {

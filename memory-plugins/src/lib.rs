@@ -18,18 +18,18 @@
 //!
 //! # How plugins are run
 //!
-//! A plugin's file must be whole before it is opened. Calls run on threads of the host, under a deadline. Answers are
-//! checked against the contract. A call that never returns cannot be ended: it is given up, and its thread is replaced
-//! up to a bound.
+//! A plugin's file must be complete before it is opened. Calls run on threads of the host, under a deadline, and
+//! answers are checked against the contract. A call that never returns cannot be ended, so it is given up and its
+//! thread is replaced, up to a limit.
 //!
-//! A plugin that fails several times in a row is quarantined: each further call returns [`CallError::Quarantined`] at
-//! once, without calling the plugin. The fallback for a strategy that fails is the caller's task (`memory-hooks`).
+//! A plugin that fails several times in a row is quarantined: further calls return [`CallError::Quarantined`] at once.
+//! The caller (`memory-hooks`) chooses the fallback.
 //!
 //! # Trust
 //!
-//! A plugin runs inside this process with all its rights. The checks guard against accidents (a truncated copy, another
-//! interface, a panic), not against malice: load only what you would run. A plugin that runs out of
-//! memory, overflows its stack or exits ends the host. Libraries are never unloaded.
+//! A plugin runs in this process with all its rights. The checks guard against accidents (a truncated copy, another
+//! interface, a panic), not against malice, so load only trusted code. A plugin that runs out of memory, overflows its
+//! stack or exits ends the host. Libraries are never unloaded.
 //!
 //! # Features and non-goals
 //!

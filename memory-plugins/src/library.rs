@@ -1,4 +1,4 @@
-//! Opens a plugin's library and takes its module.
+//! Opens a plugin's library and its root module.
 
 use std::{collections::VecDeque, error::Error, fs, mem, path::Path};
 
@@ -22,19 +22,19 @@ use crate::{
     sha256::{Manifest, Sha256},
 };
 
-/// An opened plugin. The library stays open until the process ends.
+/// An opened plugin. Its library stays open until the process ends.
 pub(crate) struct Library {
     pub module: PluginModule_Ref,
     pub info: PluginInfo,
 }
 
-/// Opens the plugin at `path`, if its file is whole and may be opened.
+/// Opens the plugin at `path`, if its file is complete and allowed.
 ///
-/// The file could be exchanged between the checks and the opening. The checks guard against accidents. The checksums
-/// guard against a person who can place files, but not while a host starts.
+/// The file could be replaced between the checks and the opening. The checks guard against accidents; the checksums
+/// also guard against a person who can place files before, but not while, a host starts.
 pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, LoadError> {
     let listed = path.parent().map(Manifest::of).transpose()?.flatten();
-    // For a bare file name the system's loader would search its own directories.
+    // The system's loader searches its own directories for a bare file name.
     let real = &fs::canonicalize(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
     let sha256 = whole(real, options.largest_file)?;
     if let Some(listed) = listed {
@@ -43,7 +43,8 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
     if options.allowed.as_ref().is_some_and(|allowed| !allowed.contains(&sha256)) {
         return Err(LoadError::NotAllowed { path: real.clone(), sha256 });
     }
-    // Not `load_from_file`: abi_stable keeps one module for each type, the first one opened, whatever the path.
+    // `load_from_file` would return the first opened plugin for every path, because abi_stable keeps one module per
+    // type.
     let header = header(real)?;
     let Some(layout) = header.layout() else {
         let source = report(&"the plugin was built without layout information");
@@ -75,10 +76,10 @@ pub(crate) fn open(path: &Path, options: &PluginOptions) -> Result<Library, Load
     Ok(Library { module, info })
 }
 
-/// SHA-256 of the file at `path`, which is a library for this processor and whole.
+/// SHA-256 of the file at `path`, if it is a complete library for this processor.
 ///
-/// The system's loader maps what the headers name without looking at the file's size, so a truncated copy would end the
-/// process with SIGBUS.
+/// The system's loader maps segments without checking the file's size, so a truncated copy would end the process with
+/// SIGBUS.
 fn whole(path: &Path, largest: u64) -> Result<Sha256, LoadError> {
     let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
     let not_a_library = |why: String| LoadError::NotALibrary { path: path.to_owned(), why };
@@ -102,7 +103,7 @@ fn whole(path: &Path, largest: u64) -> Result<Sha256, LoadError> {
     Ok(Sha256::of(&image))
 }
 
-/// Processor of this build, where the loader's own report of another one is not clear.
+/// Processor of this build, compared here because the loader's error about a library for another one is unclear.
 const PROCESSOR: Option<Architecture> = if cfg!(target_arch = "x86_64") {
     Some(Architecture::X86_64)
 } else if cfg!(target_arch = "aarch64") {
@@ -111,7 +112,7 @@ const PROCESSOR: Option<Architecture> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Opens the library, which stays open, and returns the header that the export macros put into it.
+/// Opens a library for good, and returns the header that the export macros put into it.
 #[expect(unsafe_code, reason = "a library's initializers run when it is opened, and its symbols have no types")]
 fn header(path: &Path) -> Result<&'static LibHeader, LoadError> {
     let said = |error: &libloading::Error| one_line(&error.source().unwrap_or(error).to_string());
@@ -143,9 +144,9 @@ fn capabilities(identity: &Identity) -> PluginCapabilities {
     }
 }
 
-/// The version of the interface's package that a plugin was built with, if this host does not accept it.
+/// Version of the interface's package that a plugin was built with, if this host does not accept it.
 fn other_version(layout: &'static TypeLayout) -> Option<String> {
-    /// The most layouts that are examined. The module's own layout is a pointer's, of another package.
+    /// Maximum layouts to search. The module's own layout is that of a pointer type of another package.
     const LOOKS: usize = 32;
     let mut open = VecDeque::from([layout]);
     for _ in 0..LOOKS {
@@ -160,7 +161,8 @@ fn other_version(layout: &'static TypeLayout) -> Option<String> {
     None
 }
 
-/// The loader's errors run to many lines: the variant gives one line; the whole report is its source and is logged.
+/// Converts the loader's error. Its report runs to many lines, so the variant shows one line, and the report is logged
+/// and kept as the source.
 fn refused(path: &Path, error: &LibraryError, version: Option<String>) -> LoadError {
     tracing::debug!(path = %path.display(), %error, "plugin not loaded");
     let (path, source) = (path.to_owned(), report(error));

@@ -14,26 +14,26 @@ use crate::{events::PluginObserver, sha256::Sha256};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PluginOptions {
-    /// Deadline of a call, including the wait for a thread; 10 s.
+    /// Deadline of a call, including the wait for a thread; 10 s by default.
     pub deadline: Duration,
-    /// Threads that call plugins, at least 1; 4. They start on demand.
+    /// Maximum threads that call plugins, at least 1; 4 by default. Started on demand.
     pub workers: usize,
-    /// Calls that may wait for a thread; 256. Further calls are refused at once.
+    /// Maximum calls that wait for a thread; 256 by default. Further calls are refused at once.
     pub queue: usize,
-    /// Threads that are replaced because their call never returned; 8. Beyond that, calls wait.
+    /// Maximum threads that are replaced because their call never returned; 8 by default. Beyond that, calls wait.
     pub replacements: usize,
-    /// Failures in a row after which a plugin is quarantined, at least 1; 3.
+    /// Failures in a row that quarantine a plugin, at least 1; 3 by default.
     pub failures: u32,
-    /// The largest file that is opened, in bytes; 256 MiB.
+    /// Maximum bytes of a file; 256 MiB by default.
     pub largest_file: u64,
-    /// SHA-256 of the files that may be opened; `None`, the default, for any. Independently of this, the libraries of a
-    /// directory with a `SHA256SUMS` must match that list.
+    /// SHA-256 of the allowed files; `None`, the default, allows any. Independently, the libraries of a directory with
+    /// a `SHA256SUMS` must match that list.
     pub allowed: Option<BTreeSet<Sha256>>,
-    /// Embeds for scorers that ask for it; `None` by default.
+    /// Embedder for scorers that request embeddings; `None` by default.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Configurations as JSON text, by the strategy's name.
     pub configurations: BTreeMap<String, String>,
-    /// Is notified of failed calls and of quarantine; `None` by default. They are logged in any case.
+    /// Observer of failures and quarantines, which are also logged; `None` by default.
     pub observer: Option<Arc<dyn PluginObserver>>,
 }
 

@@ -30,9 +30,9 @@ use crate::{
 
 pub use info::{Origin, PluginCapabilities, PluginInfo, StrategyKind};
 
-/// All strategies, built in and loaded, in one name space.
+/// All built-in and loaded strategies, in one name space.
 ///
-/// Loading a plugin registers its strategy. The strategy itself is created when it is chosen.
+/// Loading a plugin registers its strategy; choosing a strategy creates it.
 #[derive(Debug)]
 pub struct Registry {
     entries: BTreeMap<String, Entry>,
@@ -46,7 +46,6 @@ struct Entry {
     source: Source,
 }
 
-/// Source of a strategy.
 enum Source {
     Summarizer(Arc<dyn Summarizer>),
     Scorer(Arc<dyn ImportanceScorer>),
@@ -64,10 +63,10 @@ impl fmt::Debug for Source {
 }
 
 impl Registry {
-    /// The summarizer that is used when none is named.
+    /// Summarizer that is used if none is named.
     pub const DEFAULT_SUMMARIZER: &'static str = "spans";
 
-    /// The scorer that is used when none is named.
+    /// Scorer that is used if none is named.
     pub const DEFAULT_SCORER: &'static str = "rules";
 
     /// Creates a registry of the built-in strategies.
@@ -76,7 +75,7 @@ impl Registry {
         Self::with_options(PluginOptions::default())
     }
 
-    /// Creates a registry of the built-in strategies that runs plugins by `options`.
+    /// Creates a registry of the built-in strategies, with options for plugins.
     #[must_use]
     pub fn with_options(options: PluginOptions) -> Self {
         let entries = builtins().map(|entry| (entry.info.name.clone(), entry)).into();
@@ -86,7 +85,7 @@ impl Registry {
     /// Loads the plugin at `path` and registers its strategy.
     ///
     /// # Errors
-    /// When the file is not a whole plugin of this interface, may not be opened, or its name is taken.
+    /// If the file is not a complete plugin of this interface, is not allowed, or has a name that is taken.
     pub fn load(&mut self, path: &Path) -> Result<PluginInfo, LoadError> {
         let Library { module, info } = library::open(path, &self.options)?;
         if let Some(entry) = self.entries.get(&info.name) {
@@ -103,10 +102,10 @@ impl Registry {
         Ok(info)
     }
 
-    /// Loads every library in the directory `path`, in the order of their names. A library that cannot be loaded is
-    /// reported and the others are loaded. A directory that cannot be read gives one error.
+    /// Loads every library in directory `path`, sorted by name. A library that cannot be loaded is reported, and the
+    /// others are loaded. An unreadable directory is a single error.
     ///
-    /// A library with the name of a built-in or of an earlier plugin is refused: the first one stays.
+    /// A library with the name of an earlier strategy is refused.
     pub fn load_dir(&mut self, path: &Path) -> Vec<Result<PluginInfo, LoadError>> {
         let listed = fs::read_dir(path)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>());
@@ -123,8 +122,8 @@ impl Registry {
     /// Creates the summarizer of that name from its configuration.
     ///
     /// # Errors
-    /// When there is none, with the names most like it. When its schema does not allow its configuration. When the
-    /// plugin refuses to start or takes longer than the deadline of a call.
+    /// If there is none, with similar names; if its schema does not allow the configuration; if the plugin refuses to
+    /// start, or exceeds the deadline of a call.
     pub fn summarizer(&self, name: &str) -> Result<Arc<dyn Summarizer>, ChooseError> {
         let (entry, configuration) = self.choose(name, StrategyKind::Summarizer)?;
         match &entry.source {
@@ -158,7 +157,7 @@ impl Registry {
         }
     }
 
-    /// Returns the entry of that name and kind, and the configuration that its schema allows.
+    /// The entry of that name and kind, with its validated configuration.
     fn choose(&self, name: &str, kind: StrategyKind) -> Result<(&Entry, String), ChooseError> {
         let entry = self.entries.get(name).filter(|entry| entry.info.kind == kind);
         let entry = entry.ok_or_else(|| self.unknown(name, kind))?;
@@ -201,7 +200,7 @@ impl Registry {
         self.entries.get(name).map(|entry| &entry.info)
     }
 
-    /// How the plugin of that name has fared; `None` if no plugin has that name.
+    /// Statistics of a plugin; `None` if no plugin has that name.
     #[must_use]
     pub fn status(&self, name: &str) -> Option<PluginStatus> {
         match &self.entries.get(name)?.source {
@@ -210,14 +209,14 @@ impl Registry {
         }
     }
 
-    /// Calls of any plugin that were given up and have not returned. Each occupies a thread.
+    /// Calls of any plugin that were given up but have not returned. Each occupies a thread.
     #[must_use]
     pub fn stuck_calls(&self) -> usize {
         self.workers.stuck()
     }
 }
 
-/// Built-in strategies, which take no configuration.
+/// The built-in strategies, which take no configuration.
 fn builtins() -> [Entry; 3] {
     let entry = |identity: WrittenBy, kind, description: &str, source| {
         let info = PluginInfo {

@@ -1,4 +1,4 @@
-//! Adapts a plugin's importance scorer to the core's port.
+//! Adapts a plugin's importance scorer to core's port.
 
 use std::{
     fmt,
@@ -23,7 +23,7 @@ use crate::{
     workers::Workers,
 };
 
-/// Asks a plugin for scores, and checks them.
+/// Requests scores from a plugin, and validates them.
 pub(crate) struct PluginScorer {
     identity: WrittenBy,
     object: Arc<Held<v1::ScorerBox>>,
@@ -32,7 +32,7 @@ pub(crate) struct PluginScorer {
     embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// A message that owns its text, because the call may outlive the caller's wait.
+/// A message with owned text, because the call may outlive the caller's wait.
 struct OwnedScoreJob {
     node: u64,
     said_at: i64,
@@ -64,7 +64,7 @@ impl PluginScorer {
         Self { identity, object: Arc::new(Held::new(object)), workers, health, embedder }
     }
 
-    /// The port is synchronous, so the caller's thread waits here.
+    /// Blocks the caller's thread, because the port is synchronous.
     fn ask(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, CallError> {
         let owned: Vec<_> = jobs
             .iter()
@@ -124,14 +124,14 @@ impl ImportanceScorer for PluginScorer {
     }
 }
 
-/// Hash that identifies a batch of jobs.
+/// Hash of a batch of jobs.
 fn told_apart(jobs: &[ScoreJob<'_>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     jobs.iter().for_each(|job| (job.node, job.role, job.text).hash(&mut hasher));
     hasher.finish()
 }
 
-/// The host's services for one call.
+/// Services of the host during one call.
 struct Host<'a> {
     call: &'a Call<Vec<f32>>,
     plugin: &'a str,
@@ -169,7 +169,7 @@ impl v1::ScoreHost for Host<'_> {
     }
 }
 
-/// The mean direction of a text's chunks, at unit length.
+/// Unit vector in the mean direction of a text's chunks.
 fn direction(chunks: &[Vec<f32>]) -> Vec<f32> {
     let mut sum = chunks.first().cloned().unwrap_or_default();
     for chunk in chunks.iter().skip(1) {

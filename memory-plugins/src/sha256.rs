@@ -1,4 +1,4 @@
-//! SHA-256 checksums: of a plugin's file, in the manifest of a directory, in a list of allowed files.
+//! SHA-256 checksums of plugin files.
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path, str::FromStr};
 
@@ -7,7 +7,7 @@ use sha2::Digest as _;
 
 use crate::error::LoadError;
 
-/// The SHA-256 of a file, written and parsed as 64 hexadecimal digits.
+/// SHA-256 of a file, written and parsed as 64 hexadecimal digits.
 ///
 /// ```
 /// use memory_plugins::Sha256;
@@ -39,7 +39,7 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// A text that is not a SHA-256.
+/// The error for a text that is not a SHA-256.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a SHA-256 of 64 hexadecimal digits")]
 pub struct InvalidSha256(String);
@@ -64,21 +64,21 @@ impl FromStr for Sha256 {
     }
 }
 
-/// A directory's list of files, as `sha256sum` writes it. In a directory with such a list, a library that is not on it,
-/// or differs from it, is not opened.
+/// The list of a directory's files, as `sha256sum` writes it. In a directory with a list, a library that is not listed,
+/// or differs from the list, is not opened.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     files: BTreeMap<String, Sha256>,
 }
 
 impl Manifest {
-    /// The file's name.
+    /// File name of the list.
     pub(crate) const NAME: &str = "SHA256SUMS";
 
-    /// The most bytes that are read.
+    /// Maximum bytes of the list.
     const LARGEST: u64 = 1 << 20;
 
-    /// Reads the manifest of `directory`, if there is one.
+    /// Reads the list of `directory`, if there is one.
     pub(crate) fn of(directory: &Path) -> Result<Option<Self>, LoadError> {
         let path = directory.join(Self::NAME);
         let unreadable = |source| LoadError::Unreadable { path: path.clone(), source };

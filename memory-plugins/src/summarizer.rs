@@ -1,4 +1,4 @@
-//! Adapts a plugin's summarizer to the core's port.
+//! Adapts a plugin's summarizer to core's port.
 
 use std::{
     fmt,
@@ -25,7 +25,7 @@ use crate::{
     workers::Workers,
 };
 
-/// Asks a plugin for summaries, and checks them.
+/// Requests summaries from a plugin, and validates them.
 pub(crate) struct PluginSummarizer {
     identity: WrittenBy,
     object: Arc<Held<v1::SummarizerBox>>,
@@ -94,7 +94,6 @@ impl Summarizer for PluginSummarizer {
     }
 }
 
-/// Hash that identifies a job.
 fn told_apart(job: &SummaryJob<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (job.level, job.max_tokens).hash(&mut hasher);
@@ -102,23 +101,23 @@ fn told_apart(job: &SummaryJob<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The most bytes that are counted at once. A longer text exceeds the bound of any summary.
+/// Maximum bytes that are counted at once. A longer text exceeds the limit of any summary.
 const LONGEST_COUNTED: usize = 1 << 20;
 
-/// The most bytes that are counted for one job.
+/// Maximum bytes that are counted for a job.
 const MOST_COUNTED: usize = 64 << 20;
 
-/// The host's services for one call.
+/// Services of the host during one call.
 struct Host<'a> {
     call: &'a Call<WrittenSummary>,
     plugin: &'a str,
-    /// Bytes that were counted for this call.
+    /// Bytes that were counted during this call.
     counted: AtomicUsize,
 }
 
 impl v1::SummaryHost for Host<'_> {
     fn count_tokens(&self, text: RStr<'_>) -> u32 {
-        // The caller does the counting and no deadline interrupts it, so a single request must be short.
+        // The caller counts without a deadline, so a single request must be short.
         let bytes = text.len();
         if bytes > LONGEST_COUNTED || self.counted.fetch_add(bytes, Ordering::Relaxed) > MOST_COUNTED - bytes {
             return u32::MAX;

@@ -1,4 +1,4 @@
-//! Threads that call plugins, and the clock thread that gives up late calls.
+//! Threads that call plugins, and a clock thread that gives up late calls.
 
 use std::{
     cmp::Reverse,
@@ -18,11 +18,11 @@ use crate::{
     options::PluginOptions,
 };
 
-/// A bounded set of threads that run calls under a deadline.
+/// A bounded pool of threads that run calls under a deadline.
 ///
-/// A thread cannot be ended from outside, so a call past its deadline is given up: its caller gets an error, its thread
-/// counts as stuck, and another thread takes its place, up to a bound. When the stuck call returns, the surplus thread
-/// ends. All threads end when the last handle is dropped and the queued calls are answered.
+/// A thread cannot be ended from outside. A call past its deadline is given up: its caller gets an error, its thread
+/// counts as stuck, and another thread replaces it, up to a limit. When the stuck call returns, the surplus thread
+/// ends. All threads end once the last handle is dropped and queued calls are answered.
 #[derive(Debug)]
 pub(crate) struct Workers {
     shared: Arc<Shared>,
@@ -44,10 +44,10 @@ struct Limits {
     replacements: usize,
 }
 
-/// The deadline where the configured one is beyond the range of the clock.
+/// The deadline if the configured one exceeds the range of the clock.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Runs one call; true when the call had been given up in the meantime.
+/// Runs one call; returns true if it was given up meanwhile.
 type Job = Box<dyn FnOnce() -> bool + Send>;
 
 #[derive(Default)]
@@ -55,13 +55,13 @@ struct State {
     queue: VecDeque<Job>,
     deadlines: BinaryHeap<Reverse<Deadline>>,
     threads: usize,
-    /// Threads without a call.
+    /// Number of threads without a call.
     idle: usize,
-    /// Threads whose call was given up. Briefly below 0 when a call returns just as it is given up.
+    /// Number of threads whose call was given up. Briefly negative if a call returns while it is given up.
     stuck: isize,
-    /// The clock thread runs.
+    /// True while the clock thread runs.
     clock: bool,
-    /// When the clock thread next wakes by itself.
+    /// Time at which the clock thread wakes by itself.
     next_look: Option<Instant>,
     closed: bool,
 }
@@ -78,7 +78,7 @@ impl std::fmt::Debug for State {
 }
 
 impl State {
-    /// Removes deadlines of calls that are over from the front of the queue.
+    /// Removes the deadlines of finished calls from the front of the queue.
     fn sweep(&mut self) {
         while self.deadlines.peek().is_some_and(|Reverse(deadline)| deadline.call.strong_count() == 0) {
             self.deadlines.pop();
@@ -123,12 +123,12 @@ impl Workers {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Calls that were given up and have not returned.
+    /// Number of calls that were given up but have not returned.
     pub(crate) fn stuck(&self) -> usize {
         usize::try_from(self.shared.lock().stuck).unwrap_or(0)
     }
 
-    /// Runs `work` on a worker. While the answer is awaited, tokens are counted with `counter`.
+    /// Runs `work` on a worker, and counts tokens with `counter` while the answer is awaited.
     pub(crate) fn call<'a, T: Send + 'static>(
         &self,
         counter: Option<&'a dyn TokenCounter>,
@@ -165,7 +165,6 @@ impl Drop for Workers {
 }
 
 impl Shared {
-    /// Queues a job.
     fn submit(this: &Arc<Self>, job: Job, call: Weak<dyn Expire>) -> Result<(), CallError> {
         let mut state = this.lock();
         if state.queue.len() >= this.limits.queue.max(1) {
@@ -192,7 +191,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Starts a thread when there is more work than idle threads and the bound allows it.
+    /// Starts a thread if there is more work than idle threads, within the limit.
     fn staff(self: &Arc<Self>, state: &mut State) {
         if state.queue.len() > state.idle
             && state.threads < self.most_threads(state)
@@ -260,7 +259,7 @@ impl Shared {
             let call = state.deadlines.pop().and_then(|Reverse(deadline)| deadline.call.upgrade());
             drop(state);
             if let Some(call) = call.filter(|call| call.give_up()) {
-                // Counted before the caller is answered, so that a caller that is late sees it counted.
+                // Counted before the caller is answered, so that the caller sees it counted.
                 let mut state = self.lock();
                 state.stuck += 1;
                 self.staff(&mut state);

@@ -1,4 +1,4 @@
-//! The limits of the archive: how much of a conversation may be found.
+//! Limits on how many messages of a conversation can be hits.
 
 use std::{
     collections::VecDeque,
@@ -9,31 +9,31 @@ use std::{
 use lru::LruCache;
 use memory_core::{ConversationId, ConversationState, NodeId, NodeRange, Source, StoreError, canonical_bytes};
 
-/// Most conversations whose sizes of messages are kept. The messages of others are read again.
+/// Maximum conversations with cached message sizes.
 const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();
-/// Messages read at once.
+/// Messages per read.
 const RUN: u64 = 256;
 
-/// Limits on how much of each conversation may be found. Messages over a limit are evicted from the archive, the oldest
-/// first: they are no hits any more. The log has them, they are shown next to a hit and expanded as before, and they
-/// are found again when the limit is lifted.
+/// Limits on how much of each conversation can be found. Messages over a limit are evicted, oldest first: they can no
+/// longer be hits, but stay in the log, can be shown next to a hit and expanded, and become hits again when the limit
+/// is lifted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchiveLimits {
-    /// The most messages of a conversation; no limit by default.
+    /// Maximum messages of a conversation; no limit by default.
     pub messages: Option<u64>,
-    /// The most bytes of a conversation's messages, as they are hashed; no limit by default.
+    /// Maximum bytes of a conversation's messages in their canonical encoding; no limit by default.
     pub bytes: Option<u64>,
 }
 
-/// How much of a conversation may be found.
+/// Split of a conversation into messages that can be hits and evicted ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Archived {
-    /// The newest messages, which may be found.
+    /// Number of the newest messages, which can be hits.
     pub held: u64,
-    /// The messages before them, which may not.
+    /// Number of older messages, which are evicted.
     pub evicted: u64,
 }
 
@@ -43,28 +43,28 @@ impl ArchiveLimits {
         const bytes: Option<u64>,
     }
 
-    /// How much of a conversation may be found under these limits. Reads the messages that may, if their bytes count.
+    /// Applies the limits to a conversation. Reads messages only for a limit in bytes, and only the newest that fit.
     ///
     /// # Errors
-    /// When the source fails.
+    /// If the source fails.
     pub async fn archived(&self, source: &dyn Source, of: &ConversationState) -> Result<Archived, StoreError> {
         Archive::new(*self).archived(source, of).await
     }
 }
 
-/// The limits, and the sizes of messages that were read for them.
+/// Limits with a cache of message sizes.
 #[derive(Debug)]
 pub(crate) struct Archive {
     limits: ArchiveLimits,
     sizes: Mutex<LruCache<ConversationId, Sizes>>,
 }
 
-/// The bytes of the newest messages of a conversation that fit the limit.
+/// Sizes of the newest messages of a conversation, as far as they fit the limit.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// How many messages the conversation had.
+    /// Number of messages of the conversation.
     nodes: u64,
-    /// Bytes of the newest messages, in order.
+    /// Bytes of the newest messages, oldest first.
     newest: VecDeque<u64>,
     total: u64,
 }
@@ -80,7 +80,6 @@ impl Archive {
         Self { limits, sizes: Mutex::new(LruCache::new(MOST)) }
     }
 
-    /// How much of a conversation may be found.
     pub(crate) async fn archived(&self, source: &dyn Source, of: &ConversationState) -> Result<Archived, StoreError> {
         let by_count = self.limits.messages.map_or(of.nodes, |most| most.min(of.nodes));
         let by_bytes = match self.limits.bytes {
@@ -91,7 +90,7 @@ impl Archive {
         Ok(Archived { held, evicted: of.nodes - held })
     }
 
-    /// How many of the newest messages have at most `most` bytes together.
+    /// Number of the newest messages that have at most `most` bytes together.
     async fn held_in(&self, source: &dyn Source, of: &ConversationState, most: u64) -> Result<u64, StoreError> {
         let known = self.sizes.lock().unwrap_or_else(PoisonError::into_inner).pop(&of.id);
         let known = known.filter(|known| known.nodes <= of.nodes).unwrap_or_default();
@@ -100,7 +99,7 @@ impl Archive {
             let first = next.saturating_sub(RUN).max(known.nodes) + 1;
             let run = NodeId::new(first).zip(NodeId::new(next)).and_then(|(first, last)| NodeRange::new(first, last));
             let Some(run) = run else { break };
-            // Messages that cannot be read take no bytes.
+            // Unreadable messages count as 0 bytes.
             let mut sizes = vec![0; usize::try_from(run.count()).unwrap_or_default()];
             for node in source.readable_nodes(&of.id, run).await?.nodes {
                 let at = usize::try_from(node.id.get() - first).unwrap_or(usize::MAX);

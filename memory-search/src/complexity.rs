@@ -4,12 +4,12 @@ use memory_core::RecallRequest;
 
 use crate::ranking::Pool;
 
-/// Points at which complexity is 1.
+/// Points of maximum complexity.
 const MOST_POINTS: usize = 6;
 /// A term is rare if at most one message in this many contains it.
 const RARE: u64 = 10;
 
-/// Words that join several subjects, or ask for many things.
+/// Words that join several subjects or ask for many things.
 const JOINTS: [&str; 12] =
     ["and", "or", "versus", "vs", "both", "between", "compare", "all", "every", "each", "list", "many"];
 
@@ -43,7 +43,6 @@ fn complexity(question: &str, rare_terms: usize) -> f32 {
     part
 }
 
-/// A share of a budget, rounded up.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
 pub(crate) fn share_of(budget: u32, share: f32) -> u32 {
     ((f64::from(budget) * f64::from(share)).ceil() as u32).min(budget)

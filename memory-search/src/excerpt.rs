@@ -1,4 +1,4 @@
-//! The part of a text to show for a question.
+//! Selects the part of a text to show for a question.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -12,21 +12,21 @@ use crate::lexical::Analyzer;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Excerpted {
-    /// The part to show, in bytes of the text. Both ends are boundaries of characters.
+    /// The part to show, as a byte range with character boundaries.
     pub range: Range<usize>,
-    /// The words in it that the question asks for, in bytes of the text: in order, none empty, no two overlap or touch.
+    /// Words of the question within the part, as byte ranges of the text: in order, none empty, no two overlap or
+    /// touch.
     pub highlights: Vec<Range<usize>>,
 }
 
-/// Selects the part of a text, of at most `max_chars` characters (`char`), that shows best what it has to do with a
-/// question.
+/// Selects the part of a text, at most `max_chars` characters (`char`), that best shows its relation to a question.
 ///
-/// The part has the most different words of the question. Among equal parts the one with the most words of the question
-/// wins, and then the first. A text without such words gives its beginning, and a text that is short enough is selected
-/// whole. The ends are moved inwards to spaces that are near.
+/// Prefers the part with the most distinct words of the question, then the one with the most such words, then the
+/// first. A text without such words gives its beginning, and a short text is selected whole. Ends are moved inwards to
+/// nearby spaces.
 ///
-/// Words are compared as search by words compares them: by stems, without case and accents. Stop words count only if
-/// the question has no other words. The time is proportional to the text.
+/// Words are compared as in search by words: by stems, ignoring case and accents. Stop words count only if the question
+/// has no other words. The time is proportional to the text.
 ///
 /// ```
 /// let text = "We arrived late. The train was full. In the end we found that the booking is QX-4471-93B.";
@@ -54,11 +54,11 @@ pub fn excerpt(text: &str, question: &str, max_chars: usize) -> Excerpted {
     Excerpted { range, highlights }
 }
 
-/// Range from the first to the last word of the best group of words that fits; the empty beginning of a text without
+/// Range from the first to the last word of the best group of words that fits; empty at the start of a text without
 /// words.
 fn best(text: &str, words: &[(Range<usize>, usize)], max_chars: usize) -> Range<usize> {
     let chars_in = |part: Range<usize>| text.get(part).map_or(0, |part| part.chars().count());
-    // Start of each word, in bytes and in characters, with its term; and how often each term is in the group.
+    // Start of each word in bytes and in characters, with its term, and the number of occurrences of each term.
     let mut group: VecDeque<(usize, usize, usize)> = VecDeque::new();
     let mut terms: HashMap<usize, usize> = HashMap::new();
     let (mut most, mut best) = ((0, 0), 0..0);
@@ -90,7 +90,7 @@ fn best(text: &str, words: &[(Range<usize>, usize)], max_chars: usize) -> Range<
     best
 }
 
-/// At most `max_chars` characters with `best` in the middle, where the text is long enough on both sides.
+/// At most `max_chars` characters, with `best` in the middle if the text is long enough on both sides.
 fn window(text: &str, best: &Range<usize>, max_chars: usize) -> Range<usize> {
     let (before, rest) = text.split_at(best.start);
     let (inside, after) = rest.split_at(best.len());
@@ -99,7 +99,7 @@ fn window(text: &str, best: &Range<usize>, max_chars: usize) -> Range<usize> {
     let start = before.char_indices().rev().take(lead).last().map_or(best.start, |(at, _)| at);
     let from_start = text.get(start..).unwrap_or_default();
     let end = from_start.char_indices().nth(max_chars).map_or(text.len(), |(at, _)| start + at);
-    // Spaces in the outer halves of what surrounds the words are near.
+    // Only a space in the outer half of the surrounding text is near enough to cut at.
     let lead = before.get(start..).unwrap_or_default();
     let start = match lead.find(char::is_whitespace) {
         Some(space) if is_in_word(text, start) && space <= lead.len() / 2 => start + space,
@@ -116,7 +116,7 @@ fn window(text: &str, best: &Range<usize>, max_chars: usize) -> Range<usize> {
     start..end
 }
 
-/// True if a cut at a boundary of characters would leave parts of a word on both sides.
+/// True if a cut at this character boundary would split a word.
 fn is_in_word(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     let has_word = |beside: Option<char>| beside.is_some_and(|c| !c.is_whitespace());

@@ -4,11 +4,11 @@ use std::fmt;
 
 use memory_core::{Hit, Signal};
 
-/// Hits by row, signals by column.
+/// A table with hits as rows and signals as columns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation<'a> {
-    /// The signals' names, by their total share over all hits, largest first.
+    /// Names of the signals, by their total share over all hits, largest first.
     pub signals: Vec<&'a str>,
     /// The hits, in the given order.
     pub hits: &'a [Hit],
@@ -37,8 +37,8 @@ impl<'a> Explanation<'a> {
 }
 
 impl fmt::Display for Explanation<'_> {
-    /// One line per hit: rank, conversation and node, score, and for each signal its share and, in parentheses, its
-    /// value.
+    /// One line per hit: rank, conversation and node, score, and for each signal its share, with its value in
+    /// parentheses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = |hit: &Hit| format!("{}/{}", hit.conversation, hit.node.id);
         let width = self.hits.iter().map(|hit| place(hit).chars().count()).max().unwrap_or(0).max(4);

@@ -6,8 +6,8 @@ use crate::{
     question::Question,
 };
 
-/// A feature. Most are min-max normalized to 0..=1 over the whole pool, so that they mean the same in every
-/// conversation.
+/// A feature. Most are min-max normalized to 0..=1 over the whole pool, so that they are comparable between
+/// conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum Feature {
@@ -15,23 +15,22 @@ pub(crate) enum Feature {
     Chat,
     /// BM25 with parameters for long turns.
     Agent,
-    /// BM25 of the node with its neighbours.
+    /// BM25 of the node together with its neighbours.
     Window,
-    /// BM25 of the previous node, and of the next.
+    /// BM25 of the previous node, and of the next one.
     ChatBefore,
     ChatAfter,
-    /// The mean BM25 of the three best nodes of the session.
+    /// Mean BM25 of the three best nodes of the session.
     ChatSession,
-    /// The mean BM25 of the node with three on either side, and with eight.
+    /// Mean BM25 of the node and its neighbours, up to three on either side, and up to eight.
     ChatNear,
     ChatAround,
-    /// The mean window BM25 of the three best nodes of the conversation.
+    /// Mean window BM25 of the three best nodes of the conversation.
     WindowConversation,
-    /// The share of the question's terms, weighted by rarity, that the node contains; and that the node with its
-    /// neighbours contains.
+    /// Share of the question's terms, weighted by rarity, in the node, and in the node with its neighbours.
     Coverage,
     CoverageWindow,
-    /// The cosine of question and node.
+    /// Cosine of question and node.
     Cosine,
     /// [`Self::Cosine`] plus 0.5 of the previous node's and 0.3 of the next node's.
     CosineSmoothed,
@@ -41,38 +40,38 @@ pub(crate) enum Feature {
     CosineNear,
     CosineAround,
     CosineConversation,
-    /// The late-interaction score of the node, and of the previous and next nodes.
+    /// Late-interaction score of the node, and of the previous and next nodes.
     Late,
     LateBefore,
     LateAfter,
-    /// The mean of the three best such scores of the session.
+    /// Mean of the three best such scores of the session.
     LateSession,
     /// Among people: the question names one speaker, and the node is by that speaker, or by another.
     SpeakerNamed,
     SpeakerOther,
-    /// With an agent: the node is the user's.
+    /// With an agent: the user speaks.
     ByUser,
-    /// With an agent: the node is the user's, and the question is in the first person.
+    /// With an agent: the user speaks, and the question is in the first person.
     ByUserOfSelf,
-    /// With an agent: the node is the agent's, and the question asks what the agent said.
+    /// With an agent: the agent speaks, and the question asks what the agent said.
     ByAgentAskedBack,
-    /// The user asks for something that is to hold from then on, or states a preference.
+    /// The user gives an instruction for the future, or states a preference.
     IsStanding,
     IsPreference,
-    /// The conversation is with an agent, or among more than two people: what makes the scores of different kinds of
-    /// conversation comparable.
+    /// The conversation is with an agent, or among more than two people: an offset that makes scores of different kinds
+    /// of conversation comparable.
     OfAgent,
     OfGroup,
     /// The node ends in a question.
     IsQuestion,
-    /// The logarithm of the node's length in terms, and those of the previous and next nodes: an answer has short
-    /// neighbours more often than long ones.
+    /// Logarithm of the node's length in terms, and those of the previous and next nodes. Short neighbours are typical
+    /// of an answer.
     Length,
     LengthBefore,
     LengthAfter,
     /// The question asks when, and the node mentions times.
     TellsTime,
-    /// How well the node's timestamp matches the dates in the question.
+    /// Match between the node's timestamp and the dates in the question.
     Date,
 }
 
@@ -119,7 +118,7 @@ impl Feature {
         Self::Date,
     ];
 
-    /// Its name among the signals of a hit.
+    /// Name among the signals of a hit.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Chat => "words",
@@ -163,7 +162,6 @@ impl Feature {
         }
     }
 
-    /// True if the feature is computed from vectors.
     pub(crate) const fn is_of_meaning(self) -> bool {
         matches!(
             self,
@@ -178,23 +176,22 @@ impl Feature {
         ) || self.is_late()
     }
 
-    /// True if the feature is computed from token vectors.
+    /// True for features of token vectors.
     pub(crate) const fn is_late(self) -> bool {
         matches!(self, Self::Late | Self::LateBefore | Self::LateAfter | Self::LateSession)
     }
 }
 
-/// The features of one node.
 pub(crate) type Features = [f32; Feature::ALL.len()];
 
-/// How many nodes on either side are near, and how many are around.
+/// Radius in nodes of the means over near nodes and over surrounding nodes.
 const NEAR: usize = 3;
 pub(crate) const AROUND: usize = 8;
 
 /// Terms at which the length feature saturates.
 const LONGEST: u32 = 400;
 
-/// Raw scores of every node of a pool; all vectors have the same length.
+/// Raw scores of every node of a pool. All vectors have this length or are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) chat: Vec<f32>,
@@ -204,14 +201,14 @@ pub(crate) struct Evidence {
     pub(crate) coverage_window: Vec<f32>,
     /// NaN for a node without a vector; empty if no node has one.
     pub(crate) cosine: Vec<f32>,
-    /// The means of `chat` and of `cosine` [around](around) each node, up to [`AROUND`]; empty where those are.
+    /// Means of `chat` and of `cosine` [around](around) each node, up to [`AROUND`]; empty if these are.
     pub(crate) chat_around: Vec<f32>,
     pub(crate) cosine_around: Vec<f32>,
-    /// How well the time of each node matches the question's, 0..=1; empty if the question names no time.
+    /// Match of each node's time with the question's, 0..=1; empty if the question names no time.
     pub(crate) date: Vec<f32>,
 }
 
-/// The position of a node: its pool index and its neighbours in the session.
+/// Position of a node: its pool index and its neighbours in the session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
     pub(crate) index: usize,
@@ -219,13 +216,12 @@ pub(crate) struct Placement {
     pub(crate) after: Option<usize>,
     /// Its session, numbered across the pool.
     pub(crate) session: usize,
-    /// Its conversation, as a number of the pool's parts.
+    /// Number of its conversation among the pool's parts.
     pub(crate) part: usize,
     /// Its number of terms without stop words.
     pub(crate) length: u32,
 }
 
-/// Computes the features of nodes.
 #[derive(Debug)]
 pub(crate) struct Extractor<'a> {
     evidence: &'a Evidence,
@@ -246,10 +242,10 @@ pub(crate) struct Extractor<'a> {
     cosine_around: Vec<f32>,
 }
 
-/// The values that map to 0 and to 1.
+/// The values that are mapped to 0 and to 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scale {
-    /// The lowest value, or 0 where all are one.
+    /// Lowest value; 0 if all values are equal.
     pub(crate) low: f32,
     width: f32,
 }
@@ -268,7 +264,7 @@ impl Scale {
 }
 
 impl<'a> Extractor<'a> {
-    /// Computes the scales. `placements` are those of all nodes in order.
+    /// Computes the scales. `placements` has all nodes in order.
     pub(crate) fn new(evidence: &'a Evidence, question: &'a Question, placements: &'a [Placement]) -> Self {
         let scale = |values: &[f32]| Scale::of(values.iter().copied());
         let (chat, cosine) = (scale(&evidence.chat), scale(&evidence.cosine));
@@ -294,8 +290,8 @@ impl<'a> Extractor<'a> {
         extractor
     }
 
-    /// The features of a node; `named` is the speaker of its conversation whom the question names. A feature is NaN
-    /// where it cannot be measured, for a node without a vector, and 0 in a conversation of another kind.
+    /// Features of a node. `named` is the speaker of its conversation whom the question names. A feature is NaN if it
+    /// needs a vector and the node has none, and 0 if it does not apply to the kind of conversation.
     pub(crate) fn features(
         &self,
         placement: Placement,
@@ -356,12 +352,12 @@ impl<'a> Extractor<'a> {
         })
     }
 
-    /// The late score of each session; nodes that were not compared count as 0.
+    /// Late score of each session; nodes that were not compared count as 0.
     pub(crate) fn late_sessions(placements: &[Placement], late: &LateScores) -> Vec<f32> {
         stretched(best_of(placements, |at| at.session, &late.all(placements.len())))
     }
 
-    /// Adds the late features of a compared node: 0 for a missing neighbour.
+    /// Adds the late features of a compared node. A missing neighbour counts as 0.
     pub(crate) fn add_late(features: &mut Features, placement: Placement, late: &LateScores, sessions: &[f32]) {
         let beside = |place: Option<usize>| place.map_or(0.0, |place| late.at(place));
         for (feature, value) in Feature::ALL.iter().zip(features) {
@@ -375,8 +371,8 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// The cosine of a node plus shares of its neighbours' cosines; NaN if the node has none. A neighbour without a
-    /// cosine counts as the lowest of all.
+    /// Cosine of a node plus shares of its neighbours' cosines; NaN if the node has none. A neighbour without a cosine
+    /// counts as the lowest of all.
     fn smoothed(&self, placement: Placement) -> f32 {
         let cosine = |index: Option<usize>| {
             let cosine = index.and_then(|index| self.evidence.cosine.get(index)).copied();
@@ -387,13 +383,13 @@ impl<'a> Extractor<'a> {
     }
 }
 
-/// The logarithm of a length divided by that of [`LONGEST`], in 0..=1.
+/// Logarithm of a length relative to that of [`LONGEST`], in 0..=1.
 #[expect(clippy::cast_precision_loss, reason = "at most LONGEST")]
 fn length(terms: u32) -> f32 {
     (terms.min(LONGEST) as f32).ln_1p() / (LONGEST as f32).ln_1p()
 }
 
-/// The mean of the three best values of each group of nodes, a session or a conversation; groups are numbered in order.
+/// Mean of the three best values of each group of nodes (session or conversation); groups are numbered in order.
 fn best_of(placements: &[Placement], group: impl Fn(&Placement) -> usize, values: &[f32]) -> Vec<f32> {
     let count = placements.last().map_or(0, |last| group(last) + 1);
     let mut best = vec![[f32::NAN; 3]; if values.is_empty() { 0 } else { count }];
@@ -414,9 +410,9 @@ fn best_of(placements: &[Placement], group: impl Fn(&Placement) -> usize, values
     best.into_iter().map(mean).collect()
 }
 
-/// For each node the mean of its value and those of its neighbours within its session, at most `radius` on either side;
-/// beyond an end they count as 0, as does a value that is NaN. Without its own value, a node next to the only one that
-/// holds a word would stand above that one.
+/// For each node, the mean over the node and its neighbours in the session, up to `radius` on either side; missing
+/// neighbours and NaN count as 0. The node itself is included, since otherwise a node next to the only one with a word
+/// would rank above that one.
 pub(crate) fn around(placements: &[Placement], values: &[f32], radius: usize) -> Vec<f32> {
     if values.is_empty() {
         return Vec::new();
@@ -427,7 +423,7 @@ pub(crate) fn around(placements: &[Placement], values: &[f32], radius: usize) ->
     while let Some(first) = nodes.first() {
         let (session, rest) = nodes.split_at(nodes.partition_point(|node| node.session <= first.session));
         let end = begin + session.len();
-        // The sum over the nodes in reach moves on by one node at a time.
+        // A sliding window updates the sum.
         let mut sum: f64 = (begin..end.min(begin + radius)).map(value).sum();
         for at in begin..end {
             sum += if at + radius < end { value(at + radius) } else { 0.0 };

@@ -22,10 +22,10 @@ use pattern::Pattern;
 
 use crate::shared_prefix::seen_before;
 
-/// Maximum nodes per read from the store, and maximum tokens; a single node may exceed the latter.
+/// Maximum nodes per read from the store, and maximum tokens, which a single node may exceed.
 const CHUNK: u64 = 512;
 const CHUNK_TOKENS: u64 = 1 << 18;
-/// Maximum bytes of a line shown before and after a match, and of the match itself.
+/// Maximum bytes shown of a line before and after a match, and of the match itself.
 const MAX_CONTEXT: usize = 120;
 
 /// Pattern to search for, and the scope; see [`find`].
@@ -35,17 +35,16 @@ pub struct FindRequest {
     /// A regular expression in the [syntax](https://docs.rs/regex/latest/regex/#syntax) of the `regex` crate; `^`
     /// and `$` match at the ends of each line.
     pub pattern: String,
-    /// The conversations.
+    /// Conversations to search.
     pub scope: Scope,
-    /// The nodes to search; `None`, the default, for all. Nodes after the last one are ignored. The scope must have
-    /// exactly one conversation.
+    /// Nodes to search; `None`, the default, for all. Nodes after the last one are ignored. Requires a scope of exactly
+    /// one conversation.
     pub range: Option<NodeRange>,
-    /// The maximum number of matches in all conversations together; all of them by default.
+    /// Maximum matches in all conversations together; unlimited by default.
     pub limit: usize,
-    /// The approximate time limit for all conversations together; `None`, the default, for no limit.
+    /// Approximate time limit for all conversations together; `None`, the default, for no limit.
     pub max_time: Option<Duration>,
-    /// Ends the search as the time limit does, once it is set; `None`, the default, for a search that nothing else
-    /// ends.
+    /// Ends the search like the time limit, once it becomes true; `None` by default.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -76,13 +75,13 @@ pub struct Match {
     /// The byte range in [`Message::text`](memory_core::Message::text); never empty.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub span: Range<usize>,
-    /// The line of the text on which the match begins, from 1.
+    /// Line on which the match begins, from 1.
     pub line: u32,
-    /// The text before the match on its line, shortened.
+    /// Text before the match on its line, shortened.
     pub before: String,
-    /// The matched text, shortened if it is long, and cut at the end of its first line.
+    /// Matched text, shortened, up to the end of its first line.
     pub matched: String,
-    /// The text after the match on its line, shortened.
+    /// Text after the match on its line, shortened.
     pub after: String,
 }
 
@@ -91,47 +90,46 @@ pub struct Match {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Found {
-    /// The matches, in order of conversation, node and position.
+    /// Matches in order of conversation, node and position.
     pub matches: Vec<Match>,
     /// True if there are more matches than [`FindRequest::limit`].
     pub more: bool,
-    /// Place to continue, if time ran out; never the first node of the request, so that continuing there makes
-    /// progress.
+    /// Place to continue from if time ran out. Never the first node of the request, so that every call makes progress.
     pub stopped_at: Option<StoppedAt>,
-    /// The part of the first readable message that was not searched, if that message alone exceeded the time limit.
+    /// Rest of the first readable message, if that message alone exceeded the time limit.
     pub left_out: Option<LeftOut>,
-    /// How many messages were searched.
+    /// Number of searched messages.
     pub scanned: u64,
-    /// Messages in the searched ranges that cannot be read, by conversation; a conversation without any is not listed.
+    /// Unreadable messages in the searched ranges, by conversation, without empty entries.
     pub losses: BTreeMap<ConversationId, Losses>,
 }
 
-/// The first node that was not searched.
+/// First node that was not searched.
 ///
-/// A search with a range from this node in this conversation, and one of the conversations after it by name, find what
-/// is left. The second also finds what its conversations share with those before through forks.
+/// To continue, search from this node in its conversation, then the conversations after it by name. The second search
+/// repeats messages that its conversations share, through forks, with those before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StoppedAt {
-    /// The conversation. All conversations before it by name were searched.
+    /// Conversation of the node. All conversations before it by name were searched.
     pub conversation: ConversationId,
-    /// The node. Its own matches are not reported.
+    /// Node whose matches are not reported.
     pub node: NodeId,
 }
 
-/// The end of a message, which was not searched.
+/// Rest of a message that was not searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LeftOut {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The message. Matches before `from` are reported.
+    /// Node of the message. Matches before `from` are reported.
     pub node: NodeId,
-    /// The byte offset in its text at which the search stopped.
+    /// Byte offset in the text at which the search stopped.
     pub from: usize,
-    /// The length of the text in bytes.
+    /// Length of the text in bytes.
     pub length: usize,
 }
 
@@ -144,13 +142,13 @@ pub enum FindError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// The parser's message, over several lines, which shows the position.
+        /// Error of the parser over several lines, with the position.
         why: regex::Error,
     },
-    /// The request has a range of nodes, and its scope does not have exactly one conversation.
+    /// The request has a range of nodes, but its scope does not have exactly one conversation.
     #[error("a range of nodes can be searched in one conversation, not in {conversations}")]
     RangeOfSeveral {
-        /// How many conversations the scope has.
+        /// Number of conversations in the scope.
         conversations: usize,
     },
     /// The store failed, or has no such conversation or node.
@@ -158,25 +156,23 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
-/// Finds the matches of a pattern, reading the conversations from the store in chunks, in the order of their names.
+/// Searches for a pattern, reading the conversations in chunks, in the order of their names.
 ///
-/// Messages that cannot be read are skipped and reported in [`Found::losses`]. A message that conversations of the
-/// scope share through forks is searched once, in the oldest of them.
+/// Unreadable messages are skipped and reported in [`Found::losses`]. A message that conversations of the scope share
+/// through forks is searched once, in the oldest of them.
 ///
 /// A match lies within one message, and within a window of it, as if the text ended there; matches up to half a window
-/// long are always found. The window has 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and
-/// `.*` do, a quarter of that for a pattern of four times the size, and so on down to 1 KiB for a pattern of 1 MiB, the
-/// maximum.
+/// long are always found. The window is 64 KiB for a pattern that compiles to at most 16 KiB, as names, numbers and
+/// `.*` do, and shrinks in proportion to 1 KiB for the maximum of 1 MiB.
 ///
-/// So searching one window takes some tenths of a second at worst: the engine's time is proportional to the text and at
+/// So a window takes some tenths of a second at worst, because the engine's time is proportional to the text and at
 /// most to the size of the pattern. The time limit is checked between windows. At least one window of the first message
-/// is searched. If that whole message takes too long, [`Found::left_out`] reports the rest and the search may continue
+/// is searched. If that whole message takes too long, [`Found::left_out`] reports the rest, and the search may continue
 /// after it. Dropping the future stops the search between messages.
 ///
 /// # Errors
-/// [`FindError::Pattern`] for a pattern that cannot be compiled, [`FindError::RangeOfSeveral`], and
-/// [`FindError::Store`] when a conversation is not found or is another owner's, the range begins after the last node, or
-/// the store fails.
+/// [`FindError::Pattern`] for an invalid pattern; [`FindError::RangeOfSeveral`]; [`FindError::Store`] if a conversation
+/// is missing or another owner's, the range begins after the last node, or the store fails.
 pub async fn find(source: &dyn Source, request: &FindRequest) -> Result<Found, FindError> {
     let pattern = Pattern::compile(&request.pattern)?;
     let mut runs = runs(source, request).await?.into_iter();
@@ -201,7 +197,7 @@ pub async fn find(source: &dyn Source, request: &FindRequest) -> Result<Found, F
     Ok(search.found)
 }
 
-/// The nodes to search, by the names of their conversations.
+/// Nodes to search, sorted by the names of their conversations.
 async fn runs(source: &dyn Source, request: &FindRequest) -> Result<Vec<(ConversationId, NodeRange)>, FindError> {
     let states = request.scope.states(source).await?;
     if let Some(asked) = request.range {
@@ -231,16 +227,16 @@ struct Search<'a> {
     pattern: Pattern,
     limit: usize,
     deadline: Deadline,
-    /// True while no message was searched.
+    /// True until a message was searched.
     is_first: bool,
     found: Found,
 }
 
-/// How the search of a conversation or a message ended.
+/// End of the search of a conversation or a message.
 enum End {
-    /// All of it was searched.
+    /// Everything was searched.
     Reached,
-    /// There is one match too many.
+    /// One match more than the limit was found.
     LimitPassed,
     /// `next` is the first node that was not searched.
     OutOfTime { next: NodeId },
@@ -298,7 +294,7 @@ impl Search<'_> {
     }
 }
 
-/// When the search stops.
+/// Limits on the duration of a search.
 struct Deadline {
     begun: Instant,
     max: Option<Duration>,
@@ -325,7 +321,7 @@ async fn yield_now() {
     .await;
 }
 
-/// The first nodes of a run, which are read together.
+/// First nodes of a run, to be read together.
 fn piece(outline: &[NodeOutline], run: NodeRange) -> NodeRange {
     let mut tokens = 0;
     let is_next = |node: &NodeId| {

@@ -1,17 +1,16 @@
-//! Fusion of several signals into one score.
+//! Fuses several signals into one score.
 
-/// The values of one signal for every candidate.
+/// One signal of every candidate.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// Its weight in the sum, not negative.
+    /// Weight in the sum, not negative.
     pub(crate) weight: f32,
-    /// The value that maps to 0; `None` for the lowest value.
+    /// Value that maps to 0; `None` for the lowest value.
     pub(crate) floor: Option<f32>,
     /// The value of each candidate; NaN if not measured.
     pub(crate) values: Vec<f32>,
 }
 
-/// Candidates with their fused scores.
 #[derive(Debug)]
 pub(crate) struct Fused {
     /// The score of each candidate, in 0..=1.
@@ -32,7 +31,7 @@ impl Range {
         Self { low, high: values().fold(f32::NEG_INFINITY, f32::max) }
     }
 
-    /// `value` as a share of the way from low to high, 0 for NaN. If all values are equal, those above 0 map to 1.
+    /// Share of the way from low to high, 0 for NaN. If all values are equal, those above 0 map to 1.
     fn share(self, value: f32) -> f32 {
         if value > self.low {
             (value - self.low) / (self.high - self.low)
@@ -44,8 +43,8 @@ impl Range {
 
 impl Fused {
     /// A convex combination: each signal is min-max normalized to 0..=1 over all candidates, weighted, and added.
-    /// Weights are relative, so that the others keep their balance if one signal is missing. The same holds for a
-    /// single candidate that a signal did not measure: its score comes from its other signals alone.
+    /// Weights are relative, so that a missing signal does not change the balance of the others. Likewise the score of
+    /// a candidate that a signal did not measure comes only from its other signals.
     ///
     /// All columns must have the same length.
     pub(crate) fn of(mut columns: Vec<Column>) -> Self {
@@ -66,8 +65,7 @@ impl Fused {
         Self { scores }
     }
 
-    /// The `limit` candidates with the highest scores above 0 that `wanted` accepts, best first; equal scores in order
-    /// of their index.
+    /// The best `limit` candidates with scores above 0 that `wanted` accepts, best first, ties by index.
     pub(crate) fn best(&self, limit: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let scored = self.scores.iter().enumerate().filter(|&(index, &score)| score > 0.0 && wanted(index));
         let mut best: Vec<_> = scored.map(|(index, &score)| (score, index)).collect();
@@ -81,7 +79,7 @@ impl Fused {
     }
 }
 
-/// The factor that renormalizes a candidate's measured weights, `unknown` being the sum of the others: exactly 1 if all
+/// Factor that renormalizes the measured weights of a candidate; `unknown` is the sum of the others. Exactly 1 if all
 /// were measured.
 fn raise(unknown: f32) -> f32 {
     (1.0 - unknown).max(f32::MIN_POSITIVE).recip()

@@ -9,15 +9,15 @@ use memory_core::{
 
 use crate::lexical::indexed_text;
 
-/// Maximum nodes whose missing token vectors are computed for a question, and maximum bytes of their texts together:
-/// some 4,000 tokens, a tenth of a second or two on two cores.
+/// Maximum nodes per question whose missing token vectors are computed, and maximum bytes of their texts together: some
+/// 4,000 tokens, a tenth of a second or two on two cores.
 const MAX_RECOMPUTED: usize = 32;
 const MAX_RECOMPUTED_BYTES: usize = 16 << 10;
 
-/// A sum of unit vectors that is not longer than this has no direction.
+/// Minimum length of a sum of unit vectors that has a direction.
 const SHORTEST_SUM: f32 = 1e-3;
 
-/// The token vectors of a question, and the sources of those of nodes.
+/// Token vectors of a question, with the sources of nodes' token vectors.
 #[derive(Debug)]
 pub(crate) struct Late<'a> {
     pub(crate) question: TokenVectors,
@@ -32,18 +32,18 @@ pub(crate) struct LateScores {
     by_place: HashMap<usize, f32>,
     low: f32,
     width: f32,
-    /// How many of the best nodes were not compared because their token vectors are missing.
+    /// Number of best nodes that were not compared, because their token vectors are missing.
     pub(crate) left_out: usize,
 }
 
-/// A node: its pool index, conversation and id.
+/// Pool index, conversation and id of a node.
 type Placed<'a> = (usize, &'a ConversationId, NodeId);
 
 impl Late<'_> {
-    /// Scores nodes: the sum over the question's tokens of the largest cosine with one of the node's tokens (MaxSim;
-    /// Khattab and Zaharia, "ColBERT", 2020), weighted by inverse document frequency of the token among the nodes of
-    /// these conversations, divided by the sum of the weights. Missing token vectors of the nodes in `best` are
-    /// computed, best first, within the limits above. Nodes without any have no score.
+    /// Scores nodes: for each of the question's tokens the largest cosine with one of the node's tokens (MaxSim;
+    /// Khattab and Zaharia, "ColBERT", 2020), averaged with the inverse document frequency of the token among these
+    /// conversations as weight. Missing token vectors of the nodes in `best` are computed, best first, within the
+    /// limits above. Nodes without token vectors have no score.
     pub(crate) async fn scores(&self, nodes: &[Placed<'_>], best: &[usize]) -> Result<LateScores, RetrieveError> {
         let mut by_conversation: Vec<(&ConversationId, Vec<usize>, Vec<NodeId>)> = Vec::new();
         for (place, conversation, node) in nodes {
@@ -70,8 +70,8 @@ impl Late<'_> {
         Ok(LateScores { left_out, ..LateScores::new(scores) })
     }
 
-    /// Computes the token vectors of those of the best nodes that have none in the index. Gives also how many were too
-    /// many for a question.
+    /// Computes token vectors of the best nodes that have none in the index. Also returns how many nodes exceeded the
+    /// limits.
     async fn recomputed(
         &self,
         nodes: &[Placed<'_>],
@@ -81,7 +81,7 @@ impl Late<'_> {
         let (mut places, mut texts, mut bytes, mut left_out) = (Vec::new(), Vec::new(), 0, 0);
         for place in best.iter().filter(|place| !scores.contains_key(place)) {
             let Some((_, conversation, node)) = nodes.iter().find(|(at, ..)| at == place) else { continue };
-            // The index has covered this node: it has no tokens.
+            // The index covers this node, so it has no tokens.
             if self.index.stats(conversation).through >= node.get() {
                 continue;
             }
@@ -118,14 +118,14 @@ impl Late<'_> {
 }
 
 /// One vector for each distinct token of a text, in order of first occurrence: the mean direction of its vectors. This
-/// halves the vectors of a long text and hardly changes the scores (for pooling in general see Clavié and others,
-/// "Reducing the Footprint of Multi-Vector Retrieval", 2024). A text of any length takes no more than the vocabulary.
+/// halves the vectors of a long text and hardly changes the scores (on pooling in general see Clavié and others,
+/// "Reducing the Footprint of Multi-Vector Retrieval", 2024). The size is bounded by the vocabulary.
 #[derive(Debug, Default)]
 pub(crate) struct Pooled {
     dimensions: usize,
     rows: HashMap<u32, usize>,
     ids: Vec<u32>,
-    /// The sum of the vectors of each id.
+    /// Sum of the vectors of each id.
     sums: Vec<f32>,
 }
 
@@ -133,7 +133,7 @@ impl Pooled {
     /// Adds the tokens of the next chunk.
     ///
     /// # Errors
-    /// When its vectors have other dimensions than those before.
+    /// If its vectors have other dimensions than earlier ones.
     pub(crate) fn add(&mut self, model: &ModelId, chunk: &TokenVectors) -> Result<(), EmbedError> {
         if self.ids.is_empty() {
             self.dimensions = chunk.dimensions();
@@ -155,7 +155,7 @@ impl Pooled {
         Ok(())
     }
 
-    /// The vectors of all tokens that were added.
+    /// Vectors of all added tokens.
     pub(crate) fn vectors(self) -> TokenVectors {
         let Self { dimensions, ids, mut sums, .. } = self;
         let (mut kept, mut row) = (Vec::with_capacity(ids.len()), 0);
@@ -163,7 +163,7 @@ impl Pooled {
             let here = at * dimensions..(at + 1) * dimensions;
             let sum = sums.get(here.clone()).unwrap_or_default();
             let length = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
-            // NaN is left for the index to reject; a vector without direction is dropped.
+            // The index rejects NaN; a vector without direction is dropped.
             if length.is_nan() || length > SHORTEST_SUM {
                 kept.push(id);
                 sums.copy_within(here, row * dimensions);
@@ -182,14 +182,14 @@ fn weighted(cosines: &[f32], weights: &[f32]) -> f32 {
     cosines.iter().zip(weights).map(|(cosine, weight)| cosine * weight).sum::<f32>() / sum.max(f32::MIN_POSITIVE)
 }
 
-/// For each token of the question, its largest cosine with a token of the text.
+/// For each token of the question, the largest cosine with a token of the text.
 fn max_cosines(question: &TokenVectors, text: &TokenVectors) -> Vec<f32> {
     let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let largest = |token: &[f32]| text.iter().map(|(_, other)| cosine(token, other)).fold(-1.0, f32::max);
     question.iter().map(|(_, token)| largest(token)).collect()
 }
 
-/// The inverse document frequency of each of the question's tokens.
+/// Inverse document frequency of each of the question's tokens.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more than 24 bits")]
 fn weights(answer: &TokenAnswer) -> Vec<f32> {
     let nodes = answer.nodes as f32;
@@ -203,12 +203,11 @@ impl LateScores {
         Self { by_place, low, width: high - low, left_out: 0 }
     }
 
-    /// How many nodes were scored.
     pub(crate) fn len(&self) -> usize {
         self.by_place.len()
     }
 
-    /// The scores of all `count` nodes of the pool, normalized to 0..=1 over the scored nodes; 0 for the others.
+    /// Scores of all `count` nodes of the pool, normalized to 0..=1 over the scored nodes; 0 for the others.
     pub(crate) fn all(&self, count: usize) -> Vec<f32> {
         let mut all = vec![0.0; count];
         for &place in self.by_place.keys() {
@@ -219,7 +218,7 @@ impl LateScores {
         all
     }
 
-    /// The score of a node, normalized to 0..=1 over the scored nodes; NaN if it was not scored.
+    /// Score of a node, normalized to 0..=1 over the scored nodes; NaN if it was not scored.
     pub(crate) fn at(&self, place: usize) -> f32 {
         let stretch = |score: &f32| if self.width > 0.0 { (score - self.low) / self.width } else { 0.0 };
         self.by_place.get(&place).map_or(f32::NAN, stretch)

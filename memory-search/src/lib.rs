@@ -7,10 +7,11 @@
 //! [`HybridRetriever`] implements the port [`Retriever`](memory_core::Retriever):
 //!
 //! 1. Create it over a store with [`HybridRetriever::new`], or over messages of your own: a
-//!    [`Source`](memory_core::Source) has three methods to write, as the example `search_only` shows. With an embedding model and a vector index it ranks by
-//!    words and by meaning, otherwise by words only. [`token_index`](HybridRetriever::token_index) adds late
-//!    interaction, [`reranker`](HybridRetriever::reranker) a cross-encoder with its [`RerankOptions`], and
-//!    [`word_cache`](HybridRetriever::word_cache) saves the lexical index between runs.
+//!    [`Source`](memory_core::Source) has three methods to write, as the example `search_only` shows. With an embedding
+//!    model and a vector index it ranks by words and by meaning, otherwise by words only.
+//!    [`token_index`](HybridRetriever::token_index) adds late interaction, [`reranker`](HybridRetriever::reranker) a
+//!    cross-encoder with its [`RerankOptions`], and [`word_cache`](HybridRetriever::word_cache) saves the lexical index
+//!    between runs.
 //! 2. [`search`](memory_core::Retriever::search) returns ranked hits. An [`Explanation`] shows them as a table of
 //!    signals.
 //! 3. [`recall`](memory_core::Retriever::recall) returns excerpts of one conversation that fit into a budget.
@@ -26,8 +27,8 @@
 //! # Ranking
 //!
 //! The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features with fitted weights.
-//! Filters apply before ranking. A message that is shared by forks is found once. A part that fails or is missing
-//! (model, index, cache, reranker) never fails a search: the ranking goes without it and a notice states it.
+//! Filters apply before ranking. A message that forks share is found once. A missing or failing part (model, index,
+//! cache, reranker) never fails a search: the ranking does without it, and a notice states it.
 //!
 //! # Features and non-goals
 //!

@@ -1,4 +1,4 @@
-//! Cosines of a conversation's nodes with a question: exact for all nodes, or approximate for a large conversation.
+//! Cosines of a conversation's nodes with a question: exact for all nodes, or approximate in a large conversation.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use memory_core::{
     VectorPart, VectorQuery,
 };
 
-/// Conversations of at most this many nodes are compared exhaustively: a few milliseconds of work.
+/// Maximum nodes of a conversation that is compared exhaustively, in a few milliseconds.
 pub(crate) const COMPARED_ALL: usize = 20_000;
-/// Nearest vectors that are requested from the index in a larger conversation.
+/// Nearest vectors that the index returns in a larger conversation.
 const NEAREST: usize = 1_024;
-/// Nodes that are compared there because they are the best by words.
+/// Nodes that are also compared there because they are the best by words.
 const BEST_BY_WORDS: usize = 512;
-/// Evenly spaced runs of nodes from which the usual cosine of the others is estimated.
+/// Evenly spaced runs of nodes from which the typical cosine of the others is estimated.
 const SAMPLED_RUNS: usize = 256;
 const SAMPLED_RUN: usize = 4;
 
@@ -22,27 +22,25 @@ const SAMPLED_RUN: usize = 4;
 pub(crate) struct Compared<'a> {
     pub(crate) index: &'a dyn VectorIndex,
     pub(crate) conversation: &'a ConversationId,
-    /// The vector of the question.
     pub(crate) question: &'a [f32],
-    /// The number of nodes.
     pub(crate) nodes: usize,
 }
 
-/// A cosine for each node, and how the index found them: each way once.
+/// A cosine for each node, and the methods of the index, each once.
 pub(crate) type Cosines = (Vec<f32>, Vec<AnsweredBy>);
 
 impl Compared<'_> {
-    /// The cosine of every node; NaN for one without a vector.
+    /// Cosine of every node; NaN for one without a vector.
     pub(crate) async fn all(&self) -> Result<Cosines, VectorError> {
         let answer = self.search(usize::MAX, None).await?;
         Ok((self.of_nodes(&answer.hits), answer.answered_by))
     }
 
-    /// The cosines of the nodes that can be among the best, and of their neighbours; every other node gets the
-    /// estimated usual cosine.
+    /// Cosines of the nodes that may be among the best, and of their neighbours; every other node gets the estimated
+    /// typical cosine.
     ///
-    /// Cosines are exact for the nearest nodes that `may_answer` accepts, as far as the index finds them, and for the
-    /// best nodes by `words`: one score per node, or empty.
+    /// Exact for the nearest nodes that `may_answer` accepts, as far as the index finds them, and for the best nodes by
+    /// `words`, which has one score per node or is empty.
     pub(crate) async fn nearest(
         &self,
         words: &[f32],
@@ -74,8 +72,8 @@ impl Compared<'_> {
         self.index.search(&VectorQuery::new(self.question, limit, &parts)).await
     }
 
-    /// The score of a message with several chunks is the mean of its first chunk, which introduces its subject, and its
-    /// best one. By the best alone, long messages would crowd out short ones.
+    /// The score of a message with several chunks is the mean of its first chunk, which introduces the subject, and its
+    /// best chunk. By the best chunk alone, long messages would crowd out short ones.
     fn of_nodes(&self, hits: &[VectorHit]) -> Vec<f32> {
         let mut best = vec![f32::NAN; self.nodes];
         let mut first = vec![f32::NAN; self.nodes];
@@ -97,7 +95,7 @@ impl Compared<'_> {
     }
 }
 
-/// The indices of the best scores above 0 that `may_answer` accepts.
+/// Indices of the best scores above 0 that `may_answer` accepts.
 fn best(scores: &[f32], may_answer: impl Fn(usize) -> bool) -> Vec<usize> {
     let places = scores.iter().enumerate().filter(|(index, score)| **score > 0.0 && may_answer(*index));
     let mut places: Vec<(usize, f32)> = places.map(|(index, score)| (index, *score)).collect();

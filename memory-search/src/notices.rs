@@ -4,14 +4,14 @@ use std::error::Error;
 
 use memory_core::Notice;
 
-/// Adds a notice, unless it is there already.
+/// Adds a notice if it is new.
 pub(crate) fn push_new(notices: &mut Vec<Notice>, notice: Notice) {
     if !notices.contains(&notice) {
         notices.push(notice);
     }
 }
 
-/// An error with its sources, in one line.
+/// An error and its causes, on one line.
 pub(crate) fn in_full(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut source = error.source();

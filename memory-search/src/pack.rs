@@ -9,25 +9,25 @@ use memory_core::{NodeId, NodeOutline, NodeRange, plan};
 
 use crate::Pairs;
 
-/// The other message of a hit's question-answer pair is added if it costs at most this fraction of the budget (1/n).
+/// Maximum cost of the other message of a hit's question-answer pair, as a divisor of the budget.
 const BESIDE_PART: u64 = 50;
 
 /// A conversation whose hits are packed.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PackSource<'a> {
-    /// All nodes of the conversation, in order.
+    /// Outlines of all nodes of the conversation, in order.
     pub outline: &'a [NodeOutline],
-    /// Runs that the reader already sees.
+    /// Runs that the reader sees already.
     pub shown: &'a [NodeRange],
     /// Question-answer pairs: with a radius of 0, a hit brings the other message of its pair if that is cheap.
     pub pairs: &'a Pairs,
-    /// Tokens that the conversation costs once, with the first of its hits that is taken.
+    /// Tokens that the conversation costs once, with the first of its hits.
     pub heading: u32,
 }
 
 impl<'a> PackSource<'a> {
-    /// A conversation with nothing shown, without pairs, that costs nothing itself.
+    /// A conversation without shown runs, pairs or heading.
     #[must_use]
     pub fn new(outline: &'a [NodeOutline]) -> Self {
         Self { outline, shown: &[], pairs: Pairs::none(), heading: 0 }
@@ -40,30 +40,30 @@ impl<'a> PackSource<'a> {
     }
 }
 
-/// A node, after the index of its conversation in [`PackRequest::sources`].
+/// A node, with the index of its conversation in [`PackRequest::sources`].
 pub type Place = (usize, NodeId);
 
 /// Hits to pack, and the budget; see [`pack`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PackRequest<'a> {
-    /// The conversations of the hits.
+    /// Conversations of the hits.
     pub sources: &'a [PackSource<'a>],
-    /// The hits, best first; those that are shown already or do not exist are skipped.
+    /// Hits, best first. Hits that are shown already or do not exist are skipped.
     pub ranked: &'a [Place],
-    /// The token budget of the packed messages of all conversations.
+    /// Maximum tokens of the packed messages of all conversations.
     pub max_tokens: u32,
     /// Tokens that each message costs in addition to its text.
     pub per_message: u32,
-    /// The character budget; `None` for no limit.
+    /// Limit in characters; `None` for no limit.
     pub characters: Option<Characters<'a>>,
-    /// Messages to show before and after each hit. 0, the default, packs the most relevant content; designs with a
-    /// fixed surrounding use 2.
+    /// Messages to show before and after each hit. 0, the default, packs the most relevant content; a fixed surrounding
+    /// of 2 is common elsewhere.
     pub radius: u64,
 }
 
 impl<'a> PackRequest<'a> {
-    /// A request with a token budget, without tokens per message or radius.
+    /// A request with a token budget, without radius or tokens per message.
     #[must_use]
     pub fn new(sources: &'a [PackSource<'a>], ranked: &'a [Place], max_tokens: u32) -> Self {
         Self { sources, ranked, max_tokens, per_message: 0, characters: None, radius: 0 }
@@ -79,12 +79,12 @@ impl<'a> PackRequest<'a> {
 /// The number of characters of each node.
 pub type Lengths = HashMap<Place, u64>;
 
-/// A budget in characters, in addition to the one in tokens.
+/// A limit in characters, in addition to the token budget.
 #[derive(Clone, Copy, Debug)]
 pub struct Characters<'a> {
-    /// The maximum number of characters of the packed messages.
+    /// Maximum characters of the packed messages.
     pub max: u32,
-    /// The lengths of the nodes that may be packed ([`reach`]); a missing node counts as empty.
+    /// Lengths of the nodes that may be packed ([`reach`]); a missing node counts as empty.
     pub of: &'a Lengths,
 }
 
@@ -92,11 +92,11 @@ pub struct Characters<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Packed {
-    /// The messages to show, by conversation and in order of time; no two runs of one overlap or touch.
+    /// Messages to show, by conversation and in order of time; no two runs of one conversation overlap or touch.
     pub runs: Vec<(usize, NodeRange)>,
-    /// Their cost, headings included, at most [`PackRequest::max_tokens`].
+    /// Cost including headings, at most [`PackRequest::max_tokens`].
     pub tokens: u64,
-    /// Their number of characters, at most [`Characters::max`]; 0 without a character budget.
+    /// Number of characters, at most [`Characters::max`]; 0 without a limit in characters.
     pub characters: u64,
     /// The best hit, if it alone exceeds the budget.
     pub too_large: Option<TooLarge>,
@@ -108,21 +108,21 @@ pub struct Packed {
 pub struct TooLarge {
     /// The hit.
     pub node: Place,
-    /// Its cost in tokens, including the heading, and the tool calls and results that belong to it.
+    /// Cost in tokens, including the heading and the tool calls and results that belong to it.
     pub tokens: u64,
-    /// Their number of characters; 0 without a character budget.
+    /// Number of characters; 0 without a limit in characters.
     pub characters: u64,
 }
 
 /// Selects the messages of one or several conversations to show.
 ///
-/// The best hit is taken first and dropped only if it alone exceeds the budget. The others follow by value per token:
-/// with a radius of 0 in order of `1 / (5 + rank) / tokens^0.7`, with a larger one in order of rank, where neighbours
-/// are dropped before the hit. A tool call and its results are never separated. With a radius of 0 a question brings
-/// its answer, and an answer its question, if these cost at most a 50th of the budget. Such partners count in the value
-/// per token of the hit, and are dropped before it. Hits of several conversations compete for one budget. The heading
-/// of a conversation counts in the budget, but not in the value per token of its hits: the others of them share it. The
-/// result is deterministic.
+/// The best hit comes first and is dropped only if it alone exceeds the budget. With a radius of 0 the others follow by
+/// value per token, in order of `1 / (5 + rank) / tokens^0.7`; with a larger radius by rank, and neighbours are dropped
+/// before the hit. A tool call and its results are never separated. With a radius of 0 a question brings its answer,
+/// and an answer its question, if these cost at most a 50th of the budget. Such partners count in the hit's value per
+/// token, and are dropped before the hit. Hits of several conversations compete for one budget. The heading of a
+/// conversation counts in the budget, but not in the value per token of its hits, because they share it. The result is
+/// deterministic.
 #[must_use]
 pub fn pack(request: &PackRequest<'_>) -> Packed {
     let mut packer = Packer::new(request);
@@ -131,7 +131,7 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
         return Packed::default();
     };
     let fits = packer.take(best);
-    // The heading is still to be paid only if the hit does not fit.
+    // Only used if the hit does not fit, and then its heading is not paid yet.
     let cost = best.cost.plus(packer.heading(best.node));
     let too_large = (!fits).then_some(TooLarge { node: best.node, tokens: cost.tokens, characters: cost.characters });
     for hit in others {
@@ -140,12 +140,13 @@ pub fn pack(request: &PackRequest<'_>) -> Packed {
     Packed { runs: packer.runs(), tokens: packer.spent.tokens, characters: packer.spent.characters, too_large }
 }
 
-/// All nodes that [`pack`] may select for a request under the token budget alone: the hits with their tool calls and
-/// results, and their neighbours or paired messages. By conversation and in order; no two runs of one overlap or touch.
+/// All nodes that [`pack`] may select for a request under the token budget alone: hits with their tool calls and
+/// results, and their neighbours or paired messages. By conversation and in order; no two runs of one conversation
+/// overlap or touch.
 #[must_use]
 pub fn reach(request: &PackRequest<'_>) -> Vec<(usize, NodeRange)> {
     let packer = Packer::new(request);
-    // Each selected run is within the budget, at its own or at an earlier hit.
+    // Each selected run fits the budget, at its own hit or at an earlier one.
     let fits = |cost: Cost| cost.tokens <= u64::from(request.max_tokens);
     let mut reached: BTreeMap<usize, Vec<NodeRange>> = BTreeMap::new();
     for &hit in request.ranked.iter().filter(|&&hit| packer.is_free(hit)) {
@@ -156,7 +157,7 @@ pub fn reach(request: &PackRequest<'_>) -> Vec<(usize, NodeRange)> {
     merged.flat_map(|(source, runs)| runs.into_iter().map(move |run| (source, run))).collect()
 }
 
-/// The cost in tokens of each hit with its tool calls and results; `None` if that alone exceeds a budget.
+/// Cost in tokens of each hit with its tool calls and results; `None` if that alone exceeds a limit.
 pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
     let packer = Packer::new(request);
     let price = |&hit: &Place| {
@@ -170,11 +171,10 @@ pub(crate) fn prices(request: &PackRequest<'_>) -> Vec<Option<u64>> {
 struct Unit {
     node: Place,
     cost: Cost,
-    /// The other messages of its pairs, if cheap.
+    /// Other messages of its pairs, if cheap.
     beside: Vec<NodeRange>,
 }
 
-/// The cost of messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     tokens: u64,
@@ -193,12 +193,12 @@ struct Packer<'a> {
     spent: Cost,
 }
 
-/// A conversation while its hits are packed.
+/// State of a conversation during packing.
 struct Part<'a> {
     source: &'a PackSource<'a>,
     turns: Vec<NodeRange>,
     nodes: Vec<NodeState>,
-    /// True if one of its hits was taken.
+    /// True once one of its hits was taken.
     is_open: bool,
 }
 
@@ -219,13 +219,13 @@ impl<'a> Packer<'a> {
         self.parts.get(source).and_then(|part| part.nodes.get(node.index())) == Some(&NodeState::Free)
     }
 
-    /// The cost of the heading of a node's conversation, if none of its hits was taken yet.
+    /// Cost of the heading of a node's conversation; 0 once one of its hits was taken.
     fn heading(&self, (source, _): Place) -> Cost {
         let heading = self.parts.get(source).filter(|part| !part.is_open).map_or(0, |part| part.source.heading);
         Cost { tokens: u64::from(heading), characters: 0 }
     }
 
-    /// The hits in the order in which they are tried.
+    /// Hits in the order in which they are tried.
     fn hits(&self) -> Vec<Unit> {
         let free = self.request.ranked.iter().filter(|&&hit| self.is_free(hit));
         let unit =
@@ -242,10 +242,10 @@ impl<'a> Packer<'a> {
         units
     }
 
-    /// Takes a hit with as many neighbours and paired messages as fit; `false` if not even the hit fits.
+    /// Takes a hit with as many neighbours and paired messages as fit; `false` if even the hit does not fit.
     fn take(&mut self, hit: &Unit) -> bool {
         let (source, _) = hit.node;
-        // A hit that was taken with an earlier one pays no heading, since its conversation is open.
+        // A hit that was taken together with an earlier one pays no heading, because its conversation is open.
         let heading = self.heading(hit.node);
         let Some((run, cost)) = self.widest(hit.node, |cost| self.is_affordable(cost.plus(heading))) else {
             return false;
@@ -272,8 +272,8 @@ impl<'a> Packer<'a> {
         self.spent = self.spent.plus(cost);
     }
 
-    /// The question that a hit answers, and its answer, each with its tool calls and results, unless too expensive or
-    /// already shown.
+    /// The question that a hit answers, and its answer, each with tool calls and results, unless too expensive or shown
+    /// already.
     fn beside(&self, (source, hit): Place) -> Vec<NodeRange> {
         let Some(part) = self.parts.get(source).filter(|_| self.request.radius == 0) else { return Vec::new() };
         let dearest = u64::from(self.request.max_tokens) / BESIDE_PART;
@@ -283,7 +283,7 @@ impl<'a> Packer<'a> {
     }
 
     /// The widest run around a node that `can_be_had` accepts, and its cost; `None` if it rejects even the node. Cost
-    /// grows with width, so that the search stops at the first rejected run, and each node is priced once.
+    /// grows with width, so the search stops at the first rejected run, and each node is priced once.
     fn widest(&self, hit: Place, can_be_had: impl Fn(Cost) -> bool) -> Option<(NodeRange, Cost)> {
         let (source, _) = hit;
         let mut run = self.widened(hit, 0);
@@ -318,7 +318,7 @@ impl<'a> Packer<'a> {
         part.turn_of(run.first()).hull(part.turn_of(run.last()))
     }
 
-    /// The cost of the nodes of a run that are not yet shown or taken.
+    /// Cost of the nodes of a run that are neither shown nor taken.
     fn cost(&self, source: usize, run: NodeRange) -> Cost {
         let per_message = u64::from(self.request.per_message);
         let outline = self.parts.get(source).map_or(&[][..], |part| part.source.outline);
@@ -357,9 +357,9 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Value per token of the hit at `rank`, from 0, as an integer with the same order.
+/// Value per token of the hit at `rank`, from 0, as an integer of the same order.
 ///
-/// The exponent is below 1 since a longer message has more content, though not in proportion.
+/// The exponent is below 1 because content grows more slowly than length.
 #[expect(clippy::cast_precision_loss, reason = "ranks and token counts are small")]
 fn density(rank: usize, tokens: u64) -> u64 {
     (1.0 / (5.0 + rank as f64) / (tokens.max(1) as f64).powf(0.7)).to_bits()

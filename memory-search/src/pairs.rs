@@ -4,7 +4,7 @@ use memory_core::{NodeId, NodeOutline, Role};
 
 use crate::lexical::Traits;
 
-/// The questions of a conversation with their answers. No message is a question, or an answer, twice.
+/// Questions of a conversation with their answers. No message is a question, or an answer, twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
     /// Questions with their answers, both in order of time.
@@ -12,14 +12,13 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// No pairs.
     pub(crate) fn none() -> &'static Self {
         static NONE: Pairs = Pairs { pairs: Vec::new() };
         &NONE
     }
 
-    /// Pairs of question and answer, in order of time; no question may precede the answer of the previous pair. Pairs
-    /// out of order are dropped.
+    /// Pairs of question and answer, in order of time. Pairs whose question precedes the answer of the previous pair
+    /// are dropped.
     #[must_use]
     pub fn new(pairs: impl IntoIterator<Item = (NodeId, NodeId)>) -> Self {
         let mut ordered: Vec<(NodeId, NodeId)> = Vec::new();
@@ -31,8 +30,8 @@ impl Pairs {
         Self { pairs: ordered }
     }
 
-    /// The pairs of a conversation: a message that ends with a question mark, and the next one of its session if it is
-    /// by another speaker. Tool calls, tool results and system messages between the two are skipped.
+    /// Pairs of a conversation: a message that ends with a question mark, and the next one of its session if it is by
+    /// another speaker. Tool calls, tool results and system messages between them are skipped.
     pub(crate) fn of(traits: &[Traits], outline: &[NodeOutline]) -> Self {
         let mut open: Option<(NodeId, &Traits)> = None;
         let mut pairs = Vec::new();

@@ -1,4 +1,4 @@
-//! Analysis of a question beyond its terms: what it asks for, the names and dates in it.
+//! Analyzes a question beyond its terms: kind, names and dates.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -8,16 +8,14 @@ use regex::{Regex, RegexSet};
 
 use crate::lexical::NodeTable;
 
-/// An analyzed question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
-    /// True if the question asks when something happened, or how long it took.
+    /// True if the question asks for a time or a duration.
     pub(crate) asks_when: bool,
     /// True if the question is in the first person.
     pub(crate) speaks_of_self: bool,
-    /// True if the question asks what the other side said.
+    /// True if the question asks for the words of the other side.
     pub(crate) asks_back: bool,
-    /// The times that it mentions.
     pub(crate) dates: Dates,
     words: BTreeSet<Box<str>>,
 }
@@ -54,7 +52,7 @@ const ASKS: [&str; 3] = [
 ];
 
 impl Question {
-    /// Analyzes a question in English; in another language it finds only names, days and years.
+    /// Analyzes a question in English; in other languages only names, days and years are found.
     pub(crate) fn of(text: &str) -> Self {
         static PATTERNS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(ASKS).ok());
         let matches = PATTERNS.as_ref().map(|patterns| patterns.matches(text));
@@ -68,7 +66,7 @@ impl Question {
         }
     }
 
-    /// The number of the only speaker whose first name occurs in the question; `None` if there is none or several.
+    /// Number of the only speaker whose first name occurs in the question; `None` if there is none or several.
     pub(crate) fn named_speaker(&self, table: &NodeTable) -> Option<u32> {
         let is_named = |name: &str| words(name).next().is_some_and(|first| self.words.contains(&*first));
         let mut named = table.speakers().filter(|(_, name)| is_named(name)).map(|(number, _)| number);
@@ -114,9 +112,9 @@ impl Dates {
         self.words.is_empty() && self.months.is_empty() && self.years.is_empty()
     }
 
-    /// How well a time matches, in a conversation whose last message is at `clock`: the sum of the shares of month,
-    /// year, and day within the month. A month without a year means the latest one. Words without month or year (`last
-    /// week`) count as much as both within their range, and decrease outside it.
+    /// Match of a time in a conversation whose last message is at `clock`: the sum of the shares of month, year, and
+    /// day within the month. A month without a year means the latest one. Words without month or year (`last week`)
+    /// count as much as both within their range, and less outside of it.
     pub(crate) fn fit(&self, at: Timestamp, clock: Timestamp) -> f32 {
         const MONTH: f32 = 0.4;
         const DAY: f32 = 0.4;
@@ -135,8 +133,8 @@ impl Dates {
     }
 }
 
-/// 1 within a range of time, decreasing to 0 at a distance of its length: events of one week are still discussed in the
-/// next.
+/// 1 within a range of time, decreasing to 0 at a distance of its length, because events of one week are still
+/// discussed in the next.
 fn nearness(range: TimeRange, at: Timestamp, clock: Timestamp) -> f32 {
     const DAY: i64 = 24 * 60 * 60 * 1_000;
     if range.contains(at) {

@@ -1,4 +1,4 @@
-//! The ranker, a weighted sum of features.
+//! The ranker: a weighted sum of features.
 
 mod weights;
 
@@ -10,20 +10,20 @@ use crate::{
 };
 use weights::{RELEVANCE, WEIGHTS};
 
-/// A weighted sum with nine sets of weights: conversations with an agent, whose turns are long, differ from those among
-/// two people and those in a group, and weights that were fitted with vectors, or with token vectors, are poor without
-/// them. All were fitted together, so that the scores of one answer are comparable.
+/// A weighted sum with one of nine sets of weights: for conversations with an agent, which have long turns, between two
+/// people, and in a group; with token vectors, with vectors, and without either. All sets were fitted together, so that
+/// scores of one answer are comparable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranker {
-    /// The weights, in the order of [`Feature::ALL`].
+    /// Weights in the order of [`Feature::ALL`].
     weights: Features,
-    /// The factor of vector features, in 0..=1: the share of nodes that have vectors.
+    /// Factor of vector features: the share of nodes with vectors, in 0..=1.
     meaning: f32,
 }
 
 impl Ranker {
-    /// The ranker for a kind of conversation. `with_vectors` is the share of nodes that have vectors, `with_tokens`
-    /// whether token vectors are compared.
+    /// The ranker for a kind of conversation. `with_vectors` is the share of nodes with vectors; `with_tokens` is true
+    /// if token vectors are compared.
     pub(crate) fn new(talk: Talk, with_vectors: f32, with_tokens: bool) -> Self {
         let of_kind = match (with_vectors > 0.0, with_tokens) {
             (true, true) => 0,
@@ -38,8 +38,8 @@ impl Ranker {
         Self { weights: Feature::ALL.map(weight), meaning: with_vectors }
     }
 
-    /// The score of a node, and the share of each feature, largest first. Features that are NaN take their value from
-    /// `unmeasured` and are reported as one signal.
+    /// Score of a node, and the share of each feature, largest first. NaN features take their value from `unmeasured`
+    /// and are reported as one signal.
     pub(crate) fn score(&self, features: &Features, unmeasured: &Features) -> (f32, Vec<Signal>) {
         let (mut score, mut unknown) = (0.0, 0.0);
         let mut signals = Vec::with_capacity(features.len());
@@ -62,13 +62,13 @@ impl Ranker {
     }
 }
 
-/// Turns a score into a probability that the node bears on the question (Platt, "Probabilistic Outputs for Support
-/// Vector Machines", 1999).
+/// Converts a score to the probability that the node is relevant to the question (Platt, "Probabilistic Outputs for
+/// Support Vector Machines", 1999).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relevance([f32; 6]);
 
 impl Relevance {
-    /// Ranker for rankings with vectors, with token vectors, or by words alone.
+    /// Parameters for rankings with vectors, with token vectors, or by words only.
     pub(crate) fn new(with_vectors: bool, with_tokens: bool) -> Self {
         let [tokens, vectors, words] = RELEVANCE;
         Self(match (with_vectors, with_tokens) {
@@ -78,8 +78,8 @@ impl Relevance {
         })
     }
 
-    /// The probability of a node, 0..=1, by the logarithm of its share of the softmax of all scores, and by the shares
-    /// of the question that its words, and those of its neighbourhood, cover.
+    /// Probability of a node, 0..=1, from the logarithm of its share of the softmax of all scores, and the shares of
+    /// the question in its words and in those of its neighbourhood.
     pub(crate) fn of(self, talk: Talk, log_chance: f32, coverage: [f32; 2]) -> f32 {
         let Self([slope, own, nearby, agent, pair, group]) = self;
         let bias = match talk {

@@ -1,4 +1,4 @@
-//! Ranking of all nodes in the searched conversations.
+//! Ranks all nodes of the searched conversations.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -19,16 +19,16 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// Candidates for the ranker, best by a cheap sum; more only if more hits are requested.
+/// Candidates for the ranker, the best by a cheap sum; more if more hits are requested.
 const CANDIDATES: usize = 300;
 
-/// Minimum and maximum of candidates compared by their tokens, best by the other features. Between these the number
-/// follows the requested hits, since packing reaches far down the ranking.
+/// Minimum and maximum candidates to compare by token vectors, the best by the other features. In between, the number
+/// is that of requested hits, because packing reaches far down the ranking.
 const LATE_CANDIDATES: usize = 64;
 const MOST_LATE_CANDIDATES: usize = 200;
 
-/// The weights of the cheap sum, tuned for recall of ten hits over chats of two people, chats with an agent and
-/// meetings. Recall is flat around them.
+/// Weights of the cheap sum, tuned for recall of ten hits over chats of two people, chats with an agent, and meetings.
+/// Recall is flat around them.
 const WINDOW_PART: f32 = 0.4;
 const WORDS_PART: f32 = 0.1;
 const COSINE_PART: f32 = 0.5;
@@ -36,30 +36,28 @@ const WORDS_AROUND_PART: f32 = 0.2;
 const COSINE_AROUND_PART: f32 = 0.2;
 const DATE_PART: f32 = 0.3;
 
-/// Score that a title with all words of the question adds to each node of its conversation, next to other
-/// conversations: about a third of what the same words in the node itself and around it do. No evaluation data has
-/// titles, so it is not fitted.
+/// Score that a title with all words of the question adds to each node of its conversation, if several conversations
+/// are searched: about a third of the score of the same words in and around the node. Not fitted, because no evaluation
+/// data has titles.
 const OF_TITLE: f32 = 1.5;
 
-/// Chances were fitted to conversations of at least this many messages.
+/// Minimum messages of the conversations to which probabilities were fitted.
 const FITTED_TO: usize = 100;
 
-/// Score of a node that holds all words of the question above one that holds none: about the sum of the weights of
-/// words.
+/// Score of a node with all words of the question relative to one with none: about the sum of the weights of words.
 const OF_ALL_WORDS: f32 = 6.0;
 
-/// Score, likewise, of a node that is compared by meaning and holds no word of the question: the best of a hundred
-/// messages that have nothing to do with it would have scored about as much.
+/// Score, on the same scale, that the best of a hundred unrelated messages would reach by meaning alone.
 const OF_MEANING: f32 = 1.5;
 
-/// How much the chances of a node's neighbours add to its own in a conversation of more than two people, where an
-/// answer runs over several turns. Among two it would be a loss.
+/// Factor of the neighbours' probabilities that are added to a node's own in a conversation of more than two people,
+/// where an answer runs over several turns. Between two people it would be a loss.
 const OF_NEIGHBOURS: f32 = 0.2;
 
 /// Conversations that are searched as one, with a score for each of their nodes.
 ///
-/// Document frequencies, average length and normalization cover all of them, so that the scores of different
-/// conversations are comparable.
+/// Document frequencies, average length and normalization cover all of them, so that scores of different conversations
+/// are comparable.
 #[derive(Debug)]
 pub(crate) struct Ranking {
     pool: Pool,
@@ -74,26 +72,22 @@ pub(crate) struct Ranking {
 /// A ranked node whose message is not read yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
-    /// Its conversation.
     pub(crate) conversation: ConversationId,
-    /// The node.
     pub(crate) node: NodeId,
-    /// How well it answers.
     pub(crate) score: Score,
-    /// The probability that it bears on the question.
+    /// Probability that the node is relevant to the question.
     pub(crate) relevance: f32,
-    /// The reasons, the largest share first.
+    /// Signals, the largest share first.
     pub(crate) signals: Vec<Signal>,
 }
 
-/// A candidate with its score.
 #[derive(Debug)]
 struct Scored {
     candidate: usize,
-    /// Who talks in its conversation.
+    /// Kind of its conversation.
     talk: Talk,
     score: f32,
-    /// The shares of the question that its words cover, and those of its window.
+    /// Shares of the question in its words, and in those of its window.
     coverage: [f32; 2],
     signals: Vec<Signal>,
 }
@@ -104,35 +98,30 @@ pub(crate) struct Pool {
     parts: Vec<Part>,
 }
 
-/// A conversation in a pool.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The conversation.
     pub(crate) conversation: ConversationId,
-    /// Its lexical index.
     pub(crate) indexed: Arc<Indexed>,
-    /// How many of its first nodes are in the pool: all that were indexed when the pool was made.
+    /// Number of its first nodes in the pool: all that were indexed when the pool was made.
     pub(crate) nodes: usize,
-    /// Its nodes that cannot be read, which are never hits, although their neighbours' words and old vectors may give
-    /// them a score.
+    /// Unreadable nodes. They are never hits, although neighbours' words and old vectors may give them a score.
     pub(crate) losses: Losses,
-    /// Who talks in it.
+    /// Kind of the conversation.
     talk: Talk,
-    /// The share of the question's words in its title, where several conversations are searched.
+    /// Share of the question's words in its title, if several conversations are searched.
     title: f32,
-    /// The pool index of its first node.
+    /// Pool index of its first node.
     begin: usize,
 }
 
 impl Part {
-    /// The pool indices of its nodes.
     pub(crate) fn places(&self) -> Range<usize> {
         self.begin..self.begin + self.nodes
     }
 }
 
 impl Pool {
-    /// All nodes of these conversations that are indexed now.
+    /// All currently indexed nodes of these conversations.
     pub(crate) fn new(conversations: Vec<(ConversationId, Arc<Indexed>)>) -> Self {
         let mut begin = 0;
         let parts = conversations.into_iter().map(|(conversation, indexed)| {
@@ -147,25 +136,23 @@ impl Pool {
         Self { parts: parts.collect() }
     }
 
-    /// The conversations in order.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Adds the share of the question's words in the title of each conversation. With only one conversation
-    /// titles distinguish nothing.
+    /// Adds the share of the question's words in the title of each conversation. With a single conversation titles
+    /// distinguish nothing, and are ignored.
     pub(crate) fn add_titles(&mut self, shares: impl Iterator<Item = f32>) {
         if self.parts.len() > 1 {
             self.parts.iter_mut().zip(shares).for_each(|(part, share)| part.title = share);
         }
     }
 
-    /// Updates which nodes are known to be lost.
+    /// Updates the known losses.
     pub(crate) fn refresh(&mut self) {
         self.parts.iter_mut().for_each(|part| part.losses.clone_from(part.indexed.read().losses()));
     }
 
-    /// How many nodes can be read.
     pub(crate) fn readable(&self) -> usize {
         let lost = |part: &Part| usize::try_from(part.losses.count()).unwrap_or(usize::MAX);
         self.parts.iter().map(|part| part.nodes.saturating_sub(lost(part))).sum()
@@ -176,14 +163,14 @@ impl Pool {
         self.parts.iter().filter_map(|part| part.losses.notice(&part.conversation))
     }
 
-    /// The terms of a question, weighed by how rare they are in the pool.
+    /// Terms of a question, weighted by their rarity in the pool.
     pub(crate) fn weigh(&self, terms: Vec<Box<str>>) -> Weighed {
         let guards: Vec<_> = self.parts.iter().map(|part| part.indexed.read()).collect();
         let all = guards.iter().fold(Collection::default(), |all, postings| all.with(postings));
         Weighed::of(terms, all, |term| guards.iter().map(|postings| u64::from(postings.nodes_with(term))).sum())
     }
 
-    /// The lexical scores of every node; empty if the question has no terms.
+    /// Lexical scores of every node; empty if the question has no terms.
     pub(crate) fn words(&self, question: &Weighed) -> Evidence {
         let mut evidence = Evidence::default();
         if question.total == 0.0 {
@@ -204,7 +191,6 @@ impl Pool {
         evidence
     }
 
-    /// The placement of each node.
     fn placements(&self) -> Vec<Placement> {
         let mut placements: Vec<Placement> = Vec::new();
         for (number, part) in self.parts.iter().enumerate() {
@@ -224,7 +210,7 @@ impl Pool {
         placements
     }
 
-    /// How well the time of each node matches the times that a question names; empty if it names none.
+    /// Match of each node's time with the times in a question; empty if it names none.
     fn dates(&self, question: &Question) -> Vec<f32> {
         let mut dates = Vec::new();
         if question.dates.is_empty() {
@@ -244,7 +230,7 @@ impl Pool {
         self.parts.get(next.checked_sub(1)?)
     }
 
-    /// Conversation and node of a candidate; `None` if it cannot be read.
+    /// Conversation and node of a candidate; `None` if it is unreadable.
     fn place(&self, candidate: usize) -> Option<(&ConversationId, NodeId)> {
         let part = self.part(candidate)?;
         let node = NodeId::from_index(candidate - part.begin);
@@ -255,7 +241,7 @@ impl Pool {
 impl Ranking {
     /// Ranks the nodes of a pool by words, by cosine, or by both.
     ///
-    /// The weight of the cosines is proportional to the share of nodes that have one: normalization would otherwise
+    /// The weight of cosines is proportional to the share of nodes that have one, because normalization would otherwise
     /// make the best of a few count as the best of all.
     pub(crate) fn new(
         pool: Pool,
@@ -290,14 +276,14 @@ impl Ranking {
         Self { question, evidence, placements, fused: Fused::of(columns), with_vectors, pool, selection }
     }
 
-    /// The ranked pool.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// The softmax, relative to the best, of messages that a short conversation lacks to be as long as those to which
-    /// chances were fitted. Features are stretched over the pool, so that the best of a few messages looks as good as
-    /// an answer, whatever is asked: there its chance rests on the words of the question that it holds.
+    /// Sum of the exponentials, relative to the best score, of hypothetical messages that pad a short conversation to
+    /// the size to which probabilities were fitted. Without them the best of a few messages would look like an answer
+    /// to any question, because features are normalized over the pool; with them its probability depends on the
+    /// question's words in it.
     #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
     fn unsaid(&self, scored: &[Scored]) -> f32 {
         let missing = FITTED_TO.saturating_sub(self.pool.readable()) as f32;
@@ -306,14 +292,13 @@ impl Ranking {
         missing * (-by_words.max(by_meaning)).exp()
     }
 
-    /// The ranked pool, to be [refreshed](Pool::refresh).
     pub(crate) fn pool_mut(&mut self) -> &mut Pool {
         &mut self.pool
     }
 
-    /// The `limit` best of the selected nodes that `wanted` accepts, best first; ties in order of conversation and
-    /// node. With `late`, the best by the other features are also compared by their tokens; the rest count as the
-    /// lowest of those. Gives also how many of these best could not be compared for want of token vectors.
+    /// The `limit` best selected nodes that `wanted` accepts, best first, ties by conversation and node. With `late`,
+    /// the best by the other features are also compared by token vectors, and the rest count as the lowest of these.
+    /// Also returns how many could not be compared because token vectors are missing.
     pub(crate) async fn hits(
         &self,
         limit: usize,
@@ -335,7 +320,7 @@ impl Ranking {
             _ => false,
         };
         let scored = self.scores(&features, late);
-        // The chance of a candidate is its share of the softmax of all scores.
+        // The probability of a candidate is based on its share of the softmax of all scores.
         let best = scored.first().map_or(0.0, |best| best.score);
         let all = scored.iter().map(|scored| (scored.score - best).exp()).sum::<f32>();
         let all = (all + self.unsaid(&scored)).ln();
@@ -349,12 +334,12 @@ impl Ranking {
         Ok((scored.into_iter().take(limit).filter_map(hit).collect(), left_out))
     }
 
-    /// The features of the best candidates by the cheap sum.
+    /// Features of the best candidates by the cheap sum.
     fn features(&self, limit: usize, wanted: impl Fn(&ConversationId, NodeId) -> bool) -> Vec<(usize, Features)> {
-        // A node has to hold a word of the question, or stand next to one that does, or match its time, or be nearer to
-        // its meaning than the farthest of all.
+        // A candidate must contain a word of the question or be next to a node that does, match its time, or be nearer
+        // in meaning than the farthest node.
         let is_any = |values: &[f32], at: usize| values.get(at).is_some_and(|value| *value > 0.0);
-        // 0 where all are one.
+        // 0 if all are equal.
         let farthest = Scale::of(self.evidence.cosine.iter().copied()).low;
         let is_near = |at: usize| self.evidence.cosine.get(at).is_some_and(|cosine| *cosine > farthest);
         let bears_on = |at| is_any(&self.evidence.window, at) || is_any(&self.evidence.date, at) || is_near(at);
@@ -365,7 +350,7 @@ impl Ranking {
         };
         let candidates = self.fused.best(limit, is_wanted);
         let extractor = Extractor::new(&self.evidence, &self.question, &self.placements);
-        // Looking for speakers' names takes time: once per conversation.
+        // Searching for speakers' names takes time, so it is done once per conversation.
         let mut named: HashMap<usize, Option<u32>> = HashMap::new();
         let features = candidates.into_iter().filter_map(|candidate| {
             let part = self.pool.part(candidate)?;
@@ -378,8 +363,8 @@ impl Ranking {
         features.collect()
     }
 
-    /// Adds late-interaction features to the best `compare` candidates; returns how many nodes were scored, and
-    /// how many of the best could not be.
+    /// Adds late-interaction features to the best `compare` candidates; returns the number of scored nodes, and of
+    /// those that could not be.
     async fn late(
         &self,
         features: &mut [(usize, Features)],
@@ -413,7 +398,7 @@ impl Ranking {
         Ok((scores.len(), scores.left_out))
     }
 
-    /// Candidates with their scores and signals, best first.
+    /// Candidates with scores and signals, best first.
     fn scores(&self, features: &[(usize, Features)], with_tokens: bool) -> Vec<Scored> {
         let rankers = Talk::ALL.map(|talk| Ranker::new(talk, self.with_vectors, with_tokens));
         let unmeasured = means(features);
@@ -434,8 +419,8 @@ impl Ranking {
         scored
     }
 
-    /// Adds to the chance of a node in a group the share [`OF_NEIGHBOURS`] of those of its neighbours. Chances are
-    /// proportional to the exponentials of the scores, as the weights were fitted.
+    /// Adds the share [`OF_NEIGHBOURS`] of the neighbours' probabilities to the probability of each node in a group.
+    /// Probabilities are proportional to the exponentials of the scores, as in the fit.
     fn add_neighbours(&self, scored: &mut [Scored]) {
         let in_groups = scored.iter().filter(|scored| scored.talk == Talk::Group);
         let before: HashMap<usize, f32> = in_groups.map(|scored| (scored.candidate, scored.score)).collect();
@@ -453,14 +438,14 @@ impl Ranking {
     }
 }
 
-/// Adds a signal where its share puts it.
+/// Inserts a signal in order of its share.
 fn add_signal(signals: &mut Vec<Signal>, signal: Signal) {
     let at = signals.partition_point(|other| other.share.total_cmp(&signal.share).is_ge());
     signals.insert(at, signal);
 }
 
-/// The mean of each feature over the nodes for which it was measured; 0 for late features, which are measured for the
-/// best alone.
+/// Mean of each feature over the nodes for which it was measured; 0 for late features, which are measured only for the
+/// best.
 fn means(features: &[(usize, Features)]) -> Features {
     let mut means = [0.0; Feature::ALL.len()];
     let columns = means.iter_mut().zip(Feature::ALL).enumerate();
@@ -472,7 +457,7 @@ fn means(features: &[(usize, Features)]) -> Features {
     means
 }
 
-/// The number of values that are not NaN as a share of the readable nodes, in 0..=1.
+/// Number of values that are not NaN, as a share of the readable nodes, in 0..=1.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more than 24 bits")]
 fn measured_part(values: &[f32], readable: usize) -> f32 {
     let measured = values.iter().filter(|value| !value.is_nan()).count();

@@ -9,7 +9,8 @@ use memory_core::{ConversationId, Hit, Losses, Node, NodeId, NodeRange, Source, 
 
 use crate::ranking::{Candidate, Pool};
 
-/// Messages that one search has read. A message read to rerank it, or to measure it, is not read again to return it.
+/// Messages that one search has read, so that a message that was read to rerank or measure it is not read again to
+/// return it.
 #[derive(Debug)]
 pub(crate) struct Reads<'a> {
     source: &'a dyn Source,
@@ -17,29 +18,28 @@ pub(crate) struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Reads of a source without any message yet.
     pub(crate) fn new(source: &'a dyn Source) -> Self {
         Self { source, read: HashMap::new() }
     }
 
-    /// A node that was read.
+    /// A node that was read before.
     pub(crate) fn get(&self, conversation: &ConversationId, node: NodeId) -> Option<&Arc<Node>> {
         self.read.get(conversation)?.get(&node)
     }
 
-    /// A candidate as a hit, if its message was read.
+    /// A candidate as a hit, if its message was read before.
     pub(crate) fn hit(&self, candidate: &Candidate) -> Option<Hit> {
         let Candidate { conversation, node, score, relevance, signals } = candidate;
         let message = Arc::clone(self.get(conversation, *node)?);
         Some(Hit::new(conversation.clone(), message, *score).relevance(*relevance).signals(signals.clone()))
     }
 
-    /// Nodes of a run that were read, in order.
+    /// Nodes of a run that were read before, in order.
     pub(crate) fn run(&self, conversation: &ConversationId, run: NodeRange) -> impl Iterator<Item = &Arc<Node>> {
         run.iter().filter_map(move |node| self.get(conversation, node))
     }
 
-    /// Reads those nodes of a run that were not read yet; returns which cannot be read.
+    /// Reads the nodes of a run that were not read before; returns the unreadable ones.
     pub(crate) async fn read(&mut self, conversation: &ConversationId, run: NodeRange) -> Result<Losses, StoreError> {
         let is_missing = |node: &NodeId| self.get(conversation, *node).is_none();
         let missing = NodeRange::merge(run.iter().filter(is_missing).map(NodeRange::single).collect());
@@ -53,9 +53,9 @@ impl<'a> Reads<'a> {
         Ok(losses)
     }
 
-    /// Reads runs of a pool's nodes. If one of them cannot be read that could be when it was indexed, the nodes of its
-    /// conversation that this process has never read are read too, the pool's losses are updated, and the result is
-    /// `false`: the caller must choose again.
+    /// Reads runs of a pool's nodes. If a node has become unreadable since it was indexed, reads all nodes of its
+    /// conversation that this process has never read, updates the pool's losses and returns `false`: the caller must
+    /// then choose other nodes.
     pub(crate) async fn are_there(
         &mut self,
         pool: &mut Pool,

@@ -1,25 +1,25 @@
-//! Hits that say what a better hit says already.
+//! Detects hits that repeat a better hit.
 
 use std::collections::HashSet;
 
 use crate::lexical::Analyzer;
 
-/// The longest text that one sentence stands for, in bytes: more says other things, too.
+/// Maximum bytes of a text that is judged by a single sentence; a longer one has further content.
 const LONGEST: usize = 1_200;
-/// Fewest different words of the question in a sentence that is compared.
+/// Minimum distinct words of the question in a sentence that is compared.
 const FEWEST_ASKED: usize = 2;
-/// Fewest words of such a sentence: "Yes, the train." is said for many reasons.
+/// Minimum words of such a sentence, because "Yes, the train." is said for many reasons.
 const FEWEST_WORDS: usize = 5;
 
-/// Statements of the hits so far about a question.
+/// Statements about the question in the hits so far.
 ///
-/// A text is a repeat of the same text. Otherwise its sentence with the most different words of the question decides:
-/// the text is a repeat where a text before it has that sentence
-/// - verbatim: pasted lines and notices; ten of them tell a reader no more than one; or
-/// - with the same words, but a word of the question where this text has another: this text then says of something else
-///   what the earlier one says of what is asked for, as lines of a log and templates do.
+/// A text is a repeat of an equal text. Otherwise its sentence with the most distinct words of the question decides:
+/// the text is a repeat if an earlier text has that sentence
+/// - verbatim, as with pasted lines and notices, of which ten tell a reader no more than one; or
+/// - with the same words except that a word of the question is replaced by another one, so that the text says about
+///   something else what the earlier one says about the subject of the question, as lines of logs and templates do.
 ///
-/// The sentence after a question belongs to it, since that may be the answer. Case and punctuation are ignored.
+/// The sentence after a question belongs to it, since it may be the answer. Case and punctuation are ignored.
 #[derive(Debug)]
 pub(crate) struct Told {
     analyzer: Analyzer,
@@ -28,12 +28,12 @@ pub(crate) struct Told {
     told: Vec<Matter>,
 }
 
-/// The sentence of a text with the most words of the question.
+/// Sentence of a text with the most words of the question.
 #[derive(Debug, PartialEq, Eq)]
 struct Matter {
-    /// The places of these words in the question's; sorted, distinct.
+    /// Indices of these words in the question; sorted, distinct.
     asked: Vec<usize>,
-    /// Its words in lower case, in order.
+    /// Words in lower case, in order.
     words: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Told {
         Self { analyzer, asked, texts: HashSet::new(), told: Vec::new() }
     }
 
-    /// True if an earlier text said the same. Remembers this one.
+    /// True if an earlier text said the same; records this text.
     pub(crate) fn is_repeat(&mut self, text: &str) -> bool {
         if !self.texts.insert(text.to_owned()) {
             return true;
@@ -58,7 +58,7 @@ impl Told {
         is_repeat
     }
 
-    /// The sentence of a text with the most words of the question, if it has enough of them; the first of equals.
+    /// Sentence of a text with the most words of the question, if it has enough of them; the first of equals.
     fn matter(&self, text: &str) -> Option<Matter> {
         if self.asked.len() < FEWEST_ASKED || text.len() > LONGEST {
             return None;
@@ -92,18 +92,18 @@ impl Matter {
     fn repeats(&self, told: &Self) -> bool {
         let lacks = told.asked.iter().filter(|term| !self.asked.contains(term)).count();
         let is_of_less = lacks > 0 && self.asked.iter().all(|term| told.asked.contains(term));
-        // Each missing word of the question is replaced by another, and all else is the same.
+        // Each missing word of the question is replaced by another word, and all other words are equal.
         let is_alike = || self.beyond(told) <= lacks && told.beyond(self) <= lacks;
         self.words == told.words || is_of_less && is_alike()
     }
 
-    /// How many of its words the other one lacks.
+    /// Number of its words that the other one lacks.
     fn beyond(&self, other: &Self) -> usize {
         self.words.iter().filter(|word| !other.words.contains(word)).count()
     }
 }
 
-/// The ends of the sentences of a text, in bytes: before a space, not within `1.50` or `config.toml`.
+/// Offsets of the ends of sentences, each before a space, and so not within `1.50` or `config.toml`.
 fn ends(text: &str) -> impl Iterator<Item = usize> {
     let ends = text.char_indices().filter(|(at, c)| match c {
         '\n' | '。' | '！' | '？' => true,

@@ -6,17 +6,17 @@ use memory_core::{NodeRange, RerankError, Reranker, RetrieveError, Score, Signal
 
 use crate::{lexical::indexed_text, ranking::Candidate, reads::Reads};
 
-/// The name of the cross-encoder's score among the signals of a hit.
+/// Name of the cross-encoder's score among the signals of a hit.
 const SIGNAL: &str = "cross_encoder";
 
 /// Options of reranking by a cross-encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RerankOptions {
-    /// How many of the best hits the model scores; 50 by default.
+    /// Number of best hits that the model scores; 50 by default.
     pub candidates: usize,
-    /// The minimum score, on the model's own scale: hits that score lower, and hits that are not scored, are dropped.
-    /// `None`, the default, drops none.
+    /// Minimum score on the model's scale. Hits that score lower, or are not scored, are dropped. `None`, the default,
+    /// drops none.
     pub min_score: Option<f32>,
 }
 
@@ -33,7 +33,6 @@ impl RerankOptions {
     }
 }
 
-/// A cross-encoder and its options.
 #[derive(Clone, Debug)]
 pub(crate) struct CrossEncoder {
     model: Arc<dyn Reranker>,
@@ -46,8 +45,8 @@ impl CrossEncoder {
     }
 
     /// Sorts the best hits by the model's scores, before the others, and drops those below the minimum score; returns
-    /// how many were read. The score of such a hit is on the model's scale; its other signals stay with a share of 0.
-    /// If the model fails, the hits are unchanged.
+    /// the number of messages read. Scores of these hits are on the model's scale; their other signals get a share of
+    /// 0. If the model fails, the hits are unchanged.
     pub(crate) async fn rerank(
         &self,
         reads: &mut Reads<'_>,

@@ -26,43 +26,43 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// Memory limit of cached postings.
+/// Default limit in bytes of cached postings.
 const POSTINGS_BYTES: usize = 64 << 20;
 
-/// A scope of at most this many messages is ranked node by node: a few milliseconds of work.
+/// Maximum messages of a scope that is ranked node by node, in a few milliseconds.
 const RANKED_ALL: u64 = 20_000;
 
 /// Nearest vectors by which conversations are chosen in a larger scope.
 const NEAREST: usize = 512;
 
-/// If the best hit has a smaller probability than this, a notice states that nothing is likely.
+/// Probability of the best hit below which a notice states that nothing is likely.
 const LIKELY: f32 = 0.05;
 
 /// Retrieves by words and, with an embedding model and an index of its vectors, by meaning.
 ///
 /// The best candidates by a cheap sum of BM25 and cosine are ranked by a weighted sum of features: words (BM25 with two
-/// sets of parameters, of the message, its neighbours, its session), meaning (cosines of the same), coverage of the
-/// question, speakers, times and dates. Conversations with an agent, between two people and in a group have weights of
-/// their own, with vectors and without, which were fitted together (`memory-search/src/ranker/weights.rs`). The signals
-/// of a hit are the features, mostly normalized to 0..=1 over the searched messages, with their shares of the score.
-/// Several conversations are searched as one: document frequencies, average length and normalization cover all their
-/// messages, so that scores are comparable. A score may be below 0.
+/// sets of parameters, of the message, its neighbours and its session), meaning (cosines of the same), coverage of the
+/// question, speakers, times and dates. Conversations with an agent, between two people and in a group have separate
+/// weights, with and without vectors, which were fitted together (`memory-search/src/ranker/weights.rs`). Signals of a
+/// hit are the features, mostly normalized to 0..=1 over the searched messages, with their shares of the score. Several
+/// conversations are searched as one: document frequencies, average length and normalization cover all their messages,
+/// so that scores are comparable. A score may be negative.
 ///
-/// A session is named by the metadata member `session`; without it, a pause of six hours ends a session.
+/// A session is named by the metadata member `session`; otherwise a pause of six hours ends a session.
 ///
-/// Conversations that keep notes ([`ConversationId::is_of_notes`]) are neither indexed nor searched.
+/// Conversations of notes ([`ConversationId::is_of_notes`]) are neither indexed nor searched.
 ///
 /// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
-/// Vectors are made by [`catch_up`](Retriever::catch_up), however long it takes. A query embeds at most 64 new
-/// messages: if the searched conversations together lack the vectors of at most 64 messages and 64 KiB of text, the
-/// query embeds these; otherwise it embeds none. A message without a vector counts as the mean of those that have one,
-/// and the weight of meaning is proportional to the share of messages that have one. If the model, the index or all
-/// vectors are missing or fail, retrieval is by words, and a notice states it; another notice states that some vectors
-/// are missing. A message that the model rejects by itself never gets a vector, if the model accepts others.
+/// [`catch_up`](Retriever::catch_up) computes all missing vectors, however long it takes. A query computes them only if
+/// the searched conversations together lack the vectors of at most 64 messages and 64 KiB of text. A message without a
+/// vector counts as the mean of those with one, and the weight of meaning is proportional to the share of messages with
+/// vectors. If the model, the index or all vectors are missing or fail, retrieval is by words and a notice states it;
+/// another notice states that some vectors are missing. A message that the model rejects, while it accepts others,
+/// never gets a vector.
 ///
-/// A node that cannot be read is neither a hit nor in an excerpt, and is reported. Such a node counts as lost for the
-/// life of the retriever. Results that come from the word cache are read again before they are returned. If one of them
-/// cannot be read, its whole conversation is.
+/// An unreadable node is neither a hit nor in an excerpt, and is reported. It counts as lost for the life of the
+/// retriever. Results from the word cache are read again before they are returned; if one is unreadable, its whole
+/// conversation is read.
 #[derive(Debug)]
 pub struct HybridRetriever {
     source: Arc<dyn Source>,
@@ -74,7 +74,7 @@ pub struct HybridRetriever {
 }
 
 impl HybridRetriever {
-    /// A retriever over `source`; without `embedder` or `index`, by words only.
+    /// A retriever over `source`; by words only without `embedder` or `index`.
     #[must_use]
     pub fn new(
         source: Arc<dyn Source>,
@@ -92,22 +92,22 @@ impl HybridRetriever {
         }
     }
 
-    /// Also compares the best candidates by their tokens, whose vectors are in `tokens`, if the embedding model makes
-    /// token vectors. By default the ranking is by the other features alone.
+    /// Also compares the best candidates by token vectors from `tokens`, if the embedding model makes them. By default
+    /// the ranking uses only the other features.
     #[must_use]
     pub fn token_index(self, tokens: Arc<dyn TokenIndex>) -> Self {
         Self { semantic: self.semantic.token_index(tokens), ..self }
     }
 
-    /// Compares all vectors of a conversation with a question if it has at most this many messages, 20,000 by default.
-    /// In a longer one, only the nearest by the index (its graph, if it has one) and the best by words are compared;
-    /// every other message gets an estimated usual cosine.
+    /// Maximum messages of a conversation in which all vectors are compared with a question, 20,000 by default. In a
+    /// longer one, only the nearest by the index (by its graph, if it has one) and the best by words are compared;
+    /// every other message gets an estimated typical cosine.
     #[must_use]
     pub fn compare_all_up_to(self, messages: usize) -> Self {
         Self { semantic: self.semantic.comparing_all_up_to(messages), ..self }
     }
 
-    /// Reranks the best hits by a cross-encoder's scores.
+    /// Reranks the best hits with a cross-encoder.
     #[must_use]
     pub fn reranker(self, model: Arc<dyn Reranker>, options: RerankOptions) -> Self {
         Self { cross_encoder: Some(CrossEncoder::new(model, options)), ..self }
@@ -120,31 +120,31 @@ impl HybridRetriever {
         self
     }
 
-    /// Drops the postings that were not used for the longest time where all take more than this many bytes, 64 MiB by
-    /// default.
+    /// Limits the bytes of postings in memory, 64 MiB by default, by dropping the least recently used.
     #[must_use]
     pub fn hold_words_at_most(mut self, bytes: usize) -> Self {
         self.words.hold_at_most(bytes);
         self
     }
 
-    /// Limits how much of each conversation may be a hit; without limits by default. In a large scope, the messages
-    /// that are evicted still count where conversations are chosen.
+    /// Limits how much of each conversation may be a hit; unlimited by default. In a large scope, evicted messages
+    /// still count in the choice of conversations.
     #[must_use]
     pub fn archive_limits(self, limits: ArchiveLimits) -> Self {
         Self { archive: Archive::new(limits), ..self }
     }
 
-    /// Ranks all nodes of a scope of at most this many messages, 20,000 by default, or of at most 16 conversations. In
-    /// a larger scope, words and vectors of all messages choose the conversations whose nodes are ranked.
+    /// Maximum messages of a scope in which all nodes are ranked, 20,000 by default; a scope of at most 16
+    /// conversations is always ranked completely. In a larger scope, words and vectors of all messages choose the
+    /// conversations whose nodes are ranked.
     #[must_use]
     pub const fn rank_all_up_to(mut self, messages: u64) -> Self {
         self.ranked_all = messages;
         self
     }
 
-    /// Scores every node of a scope, or of the best conversations in a large one. `first` is always one of these, and a
-    /// message that several of them share is a node of it.
+    /// Scores every node of a scope, or of the best conversations of a large one. `first` is always one of these, and
+    /// messages that it shares with others count as its nodes.
     async fn rank(
         &self,
         question: &str,
@@ -196,7 +196,7 @@ impl HybridRetriever {
         Ok(Ranked { ranking, late, cross_encoder, reads: Reads::new(&*self.source), notices, stopwatch })
     }
 
-    /// Chooses the conversations of a large scope that are ranked.
+    /// Chooses the conversations of a large scope to rank.
     async fn shortlist(
         &self,
         question: &str,
@@ -237,8 +237,8 @@ impl HybridRetriever {
         Ok(Listed { chosen, question: weighed, beyond, failed })
     }
 
-    /// The conversations of a scope that have the tags of a filter, in order of id. Notes are left out: their messages
-    /// are mostly texts of the past, which no index is to hold.
+    /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of their
+    /// messages are outdated texts, which no index should hold.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = scope.states(&*self.source).await?;
         states.retain(|state| filter.admits_tags(&state.tags) && !state.id.is_of_notes());
@@ -246,18 +246,18 @@ impl HybridRetriever {
     }
 }
 
-/// The conversations of a large scope that are ranked.
+/// Conversations of a large scope that were chosen.
 struct Listed {
-    /// Their numbers, in order.
+    /// Numbers of the conversations, in order.
     chosen: Vec<usize>,
-    /// The question's words, weighed in the whole scope.
+    /// Words of the question, weighted over the whole scope.
     question: Weighed,
     beyond: Beyond,
     /// Why the vectors could not be searched.
     failed: Option<VectorError>,
 }
 
-/// The ranked nodes of a scope.
+/// Ranked nodes of a scope.
 struct Ranked<'a> {
     ranking: Ranking,
     late: Option<Late<'a>>,
@@ -268,7 +268,7 @@ struct Ranked<'a> {
 }
 
 impl Ranked<'_> {
-    /// The best nodes. If token vectors or the cross-encoder fail, the ranking goes without them and a notice states
+    /// The best nodes. If token vectors or the cross-encoder fail, the ranking does without them and a notice states
     /// it.
     async fn hits(
         &mut self,
@@ -300,7 +300,7 @@ impl Ranked<'_> {
         Ok(hits)
     }
 
-    /// The hits with their messages; `None` if one was lost since it was indexed, so that others have to be chosen.
+    /// Hits with their messages; `None` if one was lost since it was indexed, so that the hits must be chosen again.
     async fn read(&mut self, hits: Vec<Candidate>) -> Result<Option<Vec<Hit>>, RetrieveError> {
         let nodes = hits.iter().map(|hit| (&hit.conversation, NodeRange::single(hit.node)));
         if !self.reads.are_there(self.ranking.pool_mut(), nodes).await? {
@@ -317,8 +317,7 @@ impl Retriever for HybridRetriever {
                 return Ok(Retrieved::default().notices(vec![Notice::EmptyQuestion]));
             }
             let mut ranked = self.rank(&query.text, &query.scope, &query.filter, None).await?;
-            // Hits that replace lost ones may be lost too. The loop ends since a conversation with a lost hit is read
-            // completely.
+            // New hits may be lost too. The loop ends because a conversation with a lost hit is read completely.
             let mut best = 0.0;
             let hits = loop {
                 let mut hits = ranked.hits(&query.text, query.limit, |_, _| true).await?;
@@ -352,7 +351,7 @@ impl Retriever for HybridRetriever {
                 return Ok(IndexReport::default());
             }
             let vectors = self.semantic.vectors();
-            // Saved blocks come first: they need not be read from the store.
+            // Saved blocks are loaded first, so that their nodes need not be read from the store.
             self.words.load(&*self.source, conversation, nodes).await?;
             let words_missing = nodes.saturating_sub(self.words.through(conversation));
             let vectors_missing = vectors.as_ref().map_or(0, |v| nodes.saturating_sub(v.all_through(conversation)));
@@ -391,7 +390,7 @@ impl Retriever for HybridRetriever {
     }
 }
 
-/// Reports several steps of work as one progress.
+/// Combines several steps of work into one progress.
 struct Steps<'a> {
     progress: &'a dyn Progress,
     before: u64,

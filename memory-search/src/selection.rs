@@ -1,4 +1,4 @@
-//! The selection of nodes that may be hits.
+//! Selects the nodes that may be hits.
 
 use std::collections::HashSet;
 
@@ -13,17 +13,17 @@ use crate::{
 /// few they are.
 ///
 /// Nodes that are not selected still count in document frequencies, in normalization and as neighbours, so that a
-/// filter changes no score: the hits are those of an unlimited ranking that pass the filter. (In a conversation too
-/// large for exhaustive comparison, the usual cosine is estimated a little differently.) Tokens and cross-encoder
-/// scores are measured for the best selected nodes.
+/// filter changes no score: hits are those of an unfiltered ranking that pass the filter. (In a conversation too large
+/// for exhaustive comparison, the typical cosine is estimated slightly differently.) Token vectors and the
+/// cross-encoder are applied to the best selected nodes.
 #[derive(Debug)]
 pub(crate) struct Selection {
-    /// One flag per node of the pool; `None` if all are selected.
+    /// A flag per node of the pool; `None` if all are selected.
     admitted: Option<Vec<bool>>,
 }
 
 impl Selection {
-    /// The nodes that pass `filter`. Its tags were applied to the conversations before.
+    /// Nodes that pass `filter`, whose tags were applied to the conversations before.
     pub(crate) async fn of(source: &dyn Source, pool: &Pool, filter: &Filter) -> Result<Self, StoreError> {
         if !filter.is_by_node() {
             let is_left_nothing = pool.parts().is_empty() && !filter.tags.is_empty();
@@ -44,7 +44,7 @@ impl Selection {
         Ok(Self { admitted: Some(admitted) })
     }
 
-    /// Excludes the first nodes of each conversation: those that another one covers, or that are evicted.
+    /// Excludes the first `seen` nodes of each conversation, which another conversation covers or which are evicted.
     pub(crate) fn without(mut self, pool: &Pool, seen: &[u64]) -> Self {
         if seen.iter().all(|seen| *seen == 0) {
             return self;
@@ -78,11 +78,11 @@ impl Selection {
     }
 }
 
-/// A filter resolved for the nodes of one conversation.
+/// A filter, resolved for the nodes of one conversation.
 struct NodeFilter<'a> {
     filter: &'a Filter,
     times: Vec<TimeRange>,
-    /// `None` for any.
+    /// `None` for any session.
     sessions: Option<HashSet<u32>>,
 }
 
@@ -104,7 +104,6 @@ impl<'a> NodeFilter<'a> {
     }
 }
 
-/// The level of each node of a part.
 async fn levels(source: &dyn Source, part: &Part) -> Result<Vec<Level>, StoreError> {
     let tree = Tree::of(Changes::everything(source, &part.conversation).await?);
     Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())

@@ -20,26 +20,26 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// Maximum nodes that a query embeds, over the whole pool: what a live conversation appends between two questions.
+/// Maximum nodes that a query embeds over the whole pool: what a live conversation appends between two questions.
 pub(crate) const MAX_BACKLOG_NODES: u64 = 64;
 /// Maximum bytes of their texts together: some 16,000 tokens, a second or two on two cores.
 pub(crate) const MAX_BACKLOG_BYTES: usize = 64 << 10;
 
-/// Maximum bytes of a question that are embedded: a pasted page need not be embedded in full.
+/// Maximum bytes of a question to embed, since a pasted page need not be embedded in full.
 pub(crate) const MAX_QUESTION_BYTES: usize = 16 << 10;
 pub(crate) const HOW_TO_CATCH_UP: &str = "index the rest first (`memory index` does it)";
 
-/// The embedding model and its indexes, as far as they are set up.
+/// The embedding model and its indexes, if present.
 #[derive(Debug)]
 pub(crate) struct Semantic {
     embedder: Option<Arc<dyn Embedder>>,
     index: Option<Arc<dyn VectorIndex>>,
     tokens: Option<Arc<dyn TokenIndex>>,
-    /// Conversations of at most this many nodes are compared exhaustively.
+    /// Maximum nodes of a conversation that is compared exhaustively.
     compared_all: usize,
 }
 
-/// A model and an index of the same model id and dimensions.
+/// A model with an index of the same model id and dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vectors<'a> {
     embedder: &'a dyn Embedder,
@@ -47,7 +47,7 @@ pub(crate) struct Vectors<'a> {
     tokens: Option<Tokens<'a>>,
 }
 
-/// The same model, if it makes token vectors, and a matching token index.
+/// The same model, if it makes token vectors, with a matching token index.
 #[derive(Clone, Copy, Debug)]
 struct Tokens<'a> {
     embedder: &'a dyn TokenEmbedder,
@@ -57,9 +57,9 @@ struct Tokens<'a> {
 /// Semantic scores of the nodes of a pool.
 #[derive(Debug)]
 pub(crate) struct SemanticScores<'a> {
-    /// The cosine of each node; NaN for one without a vector.
+    /// Cosine of each node; NaN for one without a vector.
     pub(crate) cosines: Vec<f32>,
-    /// Notices of what is incomplete.
+    /// Notices about missing parts.
     pub(crate) notices: Vec<Notice>,
     /// The late-interaction scorer, if tokens are available.
     pub(crate) late: Option<Late<'a>>,
@@ -68,11 +68,11 @@ pub(crate) struct SemanticScores<'a> {
 /// Why semantic retrieval is not available.
 #[derive(Debug)]
 pub(crate) enum SemanticError {
-    /// Model or index are missing, or do not match; with the reason.
+    /// Model or index are missing or do not match; with the reason.
     Missing(String),
     /// The model is unavailable or failed.
     Model(EmbedError),
-    /// The index failed. Reads go on without it, since it is a cache.
+    /// The index failed. Reads do without it, because it is a cache.
     Index(VectorError),
     /// A failure that also prevents lexical retrieval.
     Failed(RetrieveError),
@@ -90,11 +90,11 @@ impl SemanticError {
         }
     }
 
-    /// The notice for an explicit request to index everything: only a missing model or index is one, and a remote model
-    /// that does not answer.
+    /// The notice for a request to index everything. Only a missing model or index, and a remote model that does not
+    /// answer, become notices.
     ///
     /// # Errors
-    /// All other variants.
+    /// All other failures.
     pub(crate) fn notice_of_absence(self) -> Result<Notice, RetrieveError> {
         match self {
             Self::Index(failed) => Err(failed.into()),
@@ -104,7 +104,6 @@ impl SemanticError {
         }
     }
 
-    /// The reason as text.
     fn reason(&self) -> String {
         match self {
             Self::Missing(why) => why.clone(),
@@ -152,13 +151,12 @@ impl Semantic {
         Self { compared_all: nodes, ..self }
     }
 
-    /// Memory that the indexes hold.
+    /// Memory held by the indexes.
     pub(crate) fn held(&self) -> Vec<HeldInMemory> {
         let vectors = self.index.iter().flat_map(|index| index.held());
         vectors.chain(self.tokens.iter().flat_map(|tokens| tokens.held())).collect()
     }
 
-    /// The model and the index.
     pub(crate) fn vectors(&self) -> Result<Vectors<'_>, SemanticError> {
         let missing = |why: &str| SemanticError::Missing(why.to_owned());
         let embedder = self.embedder.as_deref().ok_or_else(|| missing("no embedding model is set up"))?;
@@ -174,7 +172,7 @@ impl Semantic {
         Ok(Vectors { embedder, index, tokens: self.tokens(embedder) })
     }
 
-    /// Optional token vectors, if the model makes them and the index matches it.
+    /// Token vectors, if the model makes them and the index matches.
     fn tokens<'a>(&'a self, embedder: &'a dyn Embedder) -> Option<Tokens<'a>> {
         let (index, model) = (self.tokens.as_deref()?, embedder.model());
         let embedder = embedder.with_tokens()?;
@@ -182,7 +180,6 @@ impl Semantic {
         fits.then_some(Tokens { embedder, index })
     }
 
-    /// Embeds a question.
     pub(crate) async fn ask<'a>(
         &'a self,
         source: &'a dyn Source,
@@ -196,7 +193,6 @@ impl Semantic {
     }
 }
 
-/// An embedded question.
 #[derive(Debug)]
 pub(crate) struct Asked<'a> {
     vectors: Vectors<'a>,
@@ -205,7 +201,7 @@ pub(crate) struct Asked<'a> {
     compared_all: usize,
 }
 
-/// Messages of a scope that are not in its pool: how many there are, and how many of them have vectors.
+/// Messages of a scope outside of its pool: how many there are, and how many have vectors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beyond {
     pub(crate) messages: usize,
@@ -213,7 +209,7 @@ pub(crate) struct Beyond {
 }
 
 impl<'a> Asked<'a> {
-    /// The nearest vectors in several conversations, and how many of their messages have vectors.
+    /// Nearest vectors in several conversations, and how many of their messages have vectors.
     pub(crate) async fn nearest(
         &self,
         states: &[ConversationState],
@@ -226,8 +222,8 @@ impl<'a> Asked<'a> {
 
     /// Scores each node of a pool by its cosine with the question.
     ///
-    /// A small backlog, of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool, is embedded
-    /// first. A larger one is not embedded at all, so that no query waits for long.
+    /// First embeds a small backlog of at most [`MAX_BACKLOG_NODES`] and [`MAX_BACKLOG_BYTES`] over the whole pool. A
+    /// larger backlog is not embedded at all, so that no query takes long.
     ///
     /// In a large conversation only the nodes that the index finds and the best by `words` are compared; `words` has
     /// one score per node of the pool, or is empty.
@@ -287,18 +283,18 @@ impl<'a> Asked<'a> {
 }
 
 impl<'a> Vectors<'a> {
-    /// All nodes up to this position have vectors.
+    /// Last node with vectors.
     pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
         self.index.stats(conversation).through
     }
 
-    /// All nodes up to this position have vectors, and token vectors if there is an index for them.
+    /// Last node with vectors, and with token vectors if there is an index for them.
     pub(crate) fn all_through(&self, conversation: &ConversationId) -> u64 {
         let tokens = self.tokens.map(|tokens| tokens.index.stats(conversation).through);
         self.through(conversation).min(tokens.unwrap_or(u64::MAX))
     }
 
-    /// The vector of a question, and its late-interaction scorer.
+    /// Vector of a question, with its late-interaction scorer.
     async fn question(&self, source: &'a dyn Source, text: &str) -> Result<(Vec<f32>, Option<Late<'a>>), EmbedError> {
         let Some(Tokens { embedder, index }) = self.tokens else {
             return Ok((self.embedder.embed_query(text).await?, None));
@@ -337,8 +333,8 @@ impl<'a> Vectors<'a> {
     }
 }
 
-/// The question, or the two ends of one longer than [`MAX_QUESTION_BYTES`]: the actual question is before or after
-/// pasted text.
+/// The question, or both ends of one longer than [`MAX_QUESTION_BYTES`], because the actual question precedes or
+/// follows pasted text.
 pub(crate) fn ends_of(question: &str) -> Cow<'_, str> {
     if question.len() <= MAX_QUESTION_BYTES {
         return Cow::Borrowed(question);

@@ -1,18 +1,18 @@
-//! Forks with a shared prefix: each shared message is searched once.
+//! Prefixes that forks share, whose messages are searched once.
 
 use std::collections::{BTreeMap, HashMap};
 
 use memory_core::{ConversationId, ConversationState, ForkedFrom, Source, StoreError};
 
-/// For each conversation, how many of its first nodes an earlier one of them covers. `first` comes first. Parents come
-/// before their forks, otherwise the order is by name.
+/// For each conversation, the number of first nodes that an earlier conversation covers. `first` comes first; parents
+/// come before their forks, and otherwise the order is by name.
 pub(crate) async fn seen_before(
     source: &dyn Source,
     states: &[ConversationState],
     first: Option<&ConversationId>,
 ) -> Result<Vec<u64>, StoreError> {
     let mut seen = vec![0; states.len()];
-    // A single conversation needs none of its ancestors, which may be unreadable.
+    // A single conversation does not need its ancestors, which may be unreadable.
     if states.len() < 2 || states.iter().all(|state| state.forked_from.is_none()) {
         return Ok(seen);
     }
@@ -24,7 +24,7 @@ pub(crate) async fn seen_before(
     }
     let is_first = |lineage: &[(ConversationId, u64)]| lineage.first().map(|(own, _)| own) == first;
     lineages.sort_by_key(|(lineage, place)| (!is_first(lineage), lineage.len(), *place));
-    // The shared part of what was appended to a conversation is always a prefix.
+    // The messages that a conversation shares with others are always its first ones.
     let mut covered: BTreeMap<ConversationId, u64> = BTreeMap::new();
     for (lineage, place) in lineages {
         let shared = lineage.iter().filter_map(|(owner, until)| Some(*covered.get(owner)?.min(until)));
@@ -39,7 +39,7 @@ pub(crate) async fn seen_before(
     Ok(seen)
 }
 
-/// The conversation and its ancestors, nearest first, each with the last node that the conversation shares with it.
+/// The conversation and its ancestors, nearest first, each with the last node that they share.
 async fn lineage(
     source: &dyn Source,
     state: &ConversationState,

@@ -4,55 +4,55 @@ use memory_core::{ConversationState, VectorAnswer};
 
 use crate::lexical::{AllWords, Bm25, Collection, ScopedSegment, Weighed, before, occurrences};
 
-/// Nodes that are ranked: all of the best conversations that have so many together.
+/// Nodes of the chosen conversations together, from which on no further one is chosen.
 const NODES: u64 = 12_000;
-/// Fewest and most conversations that are ranked, whatever their nodes.
+/// Minimum and maximum number of chosen conversations, whatever their nodes.
 pub(crate) const FEWEST: usize = 16;
 const MOST: usize = 128;
-/// The best conversations by words alone, and by meaning alone, that are always among them.
+/// Number of best conversations by words, and by meaning, that are always chosen.
 const BEST_OF_EACH: usize = 12;
 
-/// Parts of a conversation's score by words: its best node by either BM25, its three best, and the share of the
-/// question that it covers anywhere.
+/// Weights of a conversation's score by words: its best node by either BM25, its three best nodes, and its coverage of
+/// the question.
 const CHAT_PART: f32 = 0.3;
 const AGENT_PART: f32 = 0.3;
 const THREE_PART: f32 = 0.2;
 const COVERAGE_PART: f32 = 0.2;
-/// Part of its score by its title.
+/// Weight of its title.
 const TITLE_PART: f32 = 0.5;
 
 /// The conversations of a scope, numbered, with their words.
 #[derive(Debug)]
 pub(crate) struct Shortlist<'a> {
     pub(crate) states: &'a [ConversationState],
-    /// How many of the first nodes of each conversation others cover.
+    /// Number of first nodes of each conversation that others cover.
     pub(crate) seen: &'a [u64],
     pub(crate) words: &'a AllWords,
 }
 
-/// Data that a question is compared with.
+/// Data about the question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence<'a> {
-    /// The question's words, weighed in the whole scope.
+    /// Words of the question, weighted over the whole scope.
     pub(crate) question: &'a Weighed,
-    /// The share of them in the title of each conversation.
+    /// Share of these words in the title of each conversation.
     pub(crate) titles: &'a [f32],
-    /// The vectors nearest to the question among all conversations.
+    /// Vectors nearest to the question among all conversations.
     pub(crate) nearest: Option<&'a VectorAnswer>,
 }
 
-/// The best of the nodes of one conversation.
+/// Best scores of the nodes of one conversation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Best {
-    /// The three best scores, best first.
+    /// Three best scores, best first.
     chat: [f32; 3],
     agent: f32,
-    /// The IDF of the terms that it contains.
+    /// IDF of the terms that the conversation contains.
     covered: f32,
 }
 
 impl Best {
-    /// The sum of the three best scores.
+    /// Sum of the three best scores.
     fn three(&self) -> f32 {
         self.chat.iter().sum()
     }
@@ -69,7 +69,7 @@ impl Best {
 }
 
 impl Shortlist<'_> {
-    /// The terms of a question, weighed by how rare they are in the whole scope.
+    /// Terms of a question, weighted by their rarity in the whole scope.
     pub(crate) fn weigh(&self, terms: Vec<Box<str>>) -> Weighed {
         let unsaved: Vec<_> = self.words.unsaved.values().map(|indexed| indexed.read()).collect();
         let mut all = unsaved.iter().fold(Collection::default(), |all, postings| all.with(postings));
@@ -89,7 +89,7 @@ impl Shortlist<'_> {
         })
     }
 
-    /// The conversations with nodes that could not be read, which are reported.
+    /// Conversations with unreadable nodes, which are reported.
     pub(crate) fn with_losses(&self) -> Vec<usize> {
         let saved = self.words.saved.iter().flat_map(|ScopedSegment { segment, conversations }| {
             let runs = conversations.iter().zip(segment.runs()).enumerate();
@@ -100,7 +100,7 @@ impl Shortlist<'_> {
         saved.chain(unsaved.map(|(number, _)| *number)).collect()
     }
 
-    /// How much each conversation has of the question's words, 0..=1.
+    /// Score of each conversation by the question's words, 0..=1.
     fn by_words(&self, question: &Weighed) -> Vec<f32> {
         let mut best = vec![Best::default(); self.states.len()];
         for scoped in &self.words.saved {
@@ -174,7 +174,7 @@ impl Shortlist<'_> {
         self.seen.get(number).and_then(|seen| usize::try_from(*seen).ok()).unwrap_or_default()
     }
 
-    /// The numbers of the conversations to rank, in order; `always` are taken in any case.
+    /// Numbers of the chosen conversations, in order; always includes `always`.
     pub(crate) fn choose(&self, evidence: Evidence<'_>, always: &[usize]) -> Vec<usize> {
         let mut words = self.by_words(evidence.question);
         words.iter_mut().zip(evidence.titles).for_each(|(words, title)| *words += TITLE_PART * title);
@@ -197,7 +197,7 @@ impl Shortlist<'_> {
         chosen.into_iter().collect()
     }
 
-    /// How near each conversation comes to the question, 0..=1 by its best node and its three best.
+    /// Score of each conversation by meaning, 0..=1, from its best node and its three best.
     fn by_meaning(&self, nearest: &VectorAnswer) -> Vec<f32> {
         let mut best = vec![Best::default(); self.states.len()];
         let low = nearest.hits.iter().map(|hit| hit.cosine).fold(f32::INFINITY, f32::min);
@@ -213,12 +213,12 @@ impl Shortlist<'_> {
     }
 }
 
-/// The highest of some scores, above 0.
+/// Highest of some scores, at least slightly above 0.
 fn highest(all: &[Best], of: impl Fn(&Best) -> f32) -> f32 {
     all.iter().map(of).fold(f32::MIN_POSITIVE, f32::max)
 }
 
-/// The numbers of the scores above 0, best first.
+/// Indices of the scores above 0, best first.
 fn order(scores: &[f32]) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..scores.len()).filter(|number| scores.get(*number) > Some(&0.0)).collect();
     numbers.sort_by(|a, b| scores.get(*b).partial_cmp(&scores.get(*a)).unwrap_or(a.cmp(b)).then(a.cmp(b)));

@@ -12,17 +12,16 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Begins the first step.
     pub(crate) fn start() -> Self {
         Self { begun: Instant::now(), steps: Vec::new() }
     }
 
-    /// Ends a step, which processed this many candidates, and begins the next.
+    /// Ends a step that processed this many candidates, and begins the next.
     pub(crate) fn end(&mut self, name: &'static str, candidates: usize) {
         self.end_compared(name, candidates, BTreeMap::new());
     }
 
-    /// Ends a step that compared vectors in these ways.
+    /// Ends a step that compared vectors with these methods.
     pub(crate) fn end_compared(
         &mut self,
         name: &'static str,
@@ -36,7 +35,6 @@ impl Stopwatch {
         self.begun = now;
     }
 
-    /// The finished steps.
     pub(crate) fn steps(self) -> Vec<SearchStep> {
         self.steps
     }

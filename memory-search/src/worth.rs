@@ -4,15 +4,15 @@ use memory_core::ScoreScale;
 
 use crate::ranking::Candidate;
 
-/// The minimum chance of a hit that costs the whole budget: a budget filled at this price would bring a tenth of a hit.
-/// Fitted to conversations of two people, with an agent and of many people, by vectors and by words alone. With it, a
-/// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget holds.
+/// Minimum probability of a hit that costs the whole budget; a budget filled at this price would contain a tenth of a
+/// hit. Fitted to conversations of two people, with an agent and in groups, by vectors and by words. With this value, a
+/// recall of 1,000 to 4,000 tokens keeps 98 % of the evidence that a filled budget would have.
 const LEAST_HITS: f64 = 0.1;
 
-/// For each hit, true if it is worth its price in tokens: if the probability that it is relevant is at least
-/// [`LEAST_HITS`] times its share of the budget. The best affordable hit always is.
+/// For each hit, true if it is worth its price in tokens: its probability of being relevant is at least [`LEAST_HITS`]
+/// times its share of the budget. The best affordable hit always is.
 ///
-/// Cross-encoder scores were not fitted: with one of them among the scores, every hit is worth its tokens.
+/// Cross-encoder scores have no fitted probabilities, so if one is among the scores, every hit is worth its tokens.
 pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32) -> Vec<bool> {
     let is_fitted = hits.iter().all(|hit| hit.score.scale == ScoreScale::Fused);
     let priced = || hits.iter().zip(prices);

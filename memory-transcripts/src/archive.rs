@@ -1,4 +1,4 @@
-//! Packed files: zip archives and zstd streams, unpacked within bounds.
+//! Zip archives and zstd streams, unpacked within limits.
 
 use std::{
     borrow::Cow,
@@ -16,12 +16,12 @@ use zip::{
 
 use crate::{Limits, TranscriptError, records::Input};
 
-/// Bytes that any archive may unpack to, however small it is.
+/// Unpacked bytes that are allowed whatever the size of the archive.
 const ALWAYS: u64 = 64 << 20;
 /// The largest window of a zstd stream, as a power of two: 128 MiB, which is what its `--ultra` levels need.
 const WINDOW: u32 = 27;
 
-/// The marks of what a [`Guard`] refuses, inside an [`io::Error`].
+/// Limit that a [`Guard`] enforced, carried inside an [`io::Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Refused {
     #[error("it unpacks to more than {0} times its size")]
@@ -30,7 +30,7 @@ enum Refused {
     Size(u64),
 }
 
-/// The error of reading a file, which may be the refusal of what it unpacks to, or damage of what is packed.
+/// Error of reading a file: a limit of a [`Guard`], or the cause as it is.
 pub(crate) fn failed(path: &Path, source: io::Error) -> TranscriptError {
     let place = || path.display().to_string();
     match source.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()) {
@@ -46,13 +46,13 @@ pub(crate) fn failed(path: &Path, source: io::Error) -> TranscriptError {
     }
 }
 
-/// Unpacked bytes within the limits.
+/// Reader of unpacked bytes that enforces the limits.
 struct Guard<R> {
     unpacked: R,
-    /// Bytes that are packed.
+    /// Packed size of this member, in bytes.
     packed: u64,
     read: u64,
-    /// Bytes of the archive around it, and those unpacked of it before.
+    /// For a member of an archive: bytes of the whole archive, and bytes unpacked from earlier members.
     around: Option<(u64, u64)>,
     limits: Limits,
 }
@@ -68,7 +68,7 @@ impl<R: Read> Read for Guard<R> {
             return Err(io::Error::other(Refused::Size(unpacked)));
         }
         let is_bomb = |read: u64, packed: u64| read > ALWAYS && read / ratio.max(1) > packed;
-        // Small members may add up to what one may not be.
+        // The ratio also holds for the whole archive, since many small members may add up to a bomb.
         if is_bomb(self.read, self.packed) || is_bomb(all, packed) {
             return Err(io::Error::other(Refused::Ratio(ratio)));
         }
@@ -76,7 +76,7 @@ impl<R: Read> Read for Guard<R> {
     }
 }
 
-/// What a zstd stream unpacks to.
+/// Input that unpacks a zstd stream.
 pub(crate) fn zstd(file: File, path: &Path, limits: Limits) -> Result<Input, TranscriptError> {
     let io = |source| TranscriptError::Io { path: path.to_owned(), source };
     let packed = file.metadata().map_err(io)?.len();
@@ -85,26 +85,25 @@ pub(crate) fn zstd(file: File, path: &Path, limits: Limits) -> Result<Input, Tra
     Ok(Box::new(Guard { unpacked: decoder, packed, read: 0, around: None, limits }))
 }
 
-/// A transcript of an archive, in a temporary file without a name.
+/// Transcript of an archive, in a temporary file without a name.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The archive and the entry, for errors.
+    /// Path of the archive and name of the entry, for errors.
     pub(crate) path: PathBuf,
     pub(crate) file: File,
 }
 
-/// What of an archive is read.
+/// Contents of an export.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
     /// The conversations, by name.
     pub(crate) entries: Vec<Entry>,
-    /// The names of all other files.
     pub(crate) others: Vec<String>,
-    /// Conversations that cannot be read, and why not.
+    /// Conversations that cannot be read, with the errors.
     pub(crate) broken: Vec<(String, TranscriptError)>,
 }
 
-/// The conversations of an export. Several members of one name are each read, and one that cannot be read stops no other.
+/// Conversations of an export. Members of equal name are all read; an unreadable member does not stop the others.
 ///
 /// Names in archives are compared, never used as paths.
 pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked, TranscriptError> {
@@ -123,7 +122,7 @@ pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked,
             hint: "unpack it and import the files",
         });
     }
-    // The directory is read before the members, since both handles have one position.
+    // Both handles share one position, so the directory is read before the members.
     let mut members = archive.files().map_err(unread)?.collect::<Result<Vec<_>, _>>().map_err(unread)?;
     members.retain(|member| !member.is_dir());
     members.sort_by_cached_key(name_of);
@@ -135,14 +134,13 @@ pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked,
             unpacked.others.push(name);
             continue;
         }
-        // The name is shown, so that it is one line.
+        // Errors show the name, so it must be one line.
         let place = format!("{}, {}", path.display(), memory_core::one_line(&name));
         match spooled(member, &mut body, (bytes, read), limits) {
             Ok((file, copied)) => {
                 read += copied;
                 unpacked.entries.push(Entry { path: PathBuf::from(place), file });
             }
-            // A bomb is not unpacked further.
             Err(ZipError::Io(source)) if is_refusal(&source) => return Err(failed(Path::new(&place), source)),
             Err(error) => unpacked.broken.push((name, damaged(place, error))),
         }
@@ -154,7 +152,7 @@ fn name_of(member: &ZipFileEntry<'_>) -> String {
     member.name().map_or_else(|_| String::from_utf8_lossy(member.name_raw()).into_owned(), Cow::into_owned)
 }
 
-/// Unpacks a member of an archive of so many bytes, of which so many were unpacked before.
+/// Unpacks a member of an archive. `around` holds the archive's size in bytes and the bytes unpacked before.
 fn spooled(
     member: ZipFileEntry<'_>,
     body: &mut BufReader<File>,
@@ -178,8 +176,8 @@ fn damaged(place: String, error: ZipError) -> TranscriptError {
     TranscriptError::Damaged { place, why: format!("the archive cannot be read: {error}") }
 }
 
-/// Whether a file of an export holds conversations, by its name: `conversations.json` anywhere, parts of it
-/// (`conversations-000.json`), or a JSON file below `conversations/`.
+/// True if the name of a file in an export is that of conversations: `conversations.json` in any directory, a part of
+/// it (`conversations-000.json`), or a JSON file below `conversations/`.
 pub(crate) fn holds_conversations(name: &str) -> bool {
     let name = name.replace('\\', "/");
     let (directory, file) = name.rsplit_once('/').unwrap_or(("", &name));

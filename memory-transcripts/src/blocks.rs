@@ -1,4 +1,4 @@
-//! Content blocks in the shapes of Anthropic and OpenAI, read by the one reader of core.
+//! Content blocks in the shapes of Anthropic and OpenAI, parsed by core's reader.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,13 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::members::others;
 
-/// The member of a message's metadata that holds members of its blocks which a block of ours has no place for, by the
-/// number of the block.
+/// Metadata member of a message that holds the block members that core's blocks cannot represent, by block number.
 pub(crate) const EXTRA: &str = "block_members";
 
-/// Blocks that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     pub(crate) blocks: Vec<ContentBlock>,
-    /// Members that the blocks have no place for, by the block's number.
+    /// Members that core's blocks cannot represent, by block number.
     pub(crate) extra: Map<String, Value>,
 }
 
@@ -24,7 +22,7 @@ impl Blocks {
         self.add(block(raw));
     }
 
-    /// Adds a block, and the members that it has no place for.
+    /// Adds a block with its extra members.
     pub(crate) fn add(&mut self, (block, extra): (ContentBlock, Map<String, Value>)) {
         if !extra.is_empty() {
             self.extra.insert(self.blocks.len().to_string(), extra.into());
@@ -41,7 +39,7 @@ impl Blocks {
         self.blocks.extend(other.blocks);
     }
 
-    /// The extra members of the content of a result, as those of the result.
+    /// Extra members of a tool result's content, in the form of members of the result.
     pub(crate) fn beside(&self) -> Map<String, Value> {
         let extra = (!self.extra.is_empty()).then(|| ("content".to_owned(), self.extra.clone().into()));
         extra.into_iter().collect()
@@ -58,7 +56,7 @@ impl Blocks {
         message.content = self.blocks;
     }
 
-    /// The extra members, for a message's metadata.
+    /// Metadata entry with the extra members, if there are any.
     pub(crate) fn extra(&self) -> Option<(String, Json)> {
         (!self.extra.is_empty()).then(|| (EXTRA.to_owned(), Json::from_value(&Value::Object(self.extra.clone()))))
     }
@@ -83,12 +81,12 @@ pub(crate) fn anthropic(content: &RawValue) -> Blocks {
     blocks
 }
 
-/// The same of a value.
+/// As [`anthropic`], for a parsed value.
 pub(crate) fn anthropic_value(content: &Value) -> Blocks {
     serde_json::value::to_raw_value(content).map(|raw| anthropic(&raw)).unwrap_or_default()
 }
 
-/// The members of a block of ours, by its type.
+/// Members of core's block of this type.
 fn members_of(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "text" => &["text"],
@@ -101,7 +99,8 @@ fn members_of(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// A block, and the members of it that a block of ours has no place for. A block of another type is kept as it came.
+/// Parses a block; also returns the members that core's block cannot represent. A block of an unknown type is kept
+/// verbatim.
 fn block(raw: &str) -> (ContentBlock, Map<String, Value>) {
     match read(raw) {
         Some(block) if !matches!(block, ContentBlock::Unknown(_)) => (block, Map::new()),
@@ -109,7 +108,6 @@ fn block(raw: &str) -> (ContentBlock, Map<String, Value>) {
     }
 }
 
-/// By core's reader.
 fn read(raw: &str) -> Option<ContentBlock> {
     let message = format!("{{\"role\":\"user\",\"content\":[{raw}]}}");
     let message = serde_json::from_str::<&RawValue>(&message).ok()?;
@@ -117,7 +115,7 @@ fn read(raw: &str) -> Option<ContentBlock> {
     (message.content.len() == 1).then(|| message.content.pop()).flatten()
 }
 
-/// A block of a type of ours that has more members than ours, or members that are `null`.
+/// Parses a block of a known type that has extra members, or members that are `null`.
 fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(raw).ok()?;
     let kind: String = serde_json::from_str(members.get("type")?.get()).ok()?;
@@ -139,7 +137,7 @@ fn plain(raw: &str) -> Option<(ContentBlock, Map<String, Value>)> {
     block.or_else(|| half_of_a_pair(&kind, &members, &mut extra)).map(|block| (block, extra))
 }
 
-/// A call or a result whose id alone is as ours: what it calls or holds may have any shape, and the pair stays.
+/// Parses a tool call or result whose input or content core cannot parse, so that call and result stay a pair.
 fn half_of_a_pair(
     kind: &str,
     members: &BTreeMap<String, &RawValue>,
@@ -162,18 +160,18 @@ fn half_of_a_pair(
     }
 }
 
-/// A block that is kept as it came.
+/// A block that is kept verbatim.
 pub(crate) fn unknown(raw: &str) -> ContentBlock {
     Json::new(raw).map_or_else(|_| ContentBlock::Text(raw.to_owned()), ContentBlock::Unknown)
 }
 
-/// A picture at an address, or in it.
+/// A picture at an address, or in a `data:` address.
 pub(crate) fn image(url: &str) -> ContentBlock {
     let raw = json!({"type": "image_url", "image_url": {"url": url}}).to_string();
     read(&raw).unwrap_or_else(|| unknown(&raw))
 }
 
-/// A file in base64, at an address, or by its name alone.
+/// A file in base64, at an address, or by its name only.
 pub(crate) fn file(name: Option<&str>, data: Option<&str>, address: Option<&str>) -> ContentBlock {
     let title = name.map(str::to_owned);
     if let Some(ContentBlock::Image(media)) = data.map(image) {
@@ -195,14 +193,14 @@ pub(crate) fn openai(content: &Value) -> Blocks {
     blocks
 }
 
-/// The result of a tool in these shapes, and the members that its parts have no place for.
+/// The result of a tool in these shapes, with the extra members of its parts.
 pub(crate) fn openai_result(id: &str, content: &Value, is_error: bool) -> (ContentBlock, Map<String, Value>) {
     let content = openai(content);
     let beside = content.beside();
     (ContentBlock::ToolResult { tool_use_id: id.to_owned(), content: content.blocks, is_error }, beside)
 }
 
-/// Members of parts that are read, by the part's type; of media also those that say nothing.
+/// Members of a part that are read, by the part's type; for media, also members without meaning.
 fn taken_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text"],
@@ -227,11 +225,11 @@ fn taken_of(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// A part, and the members of it that a block of ours has no place for.
+/// Parses a part; also returns the members that core's block cannot represent.
 fn part(part: &Value) -> (ContentBlock, Map<String, Value>) {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     match kind {
-        // LangChain takes blocks of Anthropic and of its own in the same list.
+        // LangChain mixes Anthropic's blocks with its own in one list.
         "tool_use" | "tool_result" | "thinking" | "image" | "document" if crate::media::langchain(part).is_none() => {
             block(&part.to_string())
         }
@@ -287,7 +285,7 @@ fn plain_part(part: &Value, kind: &str) -> ContentBlock {
     }
 }
 
-/// A call of a tool whose arguments are JSON in a text. A text that is no JSON is kept as a text.
+/// A tool call whose arguments are JSON text. Text that is not JSON is kept as text.
 pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> ContentBlock {
     let input = match arguments {
         Value::String(text) if text.trim().is_empty() => Json::from_value(&json!({})),

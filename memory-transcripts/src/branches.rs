@@ -1,4 +1,4 @@
-//! Conversations out of a tree whose nodes are messages, as chat applications keep edits and regenerations.
+//! Conversations from a tree of messages, in which chat applications keep edits and regenerations.
 
 use std::collections::HashMap;
 
@@ -12,25 +12,25 @@ use crate::{
     tree::{TreeNode, paths},
 };
 
-/// A node of the tree.
 #[derive(Debug)]
 pub(crate) struct BranchNode<'a> {
     pub(crate) id: &'a str,
     pub(crate) parent: Option<&'a str>,
-    /// What is said at it, in order; nothing for a node that only holds others together.
+    /// Messages of the node, in order; empty for a node that only joins others.
     pub(crate) said: Vec<Message>,
     pub(crate) at: Option<Timestamp>,
 }
 
-/// The chats of a file, by id.
+/// Chats of a file, to number those that share an id.
 #[derive(Debug, Default)]
 pub(crate) struct Chats {
-    /// The first nodes of the chats of an id.
+    /// First message node of each chat, by the chat's id.
     begun: HashMap<String, Vec<String>>,
 }
 
 impl Chats {
-    /// The id of a chat: another one that has the same id in a file, and begins otherwise, gets a number.
+    /// Name of a chat: its id, followed by a number if another chat of the file has the same id and another first
+    /// message.
     pub(crate) fn name(&mut self, id: &str, nodes: &[BranchNode<'_>]) -> String {
         let Some(first) = nodes.iter().find(|node| !node.said.is_empty()) else { return id.to_owned() };
         let begun = self.begun.entry(id.to_owned()).or_default();
@@ -42,7 +42,7 @@ impl Chats {
     }
 }
 
-/// Gives a conversation for the path to `main`, and a fork for each other leaf. Returns how many nodes are on no path.
+/// Emits a conversation for the path to `main`, and a fork for each other leaf. Returns how many nodes are on no path.
 pub(crate) fn give(
     conversation: &str,
     title: Option<&str>,
@@ -55,7 +55,7 @@ pub(crate) fn give(
     let on_paths: usize = paths.iter().map(|path| path.nodes.len()).sum();
     let left = nodes.len() - on_paths;
     let id = conversation_id(&[conversation]);
-    // For each node, the last message up to it and the conversation that has it.
+    // For each node, its last message so far and the conversation of that message.
     let mut tips: Vec<Option<ForkPoint>> = vec![None; nodes.len()];
     let mut is_first = true;
     for path in paths {
@@ -84,7 +84,7 @@ pub(crate) fn give(
     left
 }
 
-/// The key of a part of a node.
+/// Key of a message of a node; the first one has the node's own key.
 fn part_key(id: &str, number: usize) -> MessageKey {
     if number == 0 { key(id) } else { key(&format!("{id}.{number}")) }
 }

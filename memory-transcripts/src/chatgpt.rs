@@ -19,7 +19,7 @@ use crate::{
 };
 use content::content;
 
-/// Reads conversations.
+/// Reader of exported conversations.
 #[derive(Debug, Default)]
 pub(crate) struct ChatGpt {
     chats: Chats,
@@ -37,7 +37,7 @@ struct Chat {
     others: Map<String, Value>,
 }
 
-/// Settings and notes of a chat.
+/// Members of a chat that are settings and notes.
 const CHAT_NOTES: [&str; 33] = [
     "async_status",
     "atlas_mode_enabled",
@@ -73,7 +73,7 @@ const CHAT_NOTES: [&str; 33] = [
     "is_public",
     "id",
 ];
-/// Notes about a message, and members of its metadata that are read.
+/// Members of a message that are notes, or are read elsewhere.
 const MESSAGE_NOTES: [&str; 5] = ["id", "update_time", "status", "end_turn", "weight"];
 const METADATA_NOTES: [&str; 13] = [
     "attachments",
@@ -119,7 +119,6 @@ struct Author {
     others: Map<String, Value>,
 }
 
-/// Seconds since 1970 as a time.
 #[expect(clippy::cast_possible_truncation, reason = "clamped by the cast")]
 fn time(seconds: Option<f64>) -> Option<Timestamp> {
     seconds
@@ -156,7 +155,7 @@ impl Shape for ChatGpt {
                 }
             }
         }
-        // A call of a tool and its result are linked by the tree alone: the result names the tool and continues the call.
+        // Only the tree links a tool call to its result: the result names the tool and is a child of the call.
         let calls: HashMap<&str, &str> =
             read.iter().filter_map(|(id, node)| Some((id.as_str(), called(node.message.as_ref()?)?))).collect();
         let node = |(id, node): &(String, Node)| {
@@ -250,7 +249,7 @@ fn message(id: &str, said: &Said, call: Option<String>, place: Place, out: &mut 
     Some(message)
 }
 
-/// The files that came with a message and are not in it already.
+/// Attachments of a message that its content does not show already.
 fn attachments(metadata: Option<&Value>, blocks: &[ContentBlock]) -> Vec<ContentBlock> {
     let shown: Vec<String> = blocks.iter().map(|block| block.text().into_owned()).collect();
     let attached = metadata.and_then(|members| members.get("attachments")?.as_array());

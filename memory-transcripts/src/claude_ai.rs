@@ -17,10 +17,10 @@ use crate::{
     shape::Shape,
 };
 
-/// The parent of a message that begins a conversation.
+/// Parent id of the first message of a conversation.
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Reads conversations.
+/// Reader of exported conversations.
 #[derive(Debug, Default)]
 pub(crate) struct ClaudeAi {
     chats: Chats,
@@ -35,7 +35,7 @@ struct Chat {
     others: Map<String, Value>,
 }
 
-/// Settings and notes of a chat, and of a message.
+/// Members of a chat and of a message that are settings and notes.
 const CHAT_NOTES: [&str; 12] = [
     "account",
     "created_at",
@@ -51,7 +51,7 @@ const CHAT_NOTES: [&str; 12] = [
     "session_id",
 ];
 const MESSAGE_NOTES: [&str; 4] = ["index", "truncated", "updated_at", "input_mode"];
-/// Members of a file that are read, or say nothing of what was said.
+/// Members of a file that are read, or carry no content.
 const FILE_NOTES: [&str; 13] = [
     "created_at",
     "document_asset",
@@ -67,7 +67,7 @@ const FILE_NOTES: [&str; 13] = [
     "thumbnail_asset",
     "thumbnail_url",
 ];
-/// Members of a call and of a result that are read or say when.
+/// Members of a call or a result that are read, or are times.
 const BLOCK_NOTES: [&str; 10] =
     ["type", "id", "name", "input", "tool_use_id", "content", "is_error", "start_timestamp", "stop_timestamp", "flags"];
 
@@ -142,7 +142,7 @@ fn time(text: Option<&str>) -> Option<Timestamp> {
     text?.parse().ok()
 }
 
-/// The messages of one: an answer whose tools returned something is the model's, the tools' and the model's again.
+/// Messages of one record: an answer with tool results becomes model, tool and model messages.
 fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Message> {
     let role = match said.sender.as_deref() {
         Some("human" | "user") => Role::User,
@@ -164,7 +164,7 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
             messages.push(message);
         }
     };
-    // Nothing links a result to its call but order and name.
+    // Only order and name link a result to its call.
     let mut calls: VecDeque<(String, String)> = VecDeque::new();
     let content = said.content.as_deref().unwrap_or_default();
     for (index, block) in content.iter().enumerate() {
@@ -207,7 +207,7 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
             }
         }
     }
-    // `text` repeats the content, where there is any.
+    // `text` repeats the content unless the content is blank.
     if let Some(text) = said.text.as_ref().filter(|_| content.iter().all(is_blank)) {
         current = Blocks { blocks: vec![ContentBlock::Text(text.clone())], ..Blocks::default() };
     }
@@ -238,7 +238,7 @@ fn id_of(block: &Value, name: &str) -> Option<String> {
     block.get(name).and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-/// A block without the members that every block has and that say nothing of what was said.
+/// A block without its members for times and flags.
 fn without_times(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(members) = block.as_object_mut() {
@@ -250,7 +250,7 @@ fn without_times(block: &Value) -> Value {
     block
 }
 
-/// What came with a message: texts that were extracted, and the names of all other files.
+/// Attachments of a message: extracted texts, and the names of all other files.
 fn files(said: &Said) -> Vec<ContentBlock> {
     let text = |file: &Value, name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut blocks = Vec::new();

@@ -1,8 +1,8 @@
-//! Sessions of Claude Code: a line a record, a tree of records by `parentUuid`.
+//! Sessions of Claude Code: one record per line, in a tree by `parentUuid`.
 //!
-//! A conversation is one path through the tree, in the order of the file. A record that continues an earlier one than
-//! the last begins a fork, which shares the messages up to there. So what a file gives does not depend on what is
-//! appended to it later.
+//! A conversation is one path through the tree, in the order of the file. A record that continues an earlier record
+//! than the last one begins a fork, which shares the messages up to there. So later lines never change what earlier
+//! lines gave.
 
 mod branch;
 mod command;
@@ -30,10 +30,10 @@ use line::{Inner, Line, unknown_members};
 use queued::Prompts;
 use titles::{Titles, Waiting, skip_title};
 
-/// The model of lines that no model wrote.
+/// Model name of lines that the program wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Types of records that are notes of the program.
+/// Record types that are notes of the program.
 const NOTES: [&str; 13] = [
     "file-history-snapshot",
     "queue-operation",
@@ -50,39 +50,39 @@ const NOTES: [&str; 13] = [
     "worktree-state",
 ];
 
-/// The place of a record in the tree.
+/// Position of a record in the tree.
 #[derive(Clone, Copy, Debug)]
 struct Spot {
     branch: usize,
-    /// The message that it belongs to, or after which it stands.
+    /// Number of its message, or of the message before it.
     message: usize,
 }
 
-/// Reads the lines of a file.
+/// Reader of a session file.
 #[derive(Debug, Default)]
 pub(crate) struct ClaudeCode {
-    /// The name of the file without its extension, for lines that state no session.
+    /// File name without its extension, for lines that state no session.
     stem: String,
     spots: HashMap<u128, Spot>,
     branches: Vec<Branch>,
-    /// The branch of each session, and of each agent in it.
+    /// Main branch of each session, and of each agent in it.
     by_name: HashMap<(String, Option<String>), usize>,
-    /// The branch of the last line.
+    /// Branch of the last message.
     current: Option<usize>,
-    /// Titles that stand before what they name.
+    /// Titles that come before the record or session they name.
     waiting: Waiting,
-    /// Whether reading began after the beginning, so that records before it are not known.
+    /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,
 }
 
-/// Where a branch stands, to go on from.
+/// State of a branch, from which a later reader resumes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Tip {
     conversation: ConversationId,
     session: String,
     agent: Option<String>,
     is_main: bool,
-    /// The last record of it.
+    /// Last record of the branch.
     record: Option<String>,
     key: Option<MessageKey>,
     #[serde(default)]
@@ -103,7 +103,7 @@ impl ClaudeCode {
         Self { stem: stem.to_owned(), ..Self::default() }
     }
 
-    /// Goes on where another reader of the file stood.
+    /// Resumes from the state of an earlier reader of the file.
     pub(crate) fn resumed(stem: &str, state: &str, out: &mut Out) -> Option<Self> {
         let tips: Vec<Tip> = serde_json::from_str(state).ok()?;
         let mut reader = Self { is_resumed: true, ..Self::new(stem) };
@@ -126,7 +126,7 @@ impl ClaudeCode {
         Some(reader)
     }
 
-    /// The branch of a line, which begins with it if it belongs to none.
+    /// The branch of a line; begins a new one if the line continues none.
     fn branch(
         &mut self,
         line: &Line<'_>,
@@ -139,7 +139,7 @@ impl ClaudeCode {
         let parent = line.parent();
         let spot = parent.and_then(|parent| self.spots.get(&hashed(parent)).copied());
         if let (Some(_), None, true) = (parent, spot, self.is_resumed) {
-            // A sidechain of its own file begins with a parent elsewhere, and so may a session.
+            // A sidechain in a file of its own begins with a parent elsewhere, and so may a session.
             if self.by_name.contains_key(&(session.clone(), agent.clone())) {
                 return Err(out.rewound(place));
             }
@@ -162,7 +162,7 @@ impl ClaudeCode {
                 Self::name(&session, agent.as_deref())
             };
             let fork = branch.key(spot.message).map(|after| ForkPoint::new(branch.conversation.clone(), after));
-            // What is shared is given before the fork.
+            // Shared messages are emitted before the fork.
             self.flush(spot.branch, out);
             let base = is_same.then(|| self.branches.get(spot.branch).map(|branch| branch.base.clone())).flatten();
             let number = self.begin(id, session, agent, !is_same, fork, out);
@@ -173,23 +173,23 @@ impl ClaudeCode {
         }
         let named = (session.clone(), agent.clone());
         if line.is_sidechain() && agent.is_none() {
-            // A sidechain without a name, known by its first line alone.
+            // An unnamed sidechain is identified by its first line.
             let id = conversation_id(&[&session, "side", &short(line.uuid.as_deref().unwrap_or_default())]);
             return Ok(self.begin(id, session, Some(String::new()), false, None, out));
         }
         if let Some(branch) = self.by_name.get(&named) {
-            // A new tree of the same session, as after a compaction, goes on in the branch that was spoken in last.
+            // A new tree of the same session, as after a compaction, continues the branch of the last message.
             let last = self.current.filter(|current| {
                 self.branches.get(*current).is_some_and(|last| last.session == session && last.agent == agent)
             });
             let last = last.unwrap_or(*branch);
             let of_tree = self.branches.get(*branch).filter(|_| {
-                // Records that all continue nothing are a list, and no tree with a rewind in it.
+                // In a session whose records name no parents, a record without a parent is no rewind.
                 let is_linked = self.branches.get(last).is_some_and(|last| last.is_linked);
                 parent.is_none() && !continues && agent.is_none() && is_linked
             });
             let Some(base) = of_tree.map(|branch| branch.base.clone()) else { return Ok(last) };
-            // A person went back to before the first message: nothing is shared, and what was said there is whole.
+            // A rewind to before the first message shares nothing, and the branch so far is complete.
             self.flush(last, out);
             let id = conversation_id(&[base.as_str(), &short(line.uuid.as_deref().unwrap_or_default())]);
             let number = self.begin(id, session, agent, false, None, out);
@@ -235,7 +235,7 @@ impl ClaudeCode {
         }
     }
 
-    /// A record that says nothing stands where its parent stands.
+    /// Gives a record without a message the position of its parent.
     fn pass(&mut self, line: &Line<'_>) {
         let Some(uuid) = line.uuid.as_deref() else { return };
         let of_parent = line.parent().and_then(|parent| self.spots.get(&hashed(parent)).copied());
@@ -321,7 +321,7 @@ fn uuid_of(line: &Line<'_>, raw: &str) -> String {
     line.uuid.as_deref().map_or_else(|| format!("line-{:032x}", hashed(raw)), str::to_owned)
 }
 
-/// A message that begins with a line.
+/// A message that begins with this line.
 fn pending(uuid: &str, message: Message, line: &Line<'_>, place: Place, answers: bool) -> Pending {
     Pending {
         key: key(uuid),
@@ -383,7 +383,7 @@ impl Shape for ClaudeCode {
     }
 
     fn held_from(&self) -> Option<u64> {
-        // A title before the first message is read again with it.
+        // A title before the first message is read again together with that message.
         let waits = self.waiting.start().filter(|_| self.branches.is_empty());
         self.branches.iter().filter_map(Branch::held_from).chain(waits).min()
     }
@@ -402,7 +402,7 @@ impl Shape for ClaudeCode {
             prompts: branch.prompts.clone(),
         };
         let mut tips: Vec<_> = self.branches.iter().enumerate().map(tip).collect();
-        // The one that was spoken in last is the last.
+        // The branch of the last message is stored last.
         if let Some(current) = self.current.filter(|current| *current < tips.len()) {
             let last = tips.remove(current);
             tips.push(last);

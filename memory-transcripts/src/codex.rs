@@ -1,4 +1,4 @@
-//! Rollouts of Codex: `{timestamp, type, payload}` a line, of which `response_item` alone is history.
+//! Rollouts of Codex: lines `{timestamp, type, payload}`, of which only `response_item` is history.
 
 use memory_core::{ContentBlock, ConversationId, Hash, Message, MessageKey, Role, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{
     shape::Shape,
 };
 
-/// How texts begin that Codex itself puts in front of what a user says.
+/// Beginnings of texts that Codex itself puts before a user's words.
 const BOILERPLATE: [&str; 7] = [
     "<environment_context>",
     "<user_instructions>",
@@ -23,7 +23,7 @@ const BOILERPLATE: [&str; 7] = [
     "<skill>",
     "<collaboration_mode>",
 ];
-/// Members that describe a session beside its name.
+/// Members that describe a session, apart from its name.
 const META_NOTES: [&str; 18] = [
     "agent_nickname",
     "agent_path",
@@ -44,20 +44,19 @@ const META_NOTES: [&str; 18] = [
     "timestamp",
     "session_id",
 ];
-/// Records that are notes of the program.
+/// Record types that are notes of the program.
 const NOTES: [&str; 2] = ["turn_context", "world_state"];
 
-/// Reads the lines of a rollout.
 #[derive(Debug)]
 pub(crate) struct Codex {
     stem: String,
     conversation: Option<ConversationId>,
-    /// The model of the turn.
+    /// Model of the current turn.
     model: Option<String>,
     cwd: Option<String>,
     chain: Chain,
     thoughts: Thoughts,
-    /// Where what waits for what the model says next begins, and the chain before it.
+    /// Offset in bytes of the reasoning that waits for the model's next message, and the chain before it.
     held: Option<(u64, Chain)>,
     told: Told,
 }
@@ -85,7 +84,7 @@ impl Codex {
         }
     }
 
-    /// Goes on where another reader of the file stood.
+    /// Resumes from the state of an earlier reader of the file.
     pub(crate) fn resumed(stem: &str, state: &str, out: &mut Out) -> Option<Self> {
         let State { conversation, model, cwd, chain, key } = serde_json::from_str(state).ok()?;
         if let (Some(id), Some(key)) = (&conversation, key) {
@@ -117,7 +116,7 @@ impl Codex {
         self.say(message, at, out);
     }
 
-    /// Ends a turn: gives what the model thought before it was interrupted, and what events alone tell.
+    /// Ends a turn. Emits reasoning and messages that were interrupted, and that therefore only events hold.
     fn interrupted(&mut self, at: Option<Timestamp>, out: &mut Out) {
         let mut texts = Vec::new();
         for (is_thought, text) in self.told.left() {
@@ -166,7 +165,7 @@ impl Codex {
     fn meta(&mut self, payload: &Value, place: Place, out: &mut Out) {
         let text = |name: &str| payload.get(name).and_then(Value::as_str);
         if self.conversation.is_some() {
-            // A fork begins with what it copied, the first record of its parent included.
+            // A fork begins with a copy of its parent's records, `session_meta` included.
             return out.skip(Why::Repeated, "session_meta", place);
         }
         out.unknown("session_meta.", payload, &META_NOTES, place);
@@ -177,17 +176,17 @@ impl Codex {
     }
 }
 
-/// Thoughts and words of the model in events, which items repeat unless the turn was interrupted.
+/// Events with reasoning and words of the model. Items repeat them unless the turn was interrupted.
 #[derive(Debug, Default)]
 struct Told {
-    /// Events that no item has repeated yet: true for a thought, its words, the event's name and place.
+    /// Events that no item has repeated yet: true for reasoning, the words, the event's name and place.
     waiting: Vec<(bool, String, String, Place)>,
-    /// Words of the items of this turn.
+    /// Texts of the items of this turn.
     items: Vec<String>,
 }
 
 impl Told {
-    /// Takes an event in; true if it waits for the item that repeats it.
+    /// Records an event; true if it waits for the item that repeats it.
     fn take(&mut self, kind: &str, payload: &Value, place: Place, out: &mut Out) -> bool {
         let name = format!("event_msg/{kind}");
         let text = |member: &str| payload.get(member).and_then(Value::as_str).unwrap_or_default().trim();
@@ -204,7 +203,7 @@ impl Told {
         true
     }
 
-    /// Takes the words of an item in.
+    /// Records the text of an item, and drops the events that it repeats.
     fn said(&mut self, words: &str, out: &mut Out) {
         self.waiting.retain(|(_, text, name, place)| {
             let is_left = !words.contains(text.as_str());
@@ -216,7 +215,7 @@ impl Told {
         self.items.push(words.to_owned());
     }
 
-    /// Events that no item repeats; the next turn begins.
+    /// Ends the turn; returns the events that no item repeated.
     fn left(&mut self) -> impl Iterator<Item = (bool, String)> {
         self.items.clear();
         std::mem::take(&mut self.waiting).into_iter().map(|(is_thought, text, ..)| (is_thought, text))
@@ -243,7 +242,7 @@ impl Shape for Codex {
         let at = text("timestamp").and_then(|at| at.parse().ok());
         let kind = text("type").unwrap_or("without type");
         let Some(payload) = value.get("payload") else {
-            // Before there were payloads, a line was the item itself, and the first one the session.
+            // In the oldest format a line is the item itself, without a payload, and the first line is the session.
             if value.get("type").is_none() && value.get("id").is_some() {
                 self.meta(&value, place, out);
             } else if value.get("record_type").is_some() {

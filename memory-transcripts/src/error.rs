@@ -1,4 +1,4 @@
-//! Why a transcript cannot be read.
+//! The error of reading a transcript.
 
 use std::{io, path::PathBuf};
 
@@ -24,15 +24,15 @@ pub enum TranscriptError {
     Damaged {
         /// File, and line or byte.
         place: String,
-        /// What is wrong there.
+        /// Description of the damage.
         why: String,
     },
-    /// A plain transcript does not tell who speaks.
+    /// A plain transcript does not say who speaks.
     #[error("{place}: {why}")]
     Speaker {
         /// File and line.
         place: String,
-        /// The line that names nobody known.
+        /// The line that names no known speaker.
         why: String,
     },
     /// A record, an archive or a directory is larger than the limit.
@@ -40,13 +40,13 @@ pub enum TranscriptError {
     TooLarge {
         /// File, and line or byte.
         place: String,
-        /// What is too large.
+        /// Name of the part that is too large.
         what: &'static str,
         /// The limit.
         most: u64,
-        /// What the limit counts.
+        /// Unit of the limit.
         unit: &'static str,
-        /// What to do.
+        /// Remedy.
         hint: &'static str,
     },
     /// An archive is packed more tightly than text can be.
@@ -63,7 +63,7 @@ pub enum TranscriptError {
         /// The file.
         place: String,
     },
-    /// A database is of no program that is known.
+    /// The database is of no known program.
     #[error("{}: a SQLite database of neither OpenClaw nor lossless-claw: {found}", one_line(.place))]
     UnknownDatabase {
         /// The file.
@@ -83,15 +83,15 @@ pub enum TranscriptError {
         /// The file.
         place: String,
     },
-    /// The file has another form than the format has.
+    /// The file does not have the structure of its format.
     #[error("{}: {why}", one_line(.place))]
     Unfit {
         /// The file.
         place: String,
-        /// What was expected.
+        /// Expected structure.
         why: &'static str,
     },
-    /// A file that is followed went back to a record before the position: read it from its beginning.
+    /// A followed file continues a record before the position: read it again from the start.
     #[error("{}: a record continues one before the position that reading resumed at: read the file from its beginning", one_line(.place))]
     Rewound {
         /// File and line.

@@ -1,8 +1,8 @@
-//! Numbers with all their digits through parsed values, whose own numbers hold about seventeen.
+//! JSON values that keep all digits of their numbers, where `serde_json` keeps about seventeen.
 //!
-//! A number that would come out otherwise is parsed as a text with a mark before it, and written as the number again. The
-//! mark is made anew in each process, so that no file can hold it.
-//! Such values are printed by [`written`] and [`pretty`] alone.
+//! A number that parsing would change is stored as a string with a mark before it, and printed as the number again. The
+//! mark is random for each process, so that no file can contain it. Only [`written`] and [`pretty`] may print such
+//! values.
 
 use std::{
     borrow::Cow,
@@ -14,31 +14,30 @@ use memory_core::{ContentBlock, Json, Message, message_to_json, without_half_sur
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// What stands before the digits; its first character is none that texts are written with.
+/// Mark before the digits. Its first character is a Unicode noncharacter, which no text contains.
 static MARK: LazyLock<String> = LazyLock::new(|| format!("\u{fdd0}{:016x}:", RandomState::new().hash_one(MARK_SEED)));
 const MARK_SEED: &str = "digits";
-/// Members that are read as numbers, where the digits beyond a millisecond say nothing.
+/// Members that are parsed as plain numbers, since digits beyond a millisecond do not matter.
 const TIMES: [&str; 5] = ["create_time", "update_time", "timestamp", "created_at", "updated_at"];
-/// A number of this many bytes without a fraction and an exponent always comes out as it was.
+/// A positive integer of at most this many digits is never changed by parsing.
 const SHORT: usize = 15;
 
-/// Parses JSON.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
     read(text)
 }
 
-/// Reads JSON whose parsed values are of use as values.
+/// Parses JSON. Numbers that parsing would change become marked strings, except in the members [`TIMES`].
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str(&marked(&without_half_surrogates(text), &TIMES))
 }
 
-/// The value of JSON that is kept as text.
+/// Value of JSON text.
 #[must_use]
 pub fn value(json: &Json) -> Value {
     serde_json::from_str(&marked(&without_half_surrogates(json.as_str()), &[])).unwrap_or_default()
 }
 
-/// A message as [`message_to_json`] gives it.
+/// Value of a message, as [`message_to_json`] makes it.
 #[must_use]
 pub fn message(message: &Message) -> Value {
     let mut marked = message.clone();
@@ -59,7 +58,7 @@ fn mark_json(json: &mut Json) {
     *json = Json::from_value(&value(json));
 }
 
-/// A value as JSON, with its numbers as they were.
+/// JSON text of a value, with its original numbers.
 #[must_use]
 pub fn written(value: &Value) -> String {
     unmarked(&value.to_string()).into_owned()
@@ -81,12 +80,12 @@ pub fn pretty(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(unmarked(&serde_json::to_string_pretty(value)?).into_owned())
 }
 
-/// A value as JSON that is kept as text.
+/// JSON text of a value, as core's type.
 pub(crate) fn json(value: &Value) -> Json {
     Json::new(&written(value)).unwrap_or_else(|_| Json::from_value(value))
 }
 
-/// Puts the numbers of a message back that was made of parsed values.
+/// Restores the original numbers in a message that was made of parsed values.
 pub(crate) fn restore(message: &mut Message) {
     message.content.iter_mut().for_each(restore_block);
     message.metadata.values_mut().for_each(restore_json);
@@ -109,7 +108,7 @@ fn restore_block(block: &mut ContentBlock) {
     }
 }
 
-/// A text that was made of JSON, or of a number alone.
+/// Restores a text that was made of JSON, or of a single number.
 fn restore_text(text: &mut String) {
     if text.contains(MARK.as_str()) {
         *text = unmarked(text).replace(MARK.as_str(), "");
@@ -124,12 +123,12 @@ fn restore_json(json: &mut Json) {
     }
 }
 
-/// JSON in which each number that would change is a text with the mark, but those of the members `times`.
+/// Marks each number that parsing would change, except in the members `times`.
 fn marked<'a>(text: &'a str, times: &[&str]) -> Cow<'a, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut done, mut at) = (0, 0);
-    // The last text, and the last byte that is no space.
+    // The last string, and the last byte that is not a space.
     let (mut string, mut before) = (0..0, b' ');
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -170,7 +169,7 @@ fn marked<'a>(text: &'a str, times: &[&str]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// Where a string ends that began before `at`.
+/// End of a string that began before `at`.
 fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -182,17 +181,17 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Whether a number is written otherwise once it was parsed.
+/// True if parsing and printing would change a number.
 fn changes(number: &str) -> bool {
     if number.len() <= SHORT && number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0') {
         return false;
     }
-    // What is no number is left to the parser.
+    // Invalid numbers are left to the parser.
     Json::new(number).is_ok()
         && serde_json::from_str::<Value>(number).map_or(true, |parsed| number != parsed.to_string().as_str())
 }
 
-/// JSON with its numbers again.
+/// Removes the marks.
 fn unmarked(text: &str) -> Cow<'_, str> {
     let mark = format!("\"{}", *MARK);
     if !text.contains(&mark) {

@@ -1,4 +1,4 @@
-//! The transcripts of a path: of a file, of an archive, or of a directory.
+//! Finds the transcripts of a path: a file, an archive, or a directory.
 
 use std::{
     fs::{self, File},
@@ -29,15 +29,15 @@ use crate::{
     strands::{self, Agent, Strands},
 };
 
-/// Bytes of a file by which its format is recognized.
+/// Bytes at the start of a file by which its format is recognized.
 const BEGINNING: u64 = 256 << 10;
-/// Levels of directories that are looked through.
+/// Maximum depth of directories.
 const DEPTH: u32 = 12;
 const ZIP: &[u8] = b"PK\x03\x04";
-/// An archive without files.
+/// Signature of an archive without files.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
-/// How the names of files end that may be databases.
+/// File name endings of possible databases.
 const DATABASES: [&str; 3] = [".db", ".sqlite", ".sqlite3"];
 
 /// A transcript that was found. It can be read any number of times.
@@ -54,7 +54,7 @@ pub struct Transcript {
 enum From {
     /// The path.
     Path,
-    /// A file that has no path, from its beginning.
+    /// An open file without a path.
     File(Arc<File>),
     Agent(Arc<Agent>),
 }
@@ -63,18 +63,18 @@ enum From {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Found {
-    /// In the order of their names.
+    /// Transcripts, in the order of their names.
     pub transcripts: Vec<Transcript>,
-    /// The files that are none, by their kind.
+    /// Files that are no transcripts, counted by kind.
     pub others: Report,
 }
 
 /// Finds the transcripts of a file, an archive or a directory. Links in a directory are not followed.
 ///
-/// With a `format` it is not recognized but taken for given.
+/// A given `format` is assumed, not recognized.
 ///
 /// # Errors
-/// [`TranscriptError::UnknownFormat`], and what reading gives.
+/// [`TranscriptError::UnknownFormat`], and the errors of reading.
 pub fn find(path: &Path, format: Option<Format>, limits: Limits) -> Result<Found, TranscriptError> {
     let mut found = Found::default();
     let io = |source| TranscriptError::Io { path: path.to_owned(), source };
@@ -90,7 +90,7 @@ pub fn find(path: &Path, format: Option<Format>, limits: Limits) -> Result<Found
     Ok(found)
 }
 
-/// The same of an open file, such as what came through a pipe; `name` is for errors and names a conversation without one.
+/// As [`find`] for an open file, such as a pipe; `name` is used in errors, and names a conversation that has no name.
 ///
 /// # Errors
 /// As [`find`].
@@ -102,12 +102,12 @@ pub fn find_in(file: File, name: &str, format: Option<Format>, limits: Limits) -
     Ok(found)
 }
 
-/// Reads a file that is still being written, from `position` on, or from its beginning.
+/// Reads a file that is still being written, from `position` on, or from its start.
 ///
-/// What may go on is held back: an answer of the model whose next line may follow, and a line without end.
+/// Incomplete input is held back: an answer of the model whose next line may follow, and a line without an end.
 ///
 /// # Errors
-/// [`TranscriptError::Unfit`] for a format that cannot be followed, [`TranscriptError::Rewound`] where the file is shorter
+/// [`TranscriptError::Unfit`] for a format that cannot be followed; [`TranscriptError::Rewound`] if the file is shorter
 /// than the position.
 pub fn follow(
     path: &Path,
@@ -148,26 +148,26 @@ impl Transcript {
         self.format
     }
 
-    /// Where it lies; of what has no path, its name.
+    /// Path of the file; a name if it has no path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a conversation of it has its name from the file alone.
+    /// True if the conversation's name comes only from the file name.
     #[must_use]
     pub fn is_named_by_file(&self, conversation: &ConversationId) -> bool {
         !self.format.names_conversations() && conversation_id(&[&stem(&self.path)]) == *conversation
     }
 
-    /// The same, where a conversation without a name gets this one.
+    /// Sets the name of a conversation that has none.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// Reads it from its beginning.
+    /// Reads the transcript from its start.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -235,7 +235,6 @@ impl Transcript {
     }
 }
 
-/// The format of a database.
 fn of_database(path: &Path, from: &From, limits: Limits) -> Result<Format, TranscriptError> {
     let place = || path.display().to_string();
     if !matches!(from, From::Path) {
@@ -250,7 +249,6 @@ fn of_database(path: &Path, from: &From, limits: Limits) -> Result<Format, Trans
     }
 }
 
-/// The name of a file without its extensions.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);
@@ -260,14 +258,14 @@ fn stem(path: &Path) -> String {
     }
 }
 
-/// What a file holds, unpacked.
+/// Unpacked content of a file.
 fn plain(mut file: File, path: &Path, limits: Limits) -> Result<Input, TranscriptError> {
     let io = |source| TranscriptError::Io { path: path.to_owned(), source };
     let begins = beginning(&mut file, ZSTD.len() as u64).map_err(io)?;
     if begins == ZSTD { archive::zstd(file, path, limits) } else { Ok(Box::new(file)) }
 }
 
-/// The first bytes of a file, which is then at its beginning again.
+/// Reads the first bytes of a file and rewinds it.
 fn beginning(file: &mut File, most: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -305,7 +303,6 @@ fn of_file(
             let unfit = || TranscriptError::Unfit { place: path.display().to_string(), why };
             return Err(broken.into_iter().next().map_or_else(unfit, |(_, error)| error));
         }
-        // One that cannot be read stops no other.
         for (name, error) in broken {
             let kind = format!("{} that cannot be read", name.rsplit('/').next().unwrap_or_default());
             found.others.skip(Why::Broken, &kind, || error.to_string());
@@ -346,7 +343,7 @@ fn is_result(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "tool-results")
 }
 
-/// Looks through a directory: sessions of Strands, transcripts of Claude Code and Codex, unpacked exports.
+/// Searches a directory: sessions of Strands, transcripts of Claude Code and Codex, unpacked exports.
 fn in_directory(
     directory: &Path,
     format: Option<Format>,
@@ -374,13 +371,13 @@ fn in_directory(
             continue;
         }
         let packed = name.strip_suffix(".zst").map(|plain| directory.join(plain));
-        // A format that is named is not looked for in a file, so each kind of file is only taken for its own formats.
+        // A given format is not verified, so that only files with its endings are taken for it.
         let takes = |database: bool| format.is_none_or(|format| format.is_database() == database);
         let is_database = takes(true) && DATABASES.iter().any(|ending| name.ends_with(ending));
         let is_named = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
         let is_text = match format {
             Some(Format::Markdown) => is_named(&[".md", ".markdown", ".txt"]),
-            // Results that an agent keeps in files of their own are in its transcripts.
+            // Files with tool results are parts of a transcript that refers to them.
             _ => is_named(&[".jsonl", ".jsonl.zst"]) || is_named(&[".json", ".zip"]) && !is_result(&path),
         };
         let is_transcript = is_database || takes(false) && is_text;
@@ -389,25 +386,24 @@ fn in_directory(
             let what = if kind.is_symlink() { "link".to_owned() } else { ending() };
             found.others.skip(Why::OtherFile, &what, shown);
         } else if packed.is_some_and(|plain| plain.is_file()) {
-            // Where both exist the plain one counts.
             found.others.skip(Why::Repeated, "packed file beside the plain one", shown);
         } else {
             let io = |source| TranscriptError::Io { path: path.clone(), source };
             let file = open(&path, Links::Refuse).map_err(io)?;
             match of_file(&path, file, From::Path, format, limits, found) {
                 Err(TranscriptError::UnknownFormat { .. }) => found.others.skip(Why::Unknown, &ending(), shown),
-                // An archive may hold anything.
+                // An archive may contain anything.
                 Err(TranscriptError::Unfit { .. }) if name.ends_with(".zip") => {
                     found.others.skip(Why::Unknown, &ending(), shown);
                 }
                 Err(TranscriptError::Damaged { .. }) if name.ends_with(".zip") => {
                     found.others.skip(Why::Broken, "archive", shown);
                 }
-                // Programs keep other things than conversations in databases.
+                // Databases of other programs are expected.
                 Err(TranscriptError::UnknownDatabase { .. } | TranscriptError::NoSqlite { .. }) => {
                     found.others.skip(Why::Note, "SQLite database without conversations", shown);
                 }
-                // It may be another program's, and is no reason to read nothing.
+                // The database may be another program's, and must not stop the import.
                 Err(
                     TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. },
                 ) if is_database => {

@@ -1,4 +1,4 @@
-//! The formats by name, and the recognition of a file's format by its beginning.
+//! The formats by name, and recognition of a format by a file's first bytes.
 
 mod sniff;
 
@@ -80,21 +80,20 @@ impl Format {
         }
     }
 
-    /// Whether its files name their conversations. Of the other formats a file without such a name is one conversation,
-    /// named by the file.
+    /// True if its files name their conversations. A file of any other format is one conversation, named by the file.
     #[must_use]
     pub const fn names_conversations(self) -> bool {
         matches!(self, Self::ClaudeCode | Self::Codex | Self::Pi | Self::ChatGpt | Self::ClaudeAi | Self::Strands)
             || self.is_database()
     }
 
-    /// Whether it is a SQLite database. It is read where it lies, so that it cannot come through a pipe.
+    /// True for a SQLite database, which is read in place and so cannot come through a pipe.
     #[must_use]
     pub const fn is_database(self) -> bool {
         matches!(self, Self::OpenClaw | Self::LosslessClaw)
     }
 
-    /// Whether a file may be followed while it is written.
+    /// True if a file can be followed while it is written.
     #[must_use]
     pub const fn can_be_followed(self) -> bool {
         matches!(self, Self::ClaudeCode | Self::Codex)
@@ -104,14 +103,14 @@ impl Format {
         Self::ALL.map(Self::as_str).join(", ")
     }
 
-    /// The format of a file by its first bytes, which need not be whole; `None` where it is not certain.
+    /// The format of a file by its first bytes, which may be cut off; `None` if they fit no format, or several.
     #[must_use]
     pub fn of_beginning(bytes: &[u8]) -> Option<Self> {
         first_value(bytes).and_then(|seen| of_value(&seen))
     }
 }
 
-/// What a SQLite database begins with.
+/// Magic bytes of a SQLite database.
 pub(crate) const SQLITE: &[u8] = b"SQLite format 3\0";
 
 impl fmt::Display for Format {
@@ -120,7 +119,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A text that names no format.
+/// The error for a text that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is none of the formats {}", memory_core::one_line(.0), Format::names())]
 pub struct UnknownFormatName(pub String);
@@ -134,11 +133,11 @@ impl FromStr for Format {
     }
 }
 
-/// Types of Claude Code's records that name no session.
+/// Record types of Claude Code that name no session.
 const CLAUDE_CODE: [&str; 4] = ["summary", "file-history-snapshot", "queue-operation", "custom-title"];
-/// Types of LangChain's messages.
+/// Message types of LangChain.
 const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
-/// Types of items of the Responses API that nothing else has.
+/// Item types that only the Responses API has.
 const RESPONSES: [&str; 7] = [
     "function_call",
     "function_call_output",
@@ -192,7 +191,7 @@ fn of_value(seen: &Seen) -> Option<Format> {
     Some(found)
 }
 
-/// The interface of messages by their blocks; `None` for texts alone, which all of them have.
+/// The API whose blocks these are; `None` for texts only, which all APIs have.
 fn of_messages(seen: &Seen) -> Option<Format> {
     const BEDROCK: [&str; 4] = ["toolUse", "toolResult", "reasoningContent", "cachePoint"];
     if BEDROCK.iter().any(|key| seen.inner(key)) || seen.has_bare_text {
@@ -204,7 +203,7 @@ fn of_messages(seen: &Seen) -> Option<Format> {
     if seen.is_kind(&["tool_use", "tool_result", "thinking", "redacted_thinking"]) || seen.inner("stop_reason") {
         return Some(Format::Anthropic);
     }
-    // The plain JSON lines of `memory import` have members of their own, and are not read as another format.
+    // The plain JSON lines of `memory import` have members of their own and are no other format.
     let is_ours = ["key", "speaker", "at", "keep_out_of_summaries", "session"].iter().any(|key| seen.has(key));
     let calls =
         ["tool_calls", "tool_call_id", "function_call", "refusal"].iter().any(|key| seen.inner(key) || seen.has(key));

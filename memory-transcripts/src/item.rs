@@ -1,4 +1,4 @@
-//! What a reader gives: conversations and their messages.
+//! The items that a reader returns: conversations, messages, titles, summaries.
 
 use memory_core::{ConversationId, Level, Message, MessageKey, Timestamp, WrittenBy};
 
@@ -6,17 +6,17 @@ use memory_core::{ConversationId, Level, Message, MessageKey, Timestamp, Written
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Item {
-    /// A conversation begins or goes on. It comes before its first message.
+    /// A conversation begins or continues. Precedes its first message.
     Conversation(Conversation),
     /// A message, the next of its conversation.
     Said(Said),
-    /// The title of a conversation that was given before.
+    /// The title of a conversation that was returned before.
     Title(Titled),
-    /// A summary of messages that were given before.
+    /// A summary of messages that were returned before.
     Summarized(Summarized),
 }
 
-/// A title of a conversation.
+/// The title of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Titled {
@@ -24,7 +24,7 @@ pub struct Titled {
     pub conversation: ConversationId,
     /// The title.
     pub title: String,
-    /// Titles that the source gave before, in the place of which this one stands.
+    /// Earlier titles of the source that this one replaces.
     pub replaces: Vec<String>,
 }
 
@@ -32,21 +32,21 @@ pub struct Titled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Conversation {
-    /// Its name, which follows from the ids of the source alone.
+    /// Name, derived only from the ids of the source.
     pub id: ConversationId,
     /// Its title, if the source has one.
     pub title: Option<String>,
-    /// Where it leaves another conversation, whose messages up to there it shares.
+    /// Fork point, if the conversation shares messages with another.
     pub fork: Option<ForkPoint>,
 }
 
-/// Where a conversation leaves another one.
+/// A message of another conversation after which a fork begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkPoint {
     /// The other conversation.
     pub conversation: ConversationId,
-    /// The last message that both have.
+    /// The last shared message.
     pub after: MessageKey,
 }
 
@@ -56,42 +56,42 @@ pub struct ForkPoint {
 pub struct Said {
     /// Its conversation.
     pub conversation: ConversationId,
-    /// The message. It has a key, which follows from the ids of the source or from all records up to it, and
-    /// `imported: true` in its metadata.
+    /// The message, with `imported: true` in its metadata and a key that is derived from the ids of the source, or from
+    /// all records so far.
     pub message: Message,
     /// When it was said, if the source states it.
     pub at: Option<Timestamp>,
-    /// The key of the message before it in its conversation; `None` for the first one of a conversation that is no fork.
+    /// Key of the previous message of the conversation; `None` for the first message, except in a fork.
     pub after: Option<MessageKey>,
 }
 
-/// A summary that the program of a transcript wrote of messages in a row.
+/// A summary that the source's program wrote of consecutive messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summarized {
     /// The conversation.
     pub conversation: ConversationId,
-    /// Its id in the source, which no other summary of the conversation has.
+    /// Id in the source; unique within the conversation.
     pub id: String,
     /// SUMMARY of messages, META of SUMMARYs, ARCHIVE of anything above.
     pub level: Level,
-    /// The first message that it covers.
+    /// First covered message.
     pub first: MessageKey,
-    /// The last message that it covers.
+    /// Last covered message.
     pub last: MessageKey,
-    /// How many messages it covers, at least 1.
+    /// Number of covered messages, at least 1.
     pub messages: u64,
-    /// The ids of the summaries that it was made from, in order; they were given before and cover the same messages. Empty
-    /// at level SUMMARY.
+    /// Ids of the summaries that it merges, in order. They were returned before and cover the same messages. Empty at
+    /// level SUMMARY.
     pub children: Vec<String>,
-    /// Its words.
+    /// Text of the summary.
     pub text: String,
-    /// The program, and its model as the version.
+    /// The program, with its model as the version.
     pub written_by: WrittenBy,
 }
 
 impl Conversation {
-    /// A conversation that shares nothing with another.
+    /// A conversation that is no fork.
     #[must_use]
     pub const fn new(id: ConversationId) -> Self {
         Self { id, title: None, fork: None }

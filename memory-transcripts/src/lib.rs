@@ -1,25 +1,26 @@
-//! Readers and writers of the files in which other programs keep conversations.
+//! Readers and writers of the conversation files of other programs.
 //!
 #![doc = include_str!("../README.md")]
 //!
 //! # Guide
 //!
 //! 1. [`find`] finds the [`Transcript`]s of a file, an archive or a directory and recognizes their [`Format`].
-//! 2. [`Transcript::open`] gives a [`Reader`], whose [`read`](Reader::read) gives [`Item`]s: conversations, messages and
-//!    titles. [`Reader::report`] counts what was read, and what was not and why.
-//! 3. [`follow`] reads a file that is still being written; a later reader goes on at its [`Position`].
+//! 2. [`Transcript::open`] returns a [`Reader`], whose [`read`](Reader::read) returns [`Item`]s: conversations,
+//!    messages, titles and summaries. [`Reader::report`] counts records that were read, and those that were skipped and
+//!    why.
+//! 3. [`follow`] reads a file that is still being written; a later reader resumes at its [`Position`].
 //! 4. [`MessageWriter`] writes a conversation in the shape of another program.
 //!
 //! # Invariants
 //!
-//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file. A record of an unknown type
-//! is counted and named, and is no error. Names of conversations and keys of messages follow from the source alone, and
-//! those of a file that has grown begin with those of the file before. A database is opened for reading alone, and
-//! nothing is locked between two pages of its rows.
+//! Memory is bounded by the largest record ([`Limits::record`]), whatever the size of a file. A record of an unknown
+//! type is counted by name and is no error. Names of conversations and keys of messages depend only on the source; when
+//! a file grows, earlier names and keys stay the same. A database is opened read-only, and nothing is locked between
+//! two pages of its rows.
 //!
 //! # Non-goals
 //!
-//! No store, no network. It writes no files but temporary ones.
+//! No store, no network. Only temporary files are written.
 
 mod archive;
 mod blocks;

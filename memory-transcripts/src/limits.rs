@@ -1,22 +1,22 @@
-//! What is read at most.
+//! Limits of readers.
 
-/// Bounds of what a reader takes in.
+/// Limits on the input of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of a record: a line, or an element of a list, such as a whole conversation of an export. Memory grows with
-    /// the largest record.
+    /// Bytes of a record: a line, or an element of a list, such as a conversation of an export. Memory is proportional
+    /// to the largest record.
     pub record: u64,
     /// Bytes that an archive may unpack to.
     pub unpacked: u64,
-    /// How many times its size an archive may unpack to, from 64 MiB on.
+    /// Maximum ratio of unpacked to packed bytes; applies above 64 MiB.
     pub ratio: u64,
-    /// Files of a directory.
+    /// Files of a directory or archive.
     pub files: usize,
 }
 
 impl Default for Limits {
-    /// A record of 64 MiB, archives of 16 GiB that are packed at most 400 times, and 100,000 files.
+    /// Records of 64 MiB, archives of 16 GiB with a ratio of 400, and 100,000 files.
     fn default() -> Self {
         Self { record: 64 << 20, unpacked: 16 << 30, ratio: 400, files: 100_000 }
     }

@@ -1,6 +1,6 @@
-//! Lists of messages as programs send them to a model: OpenAI Chat and Responses, Anthropic, Bedrock and LangChain.
+//! Lists of messages as programs send them to a model: OpenAI Chat and Responses, Anthropic, Bedrock, LangChain.
 //!
-//! A record is a message of the one conversation of the file, or an object or list that holds a conversation of its own.
+//! A record is a message of the file's single conversation, or an object or list that is a conversation of its own.
 
 mod chat;
 mod dialect;
@@ -24,15 +24,15 @@ pub(crate) use dialect::Dialect;
 use dialect::Read;
 use exchange::{Exchange, NAMES};
 
-/// Reads records.
+/// Reader of such files.
 #[derive(Debug)]
 pub(crate) struct Lists {
     dialect: Dialect,
-    /// The name of a conversation that has none.
+    /// Name of a conversation that has no name of its own.
     name: String,
-    /// The conversation whose messages are records of their own.
+    /// The conversation whose messages are single records.
     loose: Option<Loose>,
-    /// Conversations that were read whole.
+    /// Number of conversations that were single records.
     whole: u64,
 }
 
@@ -49,7 +49,7 @@ impl Lists {
         Self { dialect, name: name.to_owned(), loose: None, whole: 0 }
     }
 
-    /// A conversation of its own.
+    /// Emits a conversation that is a single record.
     fn whole(&mut self, object: &Value, messages: &[Cow<'_, Value>], place: Place, out: &mut Out) {
         self.whole += 1;
         let text = |name: &str| object.get(name).and_then(Value::as_str);
@@ -72,7 +72,7 @@ impl Lists {
     }
 }
 
-/// The model that a request or an answer names.
+/// Model that a request or response names.
 fn model_of(object: &Value) -> Option<String> {
     let text = |name: &str| object.get(name).and_then(Value::as_str);
     text("model").or(text("modelId")).map(str::to_owned)
@@ -115,7 +115,7 @@ impl Loose {
         }
     }
 
-    /// Says what was thought before nothing else was said.
+    /// Emits reasoning that no message followed.
     fn think(&mut self, out: &mut Out) {
         if let Some(message) = self.thoughts.alone() {
             let message = match &self.model {
@@ -127,7 +127,7 @@ impl Loose {
     }
 }
 
-/// When a message was said, where a program has written that beside it.
+/// Time of a message, if a program added it to the message.
 fn time(value: &Value) -> Option<Timestamp> {
     let text = |name: &str| value.get(name).and_then(Value::as_str)?.parse().ok();
     text("timestamp").or_else(|| text("created_at"))
@@ -161,7 +161,7 @@ impl Shape for Lists {
     }
 
     fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
-        // A file of lines may go on.
+        // A file of lines may continue later.
         if self.loose.as_ref().is_some_and(|loose| !loose.thoughts.is_empty()) {
             out.skip(Why::Unfinished, "reasoning at the end", Place::default());
         }
@@ -169,7 +169,7 @@ impl Shape for Lists {
     }
 }
 
-/// A message of one text.
+/// A message of a single text.
 fn text_of(role: Role, text: &str) -> Message {
     Message::text_of(role, text)
 }

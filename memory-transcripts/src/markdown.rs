@@ -13,30 +13,30 @@ use crate::{
 };
 use speaker::{Line, Named, line, named};
 
-/// Reads lines.
+/// Reader of such files.
 #[derive(Debug)]
 pub(crate) struct Markdown {
     name: String,
     conversation: Option<ConversationId>,
     title: Option<String>,
     chain: Chain,
-    /// The message that is being read.
+    /// Speaker and text of the current message.
     current: Option<(Named, String)>,
-    /// The fence of a code block, in which nothing is a heading.
+    /// Fence of the open code block, within which no line is a heading.
     fence: Option<String>,
-    /// How the first speaker is named, which is how all are.
+    /// The first speaker's line; all speakers are named in its style.
     first: Option<(Line, Named)>,
-    /// Roles that speak.
+    /// Roles that have spoken.
     roles: Vec<Role>,
-    /// Lines that may name a speaker and were taken for words, with their places.
+    /// Lines that may name a speaker but were read as text, with their line numbers.
     doubtful: Vec<(Line, u64)>,
-    /// Lines before the first speaker.
+    /// Number of lines before the first speaker.
     before: u64,
 }
 
-/// Lines that are kept to tell whether they name a speaker.
+/// Maximum doubtful lines that are kept.
 const MOST_DOUBTFUL: usize = 64;
-/// The member of a message's metadata that holds what stood beside its speaker.
+/// Metadata member of a message with the words next to the speaker's name.
 const HEADING: &str = "heading";
 
 impl Markdown {
@@ -55,7 +55,7 @@ impl Markdown {
         }
     }
 
-    /// The speaker that a line names, in the way of the first one.
+    /// The speaker that a line names, if it is in the style of the first one.
     fn speaker(&mut self, text: &str, place: Place) -> Option<(Named, String)> {
         let line = line(text).filter(|_| self.fence.is_none())?;
         let of_first = |first: &(Line, Named)| first.0.is_like(&line);
@@ -77,7 +77,7 @@ impl Markdown {
         Some((known, rest))
     }
 
-    /// A line that may name the other speaker, where only one speaks.
+    /// A line that may name the other speaker, if only one side has spoken.
     fn other_speaker(&self) -> Option<&(Line, u64)> {
         let (first, _) = self.first.as_ref()?;
         let speaks = |role| self.roles.contains(&role);
@@ -110,14 +110,14 @@ impl Markdown {
     }
 }
 
-/// The time that stands beside a speaker.
+/// The time next to a speaker's name.
 fn time(beside: &str) -> Option<Timestamp> {
     beside.parse().ok().or_else(|| beside.replacen(' ', "T", 1).parse().ok())
 }
 
 impl Shape for Markdown {
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        // Blank lines are given as well: a text has paragraphs.
+        // Blank lines belong to the text.
         let line = record.trim_end_matches(['\n', '\r']);
         let marker: String = line.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
         match &self.fence {

@@ -1,5 +1,5 @@
-//! Pictures and other bytes in blocks: those that a message has a place for become pictures and documents, and no others
-//! stay as text.
+//! Pictures and other bytes in blocks. Bytes that a message can hold become pictures and documents; no other bytes stay
+//! in its text.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use memory_core::{ContentBlock, Json, Media, Message};
@@ -10,9 +10,9 @@ use crate::{
     exact,
 };
 
-/// Characters of base64 from which a text is taken for bytes.
+/// Minimum characters of base64 for a text to count as bytes.
 const BYTES: usize = 512;
-/// Members and types of blocks that hold no words, however short they are.
+/// Members and types of blocks that never hold words.
 const WORDLESS: [&str; 9] = [
     "redacted_thinking",
     "redactedContent",
@@ -25,10 +25,10 @@ const WORDLESS: [&str; 9] = [
     "image_generation_call",
 ];
 
-/// The member of a message's metadata in which core keeps what only Strands knows.
+/// Metadata member of a message in which core keeps members that only Strands knows.
 const STRANDS: &str = "strands";
 
-/// The picture or file of a block of LangChain, which names its bytes or its address in one of several ways.
+/// The picture or file of a LangChain block, which may name its bytes or address in several ways.
 pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
     let text = |name: &str| part.get(name).and_then(Value::as_str);
     let kind = text("type")?;
@@ -46,7 +46,7 @@ pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
             };
             picture(&url)
         }
-        // Sound and films have no place here, but where they are has.
+        // A message cannot hold audio or video, but can hold their address.
         "audio" | "video" if data.is_none() => address.map(|address| file(text("name"), None, Some(address))),
         "file" if part.get("file").is_none() && (data.is_some() || text("text").is_some() || address.is_some()) => {
             let name = text("filename").or(text("name")).or_else(|| part.get("metadata")?.get("name")?.as_str());
@@ -67,7 +67,7 @@ pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
     }
 }
 
-/// A picture; `None` where what is in the address cannot be read.
+/// A picture; `None` if the address holds no readable picture.
 fn picture(url: &str) -> Option<ContentBlock> {
     Some(image(url)).filter(|block| matches!(block, ContentBlock::Image(_)))
 }
@@ -79,13 +79,13 @@ pub(crate) fn generated(item: &Value) -> Option<ContentBlock> {
     picture(&format!("data:image/{format};base64,{}", text("result")?))
 }
 
-/// A message of Bedrock whose bytes are texts of base64, as JSON holds them, with these wrapped as Strands does it.
+/// A message of Bedrock with its base64 texts wrapped as bytes, in the form that Strands uses.
 pub(crate) fn wrapped(mut value: Value) -> Value {
     wrap(&mut value);
     value
 }
 
-/// Wraps the bytes of pictures and files in blocks, also in results of tools. What a tool is given is not looked at.
+/// Wraps the bytes of pictures and files in blocks and in tool results, but not in the input of tools.
 fn wrap(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(wrap),
@@ -103,14 +103,14 @@ fn wrap(value: &mut Value) {
     }
 }
 
-/// Takes what no message has a place for out of it: bytes of other kinds, and marks that hold no words. Gives the names
-/// of what was taken.
+/// Removes content that a message cannot hold: other bytes, and marks without words. Returns the names of the removed
+/// content.
 pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
     let mut taken = Vec::new();
     let extra = message.metadata.get(EXTRA).map(exact::value);
     let kept = keep(&mut message.content, &mut taken);
     if let (Some(Value::Object(extra)), false) = (extra, taken.is_empty()) {
-        // The members are named by the number of their block.
+        // Members are keyed by the number of their block, which has changed.
         let moved = |(old, members): (String, Value)| {
             let old: usize = old.parse().ok()?;
             Some((kept.iter().position(|kept| *kept == old)?.to_string(), members))
@@ -122,7 +122,7 @@ pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
         }
     }
     if let (Some(mut strands), false) = (message.metadata.get(STRANDS).map(exact::value), taken.is_empty()) {
-        // Blocks as they came are kept by their number as well.
+        // Verbatim blocks are also keyed by number.
         let members = strands.as_object_mut();
         let is_empty = members.is_none_or(|members| members.remove("blocks").is_some() && members.is_empty());
         message.metadata.remove(STRANDS);
@@ -133,7 +133,7 @@ pub(crate) fn without_bytes(message: &mut Message) -> Vec<String> {
     taken
 }
 
-/// Keeps the blocks that have words, without their bytes; gives their numbers.
+/// Removes bytes, and blocks without words; returns the numbers of the remaining blocks.
 fn keep(blocks: &mut Vec<ContentBlock>, taken: &mut Vec<String>) -> Vec<usize> {
     let mut kept = Vec::new();
     let mut number = 0;
@@ -155,14 +155,14 @@ fn keep(blocks: &mut Vec<ContentBlock>, taken: &mut Vec<String>) -> Vec<usize> {
     kept
 }
 
-/// Takes the bytes out of a block of an unknown kind; whether there is something else in it.
+/// Removes the bytes from a block of an unknown kind; `false` if nothing else is in it.
 fn words(json: &mut Json, taken: &mut Vec<String>) -> bool {
     let mut value = exact::value(json);
     let Some(members) = value.as_object() else { return true };
     let kind = members.get("type").and_then(Value::as_str);
     let own = members.keys().map(String::as_str);
     let deeper = members.values().filter_map(Value::as_object).flat_map(Map::keys).map(String::as_str);
-    // A block without a type is named by its member.
+    // A block without a type is identified by its member.
     let known = match kind {
         Some(kind) => WORDLESS.contains(&kind).then_some(kind),
         None => own.chain(deeper).find(|name| WORDLESS.contains(name)),
@@ -180,7 +180,7 @@ fn words(json: &mut Json, taken: &mut Vec<String>) -> bool {
     true
 }
 
-/// Puts a note in the place of each long text of base64; whether there was one.
+/// Replaces each long base64 text with a note; returns true if there was one.
 fn elide(value: &mut Value) -> bool {
     match value {
         Value::String(text) => {

@@ -1,21 +1,21 @@
-//! Members of a source's values that nothing here reads: they are kept beside the message, or counted by name.
+//! Members of a source's values that no reader knows: kept in the message's metadata, or counted by name.
 
 use memory_core::Message;
 use serde_json::{Map, Value};
 
 use crate::exact;
 
-/// The member of a message's metadata that holds those of the source's message.
+/// Metadata member of a message that holds the unknown members of the source's message.
 const MEMBERS: &str = "members";
 
-/// The members of a value that say something and are none of `taken`.
+/// Members of a value that are not empty and not among `taken`.
 pub(crate) fn others(value: &Value, taken: &[&str]) -> Map<String, Value> {
     let members = value.as_object().into_iter().flatten();
     let others = members.filter(|(name, value)| !taken.contains(&name.as_str()) && says_something(value));
     others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// False for what stands where there is nothing.
+/// False for an empty value.
 pub(crate) fn says_something(value: &Value) -> bool {
     match value {
         Value::Null => false,

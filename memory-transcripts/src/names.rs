@@ -1,17 +1,17 @@
-//! Names of conversations and messages, which follow from the ids of the source.
+//! Names of conversations and keys of messages, derived from the ids of the source.
 
 use memory_core::{ConversationId, Hash, MessageKey};
 use unicode_normalization::UnicodeNormalization;
 
-/// Bytes of a name that are taken over from ids; what is longer ends in a hash.
+/// Maximum bytes of a name that come from ids; a longer name ends in a hash.
 const LONGEST: usize = 120;
 /// Hexadecimal digits of a hash in a name.
 const DIGITS: usize = 12;
 
-/// The name of a conversation by the ids of its source, joined by `-`.
+/// The name of a conversation: the ids of its source, joined by `-`.
 ///
-/// Characters that a name may not have, or that are not seen, become `-`; then, and where it is too long, a hash of the
-/// ids is added, so that different ids give different names.
+/// Invisible and forbidden characters become `-`. A name that is changed or too long ends in a hash of the ids, so that
+/// different ids always give different names.
 pub(crate) fn conversation_id(ids: &[&str]) -> ConversationId {
     let whole = ids.join("-");
     let composed: String = whole.nfc().collect();
@@ -26,7 +26,7 @@ pub(crate) fn conversation_id(ids: &[&str]) -> ConversationId {
             '-'
         });
     }
-    // A name of dots is a path, and one that begins with a dash an option.
+    // A name of dots would be a path, and one that begins with a dash an option.
     let is_odd = name.is_empty() || name.starts_with(['-', '.']);
     if is_odd || name != whole {
         let parts = ids.iter().map(|id| id.as_bytes());
@@ -44,29 +44,29 @@ pub(crate) fn conversation_id(ids: &[&str]) -> ConversationId {
     }
 }
 
-/// The name of what leaves a conversation with a message.
+/// The name of a fork of `conversation` whose own messages begin with `first`.
 #[must_use]
 pub fn branch_name(conversation: &ConversationId, first: &MessageKey) -> ConversationId {
     conversation_id(&[conversation.as_str(), &short(first.as_str().trim_start_matches("record-"))])
 }
 
-/// The key of the rest of a message whose first `blocks` blocks were imported before it was complete.
+/// The key of the rest of a message whose first `blocks` blocks were imported while it was incomplete.
 #[must_use]
 pub fn rest_key(whole: &MessageKey, blocks: usize) -> MessageKey {
     key(&format!("{whole}{REST}{blocks}"))
 }
 
-/// What stands between a key and the number of blocks before its rest.
+/// Separator of a key and the number of blocks before the rest.
 const REST: &str = "+";
 
-/// The key of a message by the id of its source.
+/// The key of a message with this id in the source.
 pub(crate) fn key(id: &str) -> MessageKey {
     let hashed = || digits(&Hash::of_parts([id.as_bytes()]), 32);
     let fits = |id: &str| MessageKey::new(id).ok().filter(|_| !id.chars().any(memory_core::is_hidden));
     fits(id).or_else(|| fits(&format!("id-{}", hashed()))).unwrap_or_else(unreachable_key)
 }
 
-/// A key over all records so far, for sources without ids: a file that has grown begins with the same keys.
+/// Hash over all records so far, as the key of messages in sources without ids: earlier keys stay when a file grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chain(pub(crate) Hash);
 
@@ -77,7 +77,7 @@ impl Default for Chain {
 }
 
 impl Chain {
-    /// Takes a record in.
+    /// Adds a record.
     pub(crate) fn take(&mut self, record: &str) {
         self.0 = Hash::of_parts([self.0.as_bytes().as_slice(), record.as_bytes()]);
     }
@@ -88,7 +88,7 @@ impl Chain {
     }
 }
 
-/// A key of fixed length is never refused.
+/// Never used: a key of fixed length is always valid.
 fn unreachable_key() -> MessageKey {
     key("id")
 }
@@ -97,7 +97,7 @@ fn digits(hash: &Hash, count: usize) -> String {
     hash.to_string().chars().take(count).collect()
 }
 
-/// The first characters of an id, for the name of a branch.
+/// The first characters of an id, for the name of a fork.
 pub(crate) fn short(id: &str) -> String {
     id.chars().take(8).collect()
 }

@@ -1,4 +1,4 @@
-//! What a format's reader has found, until it is taken.
+//! Collects what a format's reader finds, until the caller takes it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,22 +13,22 @@ use crate::{
     records::Place,
 };
 
-/// Collects items and counts.
+/// Queue of items, with counts.
 #[derive(Debug)]
 pub(crate) struct Out {
     pub(crate) items: VecDeque<Item>,
     pub(crate) report: Report,
-    /// The file, as it is named in places.
+    /// Name of the file in reported places.
     file: String,
-    /// The format's name, which each message states.
+    /// Name of the format, which is added to each message.
     format: &'static str,
     /// The last message of each conversation.
     tips: HashMap<ConversationId, MessageKey>,
-    /// The record that is being read.
+    /// Place of the record that is being read.
     pub(crate) place: Place,
 }
 
-/// The key of a message's metadata that names the format which it was read from.
+/// Metadata member of a message that names its format.
 const SOURCE: &str = "source";
 
 impl Out {
@@ -43,7 +43,7 @@ impl Out {
         }
     }
 
-    /// Begins a conversation, or goes on with one.
+    /// Begins or continues a conversation.
     pub(crate) fn begin(&mut self, conversation: Conversation) {
         self.report.conversations += 1;
         if let Some(fork) = &conversation.fork {
@@ -53,7 +53,7 @@ impl Out {
         self.items.push_back(Item::Conversation(conversation));
     }
 
-    /// Goes on with a conversation after a message that was given earlier, perhaps by another reader.
+    /// Continues a conversation after this message, which may come from an earlier reader.
     pub(crate) fn go_on(&mut self, id: &ConversationId, after: MessageKey) {
         self.tips.insert(id.clone(), after);
     }
@@ -63,7 +63,7 @@ impl Out {
         self.tips.get(id)
     }
 
-    /// The next message of a conversation. What it has no place for is counted.
+    /// Adds the next message of a conversation, and counts the content that it cannot hold.
     pub(crate) fn say(
         &mut self,
         conversation: &ConversationId,
@@ -72,7 +72,7 @@ impl Out {
         at: Option<Timestamp>,
     ) {
         crate::exact::restore(&mut message);
-        // A session of Strands is written back as it came.
+        // A session of Strands must be written back unchanged.
         if self.format != Format::Strands.as_str() {
             let left = without_bytes(&mut message);
             left.iter().for_each(|what| self.skip(Why::NoPlace, what, self.place));
@@ -100,14 +100,14 @@ impl Out {
         self.report.skip(why, what, || format!("{file}:{}", place.line));
     }
 
-    /// Counts by name the members of a value that nothing here knows.
+    /// Counts the unknown members of a value by name.
     pub(crate) fn unknown(&mut self, of: &str, value: &Value, known: &[&str], place: Place) {
         for name in others(value, known).keys() {
             self.skip(Why::Unknown, &format!("member {of}{name}"), place);
         }
     }
 
-    /// Counts several of a kind, the first of which stands at `place`.
+    /// Counts several of a kind; the first one is at `place`.
     pub(crate) fn count(&mut self, why: Why, what: &str, count: u64, place: Place) {
         let file = &self.file;
         if count > 0 {
@@ -115,13 +115,13 @@ impl Out {
         }
     }
 
-    /// Names the file otherwise in the places of what follows.
+    /// Sets the name of the file in the places that follow.
     #[cfg(feature = "sqlite")]
     pub(crate) fn stand(&mut self, file: String) {
         self.file = file;
     }
 
-    /// The next summary of a conversation.
+    /// Adds a summary of messages that were added before.
     #[cfg(feature = "sqlite")]
     pub(crate) fn summarize(&mut self, summarized: crate::Summarized) {
         self.report.summaries += 1;
@@ -148,13 +148,13 @@ impl Out {
     }
 }
 
-/// A title that says something, on one line and not too long.
+/// A title on one line, shortened; `None` if it is blank.
 pub(crate) fn usable_title(title: &str) -> Option<String> {
     let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
     (!title.is_empty()).then_some(title)
 }
 
-/// Whether blocks say anything at all.
+/// True if no block has content.
 pub(crate) fn says_nothing(blocks: &[ContentBlock]) -> bool {
     blocks.iter().all(|block| matches!(block, ContentBlock::Text(text) if text.trim().is_empty()))
 }

@@ -1,7 +1,7 @@
-//! Sessions of pi and of OpenClaw: entries of a tree by `parentId`, as lines of a file or as rows of a database.
+//! Sessions of pi and of OpenClaw: entries of a tree by `parentId`, as lines of a file or rows of a database.
 //!
-//! As with Claude Code, an entry that continues an earlier one than the last begins a fork, so what a file gives does not
-//! depend on what is appended to it later.
+//! As in Claude Code, an entry that continues an earlier entry than the last one begins a fork, so later entries never
+//! change what earlier ones gave.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::{
     shape::Shape,
 };
 
-/// Members that describe a session beside its name.
+/// Members that describe a session, apart from its name.
 const SESSION_NOTES: [&str; 10] = [
     "type",
     "version",
@@ -34,18 +34,18 @@ const SESSION_NOTES: [&str; 10] = [
     "thinkingLevel",
     "branchedFrom",
 ];
-/// Entries that are notes of the program.
+/// Entry types that are notes of the program.
 const NOTES: [&str; 6] = ["custom", "model_change", "thinking_level_change", "label", "session_info", "reset"];
 
-/// Reads the entries of a session.
+/// Reader of a session's entries.
 #[derive(Debug)]
 pub(crate) struct Pi {
     session: String,
-    /// Whether the session's name is given, so that none is taken from its entries.
+    /// True if the caller has named the session, so that its entries do not.
     is_named: bool,
-    /// Members of the metadata of the first message.
+    /// Metadata members of the first message.
     opening: Vec<(&'static str, String)>,
-    /// When the next entry was written, where it does not say.
+    /// Time of the next entry, if the entry states none.
     written: Option<Timestamp>,
     /// For each entry, its branch and the number of messages up to it.
     spots: HashMap<String, (usize, usize)>,
@@ -57,7 +57,7 @@ pub(crate) struct Pi {
 #[derive(Debug)]
 struct Branch {
     conversation: ConversationId,
-    /// The last message that it shares with another.
+    /// The last message that the branch shares with another.
     shared: Option<MessageKey>,
     keys: Vec<MessageKey>,
 }
@@ -85,13 +85,13 @@ impl Pi {
         }
     }
 
-    /// Reads the session of this name, whose first message says `opening` beside its words.
+    /// A reader of the session with this name. The first message gets `opening` as metadata.
     #[cfg(feature = "sqlite")]
     pub(crate) fn of_session(session: &str, opening: Vec<(&'static str, String)>) -> Self {
         Self { is_named: true, opening, ..Self::new(session) }
     }
 
-    /// Reads an entry that was written at a known time.
+    /// Reads an entry with the time at which it was written.
     #[cfg(feature = "sqlite")]
     pub(crate) fn entry(
         &mut self,
@@ -104,12 +104,12 @@ impl Pi {
         self.record(entry, place, out)
     }
 
-    /// The conversation of the session itself, once it has a message.
+    /// The conversation of the session's main path, once it has a message.
     pub(crate) fn main(&self) -> Option<&ConversationId> {
         self.branches.first().map(|branch| &branch.conversation)
     }
 
-    /// The branch that an entry continues, which begins with it if it leaves another.
+    /// The branch that an entry continues; a new one if the entry begins a fork.
     fn branch(&mut self, id: &str, parent: Option<&str>, out: &mut Out) -> usize {
         if self.branches.is_empty() {
             return self.begin(&[&self.session.clone()], None, out);
@@ -133,7 +133,7 @@ impl Pi {
         self.branches.len() - 1
     }
 
-    /// An entry that says nothing stands where its parent stands.
+    /// Gives an entry without a message the position of its parent.
     fn pass(&mut self, entry: &Value) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str);
         let here = (self.current, self.branches.get(self.current).map_or(0, |branch| branch.keys.len()));
@@ -160,7 +160,7 @@ impl Pi {
     }
 }
 
-/// When an entry was written: as it says, or as its message does.
+/// Time of an entry, or of its message.
 fn time(entry: &Value) -> Option<Timestamp> {
     let of = |value: Option<&Value>| match value? {
         Value::String(text) => text.parse().ok(),
@@ -169,7 +169,7 @@ fn time(entry: &Value) -> Option<Timestamp> {
     of(entry.get("timestamp")).or_else(|| of(entry.get("message")?.get("timestamp")))
 }
 
-/// A message in pi's shape; `None` for a role that is not known.
+/// A message in pi's shape; `None` for an unknown role.
 fn message(said: &Value) -> Option<Message> {
     let text = |name: &str| said.get(name).and_then(Value::as_str);
     let mut read = Blocks::default();
@@ -222,7 +222,7 @@ fn message(said: &Value) -> Option<Message> {
     })
 }
 
-/// The members of a block that a block of ours has no place for.
+/// Members of a block that core's block cannot represent.
 fn beside(block: &Value) -> Map<String, Value> {
     let taken: &[&str] = match block.get("type").and_then(Value::as_str) {
         Some("text") => &["type", "text"],
@@ -234,7 +234,7 @@ fn beside(block: &Value) -> Map<String, Value> {
     others(block, taken)
 }
 
-/// A block in pi's shape. One of another type is kept as it came.
+/// A block in pi's shape. A block of another type is kept verbatim.
 pub(crate) fn block(block: &Value) -> ContentBlock {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     let kept = || unknown(&block.to_string());
@@ -294,7 +294,7 @@ impl Shape for Pi {
                 Some(None) => Why::Unknown,
                 None => Why::Broken,
             },
-            // What an extension told the model.
+            // An extension wrote it for the model.
             "custom_message" => Why::View,
             "compaction" | "branch_summary" => Why::View,
             note if NOTES.contains(&note) => {

@@ -1,4 +1,4 @@
-//! Reads one transcript, piece by piece.
+//! Reads one transcript, item by item.
 
 use std::{collections::VecDeque, path::PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{
     shape::Shape,
 };
 
-/// Reads a transcript from its beginning to its end, in the memory of its largest record.
+/// Reads a transcript from start to end, in memory proportional to its largest record.
 #[derive(Debug)]
 pub struct Reader {
     format: Format,
@@ -23,28 +23,28 @@ pub struct Reader {
     record: Vec<u8>,
     limits: Limits,
     is_over: bool,
-    /// Whether more may come, so that what is not complete is held back.
+    /// True if the file may grow, so that incomplete input is held back.
     grows: bool,
 }
 
-/// Where records come from.
+/// Source of records.
 #[derive(Debug)]
 pub(crate) enum Source {
     Records(Records),
-    /// A record a file.
+    /// A file for each record.
     Files(VecDeque<PathBuf>, u64),
     /// The rows of a database.
     #[cfg(feature = "sqlite")]
     Rows(Box<dyn crate::shape::Rows>),
 }
 
-/// Where a reader stands in a file that grows. A later reader goes on there: see [`crate::follow`].
+/// The position of a reader in a growing file. A later reader resumes there: see [`crate::follow`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Position {
-    /// The first byte that was not read to its end.
+    /// Offset of the first byte that was not read completely.
     pub offset: u64,
-    /// What the format's reader has to know of what stands before.
+    /// State that the format's reader needs of earlier records, as JSON.
     pub(crate) state: String,
 }
 
@@ -66,11 +66,11 @@ impl Reader {
         self.format
     }
 
-    /// The next piece. At the end `None`; of a file that is followed, where there is nothing more yet, so that it may be
-    /// asked again.
+    /// Returns the next item; `None` at the end. For a followed file `None` means that there is nothing yet, and the
+    /// call may be repeated.
     ///
     /// # Errors
-    /// [`TranscriptError`] where the file cannot be read on. Unknown records are counted in [`Self::report`].
+    /// [`TranscriptError`] if the file cannot be read any further. Unknown records are counted in [`Self::report`].
     pub fn read(&mut self) -> Result<Option<Item>, TranscriptError> {
         loop {
             if let Some(item) = self.out.items.pop_front() {
@@ -127,14 +127,14 @@ impl Reader {
                 };
                 Ok(Some(place))
             }
-            // They are no records.
+            // Rows are read by themselves, not as records.
             #[cfg(feature = "sqlite")]
             Source::Rows(_) => Ok(None),
         }
     }
 
-    /// Has [`Self::read`] give what was held back because it may go on, as if the file ended here: also a last line
-    /// without end, if it is whole. What goes on later is read by a later reader from the [`Self::position`] before this
+    /// Makes [`Self::read`] return everything that was held back, as if the file ended here, including a last line
+    /// without an end if it is complete. A later reader reads any continuation from the [`Self::position`] before this
     /// call.
     pub const fn finish(&mut self) {
         self.grows = false;
@@ -143,13 +143,13 @@ impl Reader {
         }
     }
 
-    /// What was read so far.
+    /// Counts so far.
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.out.report
     }
 
-    /// Where a later reader goes on, once [`Self::read`] has given `None`; only of a file that is followed.
+    /// Position from which a later reader resumes, after [`Self::read`] has returned `None`; only for a followed file.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
         let Source::Records(Records::Lines(lines)) = &self.records else { return None };
@@ -158,10 +158,10 @@ impl Reader {
     }
 }
 
-/// Why a record is not JSON, or not what was expected.
+/// Describes why a record is not the expected JSON.
 pub(crate) fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // The parser counts from the start of the record.
+    // The parser's position is relative to the record.
     let kind = text.split(" at line ").next().unwrap_or_default();
     if error.is_data() {
         kind.to_owned()

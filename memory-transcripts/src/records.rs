@@ -1,4 +1,4 @@
-//! The records of a file, one at a time and none larger than a limit.
+//! The records of a file, one at a time, within a size limit.
 
 mod lines;
 mod values;
@@ -10,10 +10,10 @@ pub(crate) use values::Values;
 
 use crate::TranscriptError;
 
-/// A file that is read from its beginning to its end.
+/// An input that is read from start to end.
 pub(crate) type Input = Box<dyn Read + Send>;
 
-/// Where a record stands.
+/// The place of a record in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The line on which it begins, from 1.
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) start: u64,
     /// The byte after it.
     pub(crate) end: u64,
-    /// Whether the file ends within its line, so that more of it may come.
+    /// True if the file ends within its line, which may continue.
     pub(crate) is_open: bool,
 }
 
@@ -45,7 +45,7 @@ impl Records {
     }
 }
 
-/// A file with a limit of its records.
+/// An input with a size limit for its records.
 pub(crate) struct Bounded {
     pub(crate) input: Input,
     pub(crate) path: PathBuf,

@@ -1,4 +1,4 @@
-//! What was read, what was not, and why.
+//! Counts of what was read, what was skipped, and why.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,28 +6,29 @@ use memory_core::one_line;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// Distinct names of skipped records that are kept; the rest are counted together. A hostile file may have any number.
+/// Maximum distinct names of skipped records; further ones are counted together, since a hostile file may have any
+/// number.
 const NAMES: usize = 64;
-/// Characters of such a name that are kept.
+/// Maximum characters of such a name.
 const NAME: usize = 60;
-/// The name of what is counted together.
+/// Name for records that are counted together.
 const OTHERS: &str = "(others)";
 
-/// What a reader met so far.
+/// Counts of what a reader has met so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Records read: lines, elements of a list, files of a directory or rows.
     pub records: u64,
-    /// Conversations given.
+    /// Conversations returned.
     pub conversations: u64,
-    /// Of these, forks of another.
+    /// Forks among these conversations.
     pub forks: u64,
-    /// Messages given.
+    /// Messages returned.
     pub messages: u64,
-    /// Summaries given.
+    /// Summaries returned.
     pub summaries: u64,
-    /// Halves of characters that U+FFFD stands for: escapes of a surrogate without the other one.
+    /// Escaped surrogates without their other half; each was replaced by U+FFFD.
     pub mended: u64,
     /// Records that gave no message, by reason and name.
     #[serde(serialize_with = "values")]
@@ -39,7 +40,7 @@ fn values<S: Serializer>(skipped: &BTreeMap<(Why, String), Skipped>, serializer:
     serializer.collect_seq(skipped.values())
 }
 
-/// Records of one name that gave no message.
+/// Skipped records of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Skipped {
@@ -47,9 +48,9 @@ pub struct Skipped {
     pub what: String,
     /// Why.
     pub why: Why,
-    /// How many.
+    /// Number of records.
     pub count: u64,
-    /// Where the first of them stands.
+    /// Place of the first of them.
     pub first: String,
 }
 
@@ -58,25 +59,25 @@ pub struct Skipped {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Why {
-    /// Its type is not known.
+    /// The type is unknown.
     Unknown,
-    /// It cannot be read.
+    /// The record cannot be read.
     Broken,
-    /// It is what a model was shown in place of history, such as a summary.
+    /// A model was shown the record instead of history, as with a summary.
     View,
-    /// It is a note of the program: settings, progress, instructions that nobody wrote.
+    /// A note of the program: settings, progress, generated instructions.
     Note,
-    /// It repeats another record.
+    /// The record repeats another one.
     Repeated,
-    /// It holds no words.
+    /// The record has no content.
     Empty,
-    /// It is a summary of other than messages in a row, so that it can stand for none.
+    /// A summary whose messages are not consecutive, so that it cannot replace them.
     Unfit,
-    /// It is a part of a message for which messages have no place, such as sound.
+    /// A message cannot hold this content, such as audio.
     NoPlace,
-    /// It is the end of what is still being written. It is read once it is complete.
+    /// The record is still being written, and is read once it is complete.
     Unfinished,
-    /// The file was not looked into: it is a link, or not named as a transcript is.
+    /// The file was not opened: it is a link, or has no name of a transcript.
     OtherFile,
 }
 
@@ -117,12 +118,12 @@ impl fmt::Display for Why {
 }
 
 impl Report {
-    /// What gave no message, by reason and name.
+    /// Skipped records, by reason and name.
     pub fn skipped(&self) -> impl Iterator<Item = &Skipped> {
         self.skipped.values()
     }
 
-    /// Adds what another reader met.
+    /// Adds the counts of another reader.
     pub fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.conversations += other.conversations;

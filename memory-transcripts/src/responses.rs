@@ -1,4 +1,4 @@
-//! Items of OpenAI's Responses API, which Codex writes as well.
+//! Items of OpenAI's Responses API, which Codex writes too.
 
 use memory_core::{ContentBlock, Json, Message, Role};
 use serde_json::{Map, Value, json};
@@ -10,18 +10,18 @@ use crate::{
     members::{keep, others},
 };
 
-/// What an item says.
+/// Content of an item.
 #[derive(Debug)]
 pub(crate) enum Item {
     /// A message.
     Message(Message),
-    /// Reasoning that belongs to what the model says next.
+    /// Reasoning that belongs to the model's next message.
     Reasoning(ContentBlock, Map<String, Value>, Option<String>),
-    /// Nothing that was said.
+    /// No message; why, and the name to count.
     Skip(Why, String),
 }
 
-/// Calls of tools that the provider runs, with what they found.
+/// Types of calls of tools that the provider runs, which include their results.
 const HOSTED: [&str; 7] = [
     "web_search_call",
     "file_search_call",
@@ -31,7 +31,7 @@ const HOSTED: [&str; 7] = [
     "mcp_call",
     "tool_search_call",
 ];
-/// Items that are notes of the program or of the API.
+/// Types of items that are notes of the program or of the API.
 const NOTES: [&str; 6] = [
     "ghost_snapshot",
     "compaction_trigger",
@@ -45,7 +45,7 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }
 
-/// Reads an item. One without a type is a message.
+/// Reads an item. An item without a type is a message.
 pub(crate) fn item(item: &Value) -> Item {
     let mut read = read(item);
     if let Item::Message(message) = &mut read {
@@ -65,7 +65,7 @@ pub(crate) fn item(item: &Value) -> Item {
     read
 }
 
-/// Members of an item that are read, by its type.
+/// Members of an item that are read, by the item's type.
 fn taken_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "message" => &["type", "role", "content", "model", "timestamp", "created_at"],
@@ -145,7 +145,7 @@ fn call(item: &Value, name: &str, arguments: &Value) -> ContentBlock {
 
 fn output(item: &Value) -> (ContentBlock, Map<String, Value>) {
     let output = item.get("output").unwrap_or(&Value::Null);
-    // Codex has written {content, success}, too, and in older versions as a text of JSON.
+    // Codex has also written {content, success}, in older versions as JSON text.
     let success = output.get("success").and_then(Value::as_bool).unwrap_or(true);
     let content = if output.is_object() { output.get("content").unwrap_or(output) } else { output };
     blocks::openai_result(call_id(item), content, !success)
@@ -161,7 +161,7 @@ fn reasoning(item: &Value) -> Item {
         parts.blocks.iter().map(|part| part.text().into_owned()).filter(|text| !text.is_empty()).collect::<Vec<_>>()
     };
     let (summary, content) = (texts("summary"), texts("content"));
-    // The summary may be a part of the whole.
+    // The summary may repeat a part of the full reasoning.
     let is_in = |text: &String| !content.iter().any(|whole| whole.contains(text.as_str()));
     let texts: Vec<_> = summary.into_iter().filter(is_in).chain(content.clone()).collect();
     let text = texts.join("\n\n");
@@ -173,14 +173,14 @@ fn reasoning(item: &Value) -> Item {
     Item::Reasoning(ContentBlock::Reasoning { text, signature }, beside, id)
 }
 
-/// Joins reasoning to what the model says next.
+/// Collects reasoning for the model's next message.
 #[derive(Debug, Default)]
 pub(crate) struct Thoughts {
     blocks: blocks::Blocks,
     ids: Vec<String>,
 }
 
-/// The member of a message's metadata that holds the ids of its reasoning, without which the API does not take it back.
+/// Metadata member of a message with the ids of its reasoning; the API rejects reasoning without them.
 const IDS: &str = "reasoning_ids";
 
 impl Thoughts {
@@ -193,12 +193,12 @@ impl Thoughts {
         self.blocks.blocks.is_empty()
     }
 
-    /// Thoughts after which nothing was said, as a message of the model.
+    /// Reasoning that no message followed, as a message of the model.
     pub(crate) fn alone(&mut self) -> Option<Message> {
         (!self.is_empty()).then(|| self.before(Message::new(Role::Assistant, Vec::new())))
     }
 
-    /// A message with what was thought before it, if the model says it.
+    /// Puts the collected reasoning before a message of the model.
     pub(crate) fn before(&mut self, mut message: Message) -> Message {
         if message.role == Role::Assistant && !self.is_empty() {
             std::mem::take(&mut self.blocks).put_before(&mut message);

@@ -1,14 +1,14 @@
-//! Who of a group said a message, as OpenClaw records it.
+//! The sender of a message in a group, as OpenClaw records it.
 
 use memory_core::{Json, Message};
 use serde_json::{Map, Value};
 
-/// The member of a message's metadata that holds the identity of its sender.
+/// Metadata member of a message with the identity of its sender.
 const SENDER: &str = "sender";
-/// The members of an identity, as the source names them and as they are kept, the best name first.
+/// Members of an identity: name in the source and name in the metadata, the best for display first.
 const MEMBERS: [(&str, &str); 3] = [("senderName", "name"), ("senderUsername", "username"), ("senderId", "id")];
 
-/// The message with its sender: the speaker is the best name there is, and the whole identity is in the metadata.
+/// Adds the sender to a message: the speaker is the best name, and the metadata hold the whole identity.
 pub(crate) fn said_by(mut message: Message, identity: &Value) -> Message {
     let member = |(from, to): (&str, &str)| {
         let text = identity.get(from)?.as_str()?.trim();

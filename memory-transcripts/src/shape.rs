@@ -1,8 +1,8 @@
-//! What a format's reader does with a record.
+//! The interface of a format's reader.
 
 use crate::{TranscriptError, out::Out, records::Place};
 
-/// Nothing: what is read has no records.
+/// Reader for sources without records.
 #[cfg(feature = "sqlite")]
 #[derive(Debug)]
 pub(crate) struct NoRecords;
@@ -16,26 +16,26 @@ impl Shape for NoRecords {
 
 /// Reads the records of one format.
 pub(crate) trait Shape: std::fmt::Debug + Send {
-    /// Takes a record in.
+    /// Reads a record.
     ///
     /// # Errors
-    /// For what is no transcript of the format. A record of an unknown type is counted.
+    /// If the input does not have the format. A record of an unknown type is counted.
     fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError>;
 
-    /// Gives what was held back. There are no more records.
+    /// Emits what was held back. No records follow.
     ///
     /// # Errors
-    /// For what is no transcript of the format, as far as only all of it shows.
+    /// If the whole input does not have the format.
     fn finish(&mut self, _: &mut Out) -> Result<(), TranscriptError> {
         Ok(())
     }
 
-    /// The first byte of what is held back because it may go on.
+    /// Offset of the first byte that is held back because it may be incomplete.
     fn held_from(&self) -> Option<u64> {
         None
     }
 
-    /// What a later reader needs to go on here, as JSON.
+    /// State that a later reader needs to resume here, as JSON.
     fn state(&self, _: &Out) -> String {
         String::new()
     }
@@ -44,9 +44,9 @@ pub(crate) trait Shape: std::fmt::Debug + Send {
 /// Reads the rows of a database.
 #[cfg(feature = "sqlite")]
 pub(crate) trait Rows: std::fmt::Debug + Send {
-    /// Gives what comes next to `out`; `false` where there is nothing more.
+    /// Emits the next items to `out`; `false` at the end.
     ///
     /// # Errors
-    /// Where the database cannot be read on. What is of an unknown type is counted.
+    /// If the database cannot be read any further. A row of an unknown type is counted.
     fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError>;
 }

@@ -1,4 +1,4 @@
-//! Conversations that programs keep in SQLite databases.
+//! Conversations in the SQLite databases of other programs.
 
 mod cells;
 mod database;
@@ -15,7 +15,7 @@ use database::Database;
 use lossless::Lossless;
 use openclaw::OpenClaw;
 
-/// The format of a database, by its tables.
+/// Recognizes the format of a database by its tables.
 pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, TranscriptError> {
     let mut database = Database::open(path, limits)?;
     let tables = database.tables()?;
@@ -28,7 +28,7 @@ pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, Transcrip
     }
 }
 
-/// The conversations of a database in a format.
+/// A reader of the conversations of a database.
 pub(crate) fn rows(path: &Path, format: Format, limits: Limits) -> Result<Box<dyn Rows>, TranscriptError> {
     let database = Database::open(path, limits)?;
     Ok(match format {

@@ -17,13 +17,13 @@ use crate::{
     shape::Shape,
 };
 
-/// The member of a message's metadata that holds what else its record has; `memory bridge` reads and writes it.
+/// Metadata member of a message with the other members of its record; `memory bridge` reads and writes it.
 const RECORD: &str = "strands_record";
 
-/// Reads the messages of an agent, a file a record.
+/// Reader of an agent's messages; each record is a file.
 #[derive(Debug)]
 pub(crate) struct Strands {
-    /// The name under which `memory bridge` keeps the messages of the agent.
+    /// Name of the conversation in which `memory bridge` keeps the messages of the agent.
     name: String,
     begun: bool,
 }
@@ -42,7 +42,7 @@ impl Shape for Strands {
             return Ok(());
         };
         let said = members.remove("message").unwrap_or_default();
-        // What was redacted is read as it was redacted.
+        // A redacted message is read in its redacted form.
         let redacted = members.get("redact_message").filter(|redacted| !redacted.is_null());
         let mut message = match message_from_strands(redacted.unwrap_or(&said)) {
             Ok(message) => message,
@@ -71,20 +71,20 @@ impl Shape for Strands {
     }
 }
 
-/// The conversation that holds the messages of an agent of Strands.
+/// Name of the conversation with the messages of a Strands agent.
 #[must_use]
 pub fn agent_name(session: &str, agent: &str) -> String {
     format!("strands:{}:{}", escaped_part(session), escaped_part(agent))
 }
 
-/// The session and the agent of Strands whose messages a conversation of this name holds.
+/// Session and agent of a conversation with such a name; `None` for any other name.
 #[must_use]
 pub fn agent_of(conversation: &str) -> Option<(String, String)> {
     let (session, agent) = conversation.strip_prefix("strands:")?.split_once(':')?;
     Some((unescaped_part(session)?, unescaped_part(agent)?))
 }
 
-/// What was escaped; `None` for what no escaping gives.
+/// Decodes [`escaped_part`]; `None` if the text is not such an encoding.
 fn unescaped_part(part: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut pieces = part.split('%');
@@ -97,7 +97,7 @@ fn unescaped_part(part: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| escaped_part(text) == part)
 }
 
-/// A part of a name, in which nothing can be taken for another part.
+/// Escapes a part of a name, so that no two different parts collide.
 #[must_use]
 pub fn escaped_part(part: &str) -> String {
     let mut out = String::with_capacity(part.len());
@@ -120,12 +120,12 @@ pub(crate) struct Agent {
     pub(crate) messages: Vec<PathBuf>,
 }
 
-/// Whether a directory is a session, or holds sessions.
+/// True if a directory is a session.
 pub(crate) fn is_session(directory: &Path) -> bool {
     directory.join("session.json").is_file() && directory.join("agents").is_dir()
 }
 
-/// The agents of a session, by name.
+/// The agents of a session, sorted by name.
 pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Result<Vec<Agent>, TranscriptError> {
     let name = |path: &Path, prefix: &str| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -164,7 +164,7 @@ pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Res
     Ok(agents)
 }
 
-/// What a directory holds, sorted. A link is no directory.
+/// Sorted entries of a directory. A link does not count as a directory.
 pub(crate) fn entries(directory: &Path, limits: Limits) -> Result<Vec<PathBuf>, TranscriptError> {
     let io = |source| TranscriptError::Io { path: directory.to_owned(), source };
     open_dir(directory, Links::Refuse).map_err(io)?;

@@ -1,4 +1,4 @@
-//! Paths through a tree of messages: the main one, and for each other leaf what leaves the paths before it.
+//! Paths through a tree of messages: the main one, and the part of each other branch that is not on an earlier path.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ pub(crate) struct TreeNode<'a> {
     pub(crate) parent: Option<&'a str>,
 }
 
-/// A run of nodes from the top down.
+/// A run of nodes, from parent to child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// The node of an earlier path after which it leaves that; `None` for one from the root.
+    /// Node of an earlier path after which this path leaves it; `None` for a path from the root.
     pub(crate) after: Option<usize>,
     pub(crate) nodes: Vec<usize>,
 }
 
-/// The path to the leaf `main`, then those to all other leaves in the order of the nodes. Each node is on one path.
+/// The path to the leaf `main`, then those to the other leaves in the order of the nodes. No node is on two paths.
 ///
-/// A parent that does not exist is no parent. A cycle ends a path where it would repeat a node; nodes that only cycles
-/// lead to are on no path.
+/// A missing parent counts as none. A cycle ends a path before it would repeat a node; nodes that are reachable only
+/// through cycles are on no path.
 pub(crate) fn paths(nodes: &[TreeNode<'_>], main: Option<&str>) -> Vec<Path> {
     let by_id: HashMap<&str, usize> = nodes.iter().enumerate().map(|(index, node)| (node.id, index)).collect();
     let parents: Vec<Option<usize>> =
@@ -43,7 +43,7 @@ pub(crate) fn paths(nodes: &[TreeNode<'_>], main: Option<&str>) -> Vec<Path> {
             match taken.get_mut(node) {
                 Some(taken) if !*taken => *taken = true,
                 _ => {
-                    // A node of this very run closes a cycle.
+                    // A node of the same run closes a cycle.
                     after = Some(node).filter(|node| !run.contains(node));
                     break;
                 }

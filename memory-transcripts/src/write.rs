@@ -1,4 +1,4 @@
-//! Writes a conversation in the shape of another program, message by message.
+//! Writes a conversation in a shape that other programs read, message by message.
 
 mod anthropic;
 mod heading;
@@ -15,7 +15,7 @@ pub use heading::Heading;
 pub use left_out::LeftOut;
 use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
 
-/// A shape that a conversation is written in.
+/// A shape of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Written {
@@ -23,9 +23,9 @@ pub enum Written {
     OpenAi,
     /// `{"messages": [...], "system": ...}` of Anthropic's Messages API.
     Anthropic,
-    /// Markdown to read.
+    /// Markdown for people.
     Markdown,
-    /// A page to read: one file, without scripts and without anything that is loaded.
+    /// A page for people: one file, without scripts or external resources.
     Html,
 }
 
@@ -54,7 +54,7 @@ impl Written {
         }
     }
 
-    /// Whether it is JSON.
+    /// True if the shape is JSON.
     #[must_use]
     pub const fn is_json(self) -> bool {
         matches!(self, Self::OpenAi | Self::Anthropic)
@@ -75,12 +75,12 @@ impl FromStr for Written {
     }
 }
 
-/// A text that names no shape.
+/// The error for a text that names no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is none of openai, anthropic, markdown, html", memory_core::one_line(.0))]
 pub struct UnknownWritten(pub String);
 
-/// Writes messages as they come, in the memory of one.
+/// Writes messages as a stream, in memory proportional to one message.
 #[derive(Debug)]
 pub struct MessageWriter<W> {
     out: W,
@@ -98,10 +98,10 @@ enum Shape {
 }
 
 impl<W: Write> MessageWriter<W> {
-    /// Writes what stands above the messages.
+    /// Writes everything above the messages.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn begin(mut out: W, shape: Written, heading: Heading<'_>) -> io::Result<Self> {
         let shape = match shape {
             Written::OpenAi => Shape::OpenAi(openai::OpenAi::begin(&mut out)?),
@@ -121,7 +121,7 @@ impl<W: Write> MessageWriter<W> {
     /// Writes the next message.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write(&mut self, message: &Message, at: Timestamp) -> io::Result<()> {
         let shape = match &self.shape {
             Shape::OpenAi(_) => Written::OpenAi,
@@ -148,10 +148,10 @@ impl<W: Write> MessageWriter<W> {
         })
     }
 
-    /// Writes what stands below the messages; gives what had no place.
+    /// Writes everything below the messages; returns counts of content that was left out.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn end(mut self) -> io::Result<LeftOut> {
         let paired = self.pairs.end(&mut self.left_out);
         self.write_paired(&paired)?;
@@ -167,7 +167,7 @@ impl<W: Write> MessageWriter<W> {
 }
 
 impl LeftOut {
-    /// Counts what a shape leaves out of every message: times, names and files.
+    /// Counts the times, names and files of a message that a shape leaves out.
     fn count(&mut self, shape: Written, message: &Message, at: Timestamp) {
         let speaker = message.speaker.as_deref();
         let (has_times, has_name) = match shape {
@@ -187,7 +187,7 @@ impl LeftOut {
     }
 }
 
-/// Pictures and files with their bytes that are not held: those that tools gave, and all where nothing holds them.
+/// Number of pictures and files whose bytes are left out: all in tool results, and the others unless `holds` is true.
 fn files(blocks: &[ContentBlock], holds: bool) -> u64 {
     let of = |block: &ContentBlock| match block {
         ContentBlock::Image(Media::Bytes { .. }) | ContentBlock::Document { media: Media::Bytes { .. }, .. } => {

@@ -1,4 +1,4 @@
-//! Sets up what is missing, then runs tidy, the tests and the doctests.
+//! Builds, fetches the test model, then runs tidy, the tests and the doctests.
 
 use anyhow::{Result, ensure};
 
@@ -16,14 +16,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Runs everything of `test` except tidy.
+/// Runs the tests and doctests, without tidy.
 ///
-/// xtask is tested by itself: it links to crates that macros are made of, and with it in the build cargo compiles them,
-/// and all that uses macros, in another way than for the doctests, of which it has none.
+/// xtask is tested in a build of its own: it depends on crates that procedural macros also use, and a common build
+/// would unify their features and recompile everything for the doctests.
 ///
-/// The dev binary fetches the model. It comes from the same build that the runners use afterwards: the same packages,
-/// profile and features, so nothing is compiled twice. `setup` would add a release build of the whole tree, which no
-/// test runs. The same build puts the plugin libraries where the host's tests load them.
+/// The dev binary fetches the model. This build has the same packages, profile and features as the test runs, so that
+/// nothing is compiled twice; `setup` would add a release build of the whole tree, which no test runs. It also puts the
+/// plugin libraries where the host's tests load them.
 pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
     steps.run("build", || {
         Invocation::cargo(workspace, "build")
@@ -53,7 +53,7 @@ fn unit_and_integration(workspace: &Workspace, packages: &[&str]) -> Result<Tall
             .watch(Stream::Stderr, |line| tally.read(line))?;
     } else {
         cargo
-            // Libraries and binaries too: all that is tested by default.
+            // Includes the unit tests of libraries and binaries.
             .args(["test", "--locked", "--tests"])
             .args(packages)
             .watch(Stream::Stdout, |line| tally.read(line))?;

@@ -1,4 +1,5 @@
-//! The question-mode figures of one data set: what fresh contexts keep of the best hits, and what their labels cost.
+//! The question-mode figures of one data set: evidence that fresh contexts keep of the best hits, and cost of their
+//! labels.
 
 use std::{fmt, path::Path};
 
@@ -19,19 +20,20 @@ use super::{
 const BUDGET: u32 = 4_000;
 const SEED: u64 = 7;
 
-/// Measurements on one data set; `None` if no context was of the kind that a figure measures.
+/// Measurements on one data set. A figure is `None` if no context was of the kind that it measures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuestionMode {
     /// The data set.
     pub data: String,
     /// Questions that were asked.
     pub questions: usize,
-    /// Evidence in contexts of 4,000 tokens, divided by that among the best hits alone if a message has the same
-    /// overhead there as in the context.
+    /// Evidence in contexts of 4,000 tokens, divided by the evidence among the best hits packed alone, with the
+    /// context's mean overhead per message.
     pub hits_kept: Option<f64>,
-    /// Evidence in those contexts, and among the hits, 0..=1.
+    /// Evidence in those contexts, and among the packed hits, 0..=1.
     pub evidence: [Option<f64>; 2],
-    /// Tokens of what is shown word for word, labels included, divided by those of its lines `speaker: text`.
+    /// Tokens of messages shown verbatim, with labels, divided by the tokens of the same messages as lines `speaker:
+    /// text`.
     pub label_overhead: Option<f64>,
 }
 
@@ -50,7 +52,7 @@ impl fmt::Display for QuestionMode {
     }
 }
 
-/// Results of single contexts.
+/// Results of the single contexts.
 #[derive(Default)]
 struct Tally {
     ours: Vec<f64>,
@@ -59,7 +61,7 @@ struct Tally {
     bare: u64,
 }
 
-/// Measures a sample of at most `questions` of a data set.
+/// Measures a sample of at most `questions` questions of a data set.
 ///
 /// # Errors
 /// When the data does not follow the format, or a part of the memory fails.

@@ -1,4 +1,5 @@
-//! Messages that a context shows verbatim, and the cost of their labels, derived from its text and pieces for any layout.
+//! Messages that a context shows verbatim, and the cost of their labels, derived from its text and pieces for any
+//! layout.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +7,16 @@ use anyhow::{Context as _, Result};
 use memory_core::{Node, NodeId, TokenCounter};
 use memory_hooks::{Piece, PieceKind, Prompt};
 
-/// The messages of a context.
+/// Messages shown by a context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Shown {
-    /// Messages that it shows word for word, from their first to their last character.
+    /// Messages that are shown verbatim and in full.
     pub(super) whole: BTreeSet<NodeId>,
-    /// Tokens of the parts that show only whole messages, including their labels, dates and gaps.
+    /// Tokens of the parts with only full messages, including labels, dates and gaps.
     pub(super) labelled: u32,
     /// Tokens of the same messages as lines `speaker: text`.
     pub(super) bare: u32,
-    /// Mean overhead of such a message beside its text.
+    /// Mean overhead of such a message in addition to its text.
     pub(super) per_message: u32,
 }
 
@@ -68,12 +69,12 @@ fn shows_messages(piece: &Piece) -> bool {
     matches!(piece.kind, PieceKind::Message | PieceKind::Recalled)
 }
 
-/// A text without the escapes that the layout puts before lines that look like its own.
+/// A text without the escapes before lines that look like the layout's own.
 fn plain(text: &str) -> String {
     text.replace('\\', "")
 }
 
-/// Where each piece begins in the text, in the order of the text.
+/// Start of each piece in the text, in the order of the text.
 fn places(context: &Prompt) -> Result<Vec<(usize, &Piece)>> {
     let text = context.text();
     let mut from = 0;
@@ -91,7 +92,7 @@ fn places(context: &Prompt) -> Result<Vec<(usize, &Piece)>> {
     Ok(places)
 }
 
-/// The messages that a piece shows word for word, and whether it shows nothing else.
+/// Messages that a piece shows verbatim, and true if it shows nothing else.
 fn whole_in<'a>(piece: &Piece, nodes: &'a [Node]) -> (Vec<&'a Node>, bool) {
     let Some(run) = piece.nodes.filter(|_| shows_messages(piece)) else { return (Vec::new(), false) };
     let text = plain(&piece.text);

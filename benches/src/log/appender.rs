@@ -1,4 +1,4 @@
-//! Appending in a process of its own, so that all processor time of a store is counted, also that after an append.
+//! Appends in a separate process, so that all processor time of a store is counted, including that after an append.
 
 use std::{
     path::Path,
@@ -21,16 +21,16 @@ pub(super) const BATCH: usize = 100;
 const ROUND_BYTES: usize = 64 << 20;
 /// Batches with different texts; a round appends them repeatedly.
 const DIFFERENT: usize = 40;
-/// The rounds after which a store is created anew and its files are removed. Otherwise the measurement of a growing
-/// store would soon be dominated by the cost of memory for the page cache, which is large on a virtual machine.
+/// Rounds after which a store is recreated and its files are removed. Otherwise the growing page cache, whose memory is
+/// expensive on a virtual machine, would soon dominate the measurement.
 const RENEWED: usize = 2;
-/// A store is at rest if it uses almost no processor time for this long, several times in a row. A store that waits for
-/// the disk uses none either, but soon goes on.
+/// Duration without processor time after which a store counts as idle, several times in a row. A store that waits for
+/// the disk uses none either, but soon continues.
 const QUIET: Duration = Duration::from_millis(100);
 const TIMES: u32 = 4;
-/// The processor time allowed at rest: reading the clock takes some.
+/// Processor time of an idle store; reading the clock takes some.
 const NEXT_TO_NOTHING: Duration = Duration::from_millis(2);
-/// The longest wait for rest.
+/// Maximum wait for an idle store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store to append to.
@@ -58,11 +58,11 @@ impl Appender {
     }
 }
 
-/// Creates a store under `directory`. For every line that is read, appends a round of texts of `bytes` each and prints
-/// the microseconds of processor time for each record and the tenth percentile of the batches' milliseconds.
+/// Creates a store under `directory`. For each input line, appends a round of texts of `bytes` bytes and prints the
+/// processor time per record in microseconds and the tenth percentile of the batch times in milliseconds.
 ///
 /// # Errors
-/// When the store fails, or does not come to rest.
+/// If the store fails, or does not become idle.
 pub(crate) fn serve_appends(store: Appender, bytes: usize, directory: &Path) -> Result<()> {
     match store {
         Appender::Ours => serve::<Ours>(bytes, directory),
@@ -90,7 +90,7 @@ fn serve<C: Contender>(bytes: usize, directory: &Path) -> Result<()> {
     })
 }
 
-/// Appends a round's batches and waits until the store is at rest.
+/// Appends a round's batches and waits until the store is idle.
 fn measure_round<C: Contender>(store: &mut C, bytes: usize) -> Result<[f64; 2]> {
     let mut corpus = Corpus::new(2);
     let different: Vec<_> = (0..DIFFERENT).map(|_| texts(&mut corpus, BATCH, bytes)).collect();
@@ -112,7 +112,7 @@ fn measure_round<C: Contender>(store: &mut C, bytes: usize) -> Result<[f64; 2]> 
     Ok([cpu.as_secs_f64() * 1e6 / records, quantile(&took, 0.1)])
 }
 
-/// Waits until this process is at rest.
+/// Waits until this process is idle.
 fn rest() -> Result<()> {
     let start = Instant::now();
     let mut quiet = 0;

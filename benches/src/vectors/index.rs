@@ -1,4 +1,4 @@
-//! The product's index: its scans, its choice between scan and graph, and how fast it opens.
+//! The product's index: its scans, its choice between scan and graph, and its opening time.
 
 use std::{
     fs::{self, File},
@@ -25,12 +25,13 @@ pub(super) const CHOICE: &str = "auto_choice_vs_best";
 const TEN_THOUSAND: usize = 10_000;
 /// Sizes at which the choice is measured.
 const SIZES: [usize; 4] = [1_000, TEN_THOUSAND, ROWS, MILLION];
-/// Vectors that are inserted together.
+/// Vectors per insert.
 const BATCH: usize = 10_000;
-/// Time of a round: as many queries as fit into it, and a minimum where one query reads hundreds of megabytes.
+/// Duration of a round, which runs as many queries as fit, and the minimum number of queries, for indexes where one
+/// query reads hundreds of megabytes.
 const ROUND: Duration = Duration::from_millis(200);
 const FEWEST: usize = 15;
-/// Queries whose exact answers among a million are computed.
+/// Queries whose exact answers among a million vectors are computed.
 const ASKED_OF_MILLION: usize = 100;
 /// One vector in this many passes the filter.
 const FILTERED: u32 = 100;
@@ -59,7 +60,7 @@ fn fill(directory: &Path, data: &Data, rows: usize) -> Result<ConversationId> {
         let batch: Vec<_> = batch.iter().filter_map(node).collect();
         pollster::block_on(index.insert(&conversation, &batch))?;
     }
-    // A graph is kept only for rows that are on disk.
+    // Only rows on disk can be in a saved graph.
     pollster::block_on(index.flush())?;
     index.build_graph(&conversation, &());
     Ok(conversation)
@@ -83,7 +84,7 @@ impl Opened {
         let conversation = fill(&directory, data, rows)?;
         let method = |method| open(&directory, method);
         let (fastest, scan, graph) = (method(Method::Fastest), method(Method::Scan), method(Method::Graph));
-        // Reading and checking files for the first time is not part of searching. The system may have dropped pages
+        // Reading and verifying files for the first time is not part of a search. The system may have dropped pages
         // that were written minutes ago.
         read_all(&directory)?;
         for index in [&fastest, &scan, &graph] {
@@ -157,7 +158,7 @@ impl Indexes {
         self.opened.last().context("no index")
     }
 
-    /// The scan, the choice, and how fast an index opens.
+    /// Measures the scan, the choice, and the opening time.
     pub(super) fn measure(&self, data: &Data, truth: &[Vec<u32>], figures: &mut Figures) -> Result<()> {
         let large = self.largest()?;
         let recall = large.recall(&large.scan, data, truth)?;
@@ -187,7 +188,7 @@ impl Indexes {
     }
 }
 
-/// Our scan compared with one of `f32`, by one thread or by all cores: whichever is faster in a round.
+/// Our scan compared with one of `f32`, on one thread or on all cores, whichever is faster in a round.
 fn exact(index: &Opened, data: &Data) -> Result<Figure> {
     let timed = |scan: fn(&Data, &[f32], usize) -> Vec<u32>| {
         median(data, |query| {
@@ -259,7 +260,7 @@ fn reopen(data: &Data, index: &Opened) -> Result<Figure> {
     Ok(Figure::absolute("reopen_100k_ms", &opened, note))
 }
 
-/// The chosen way compared with the faster of both.
+/// The chosen method compared with the faster of both.
 fn choice(index: &Opened, data: &Data) -> Result<Figure> {
     let [[chosen], [scan], [graph]] = interleave([
         Entrant::new("chosen", ["us"], || index.time(&index.fastest, data, None)),
@@ -303,8 +304,8 @@ pub(super) fn measure_million(scratch: &Path, figures: &mut Figures) -> Result<(
     Ok(())
 }
 
-/// How much of the bandwidth a search uses. Where a search reads faster than the kernels, they do not show the bandwidth,
-/// and there is no share of it: the quotient has another name then.
+/// Share of the memory bandwidth that a search uses. If the search reads faster than the kernels that measure the
+/// bandwidth, they do not show the bandwidth, so the quotient gets another name.
 fn bandwidth_share(read: &Samples, bandwidth: &Samples) -> Figure {
     let note = "codes read a second by a whole search, all cores, beside as many bytes read by the fastest of some runs of four \
                 kernels: sums over 1, 2, 4 and 8 places in turn";
@@ -316,17 +317,17 @@ fn bandwidth_share(read: &Samples, bandwidth: &Samples) -> Figure {
     Figure { key: "exact_1m_search_vs_reading".to_owned(), note, ..share }
 }
 
-/// Words of a step: independent sums, which the compiler keeps in wide registers.
+/// Words per step: independent sums, which the compiler keeps in wide registers.
 const LANES: usize = 32;
-/// The kernels, by how many places of its part each core reads in turn. One is a plain sum; with several, more reads are
-/// under way at a time.
+/// Kernels by the number of places that each core reads in turn. One place is a plain sum; with several, more reads are
+/// in flight.
 const KERNELS: [fn(&[u64]); 4] = [sum::<1>, sum::<2>, sum::<4>, sum::<8>];
 
 /// Times that each kernel runs.
 const RUNS: usize = 4;
 
-/// Reads a block of so many bytes on all cores by several kernels, after one warm-up, and returns the gigabytes a second of
-/// the fastest run.
+/// Reads a block of this many bytes on all cores with several kernels, after a warm-up; returns the gigabytes per
+/// second of the fastest run.
 #[expect(clippy::cast_precision_loss, reason = "some hundred megabytes")]
 pub(super) fn read_bandwidth(bytes: usize) -> f64 {
     let block = vec![1u64; bytes / size_of::<u64>()];
@@ -339,7 +340,7 @@ pub(super) fn read_bandwidth(bytes: usize) -> f64 {
     std::iter::repeat_n(KERNELS, RUNS).flatten().map(rate).fold(0.0, f64::max)
 }
 
-/// Sums up a block, each core its part, of which it reads so many places in turn.
+/// Sums up a block. Each core reads its part at `PLACES` places in turn.
 fn sum<const PLACES: usize>(block: &[u64]) {
     let share = block.len().div_ceil(threads().get()).max(1);
     thread::scope(|scope| {

@@ -14,13 +14,13 @@ use super::{
 /// Vectors that one thread adds before the others start.
 const ALONE: usize = 1_000;
 
-/// usearch at the settings that its documentation recommends, with more candidates while building.
+/// usearch with the settings that its documentation recommends, but more candidates while building.
 ///
-/// With half precision alone it does not reach the recall at which times are compared: near neighbours change places. So
-/// twice as many as are asked for are scored again by `f32`, as ours are.
+/// Half precision does not reach the recall at which times are compared, because near neighbours change places. So
+/// twice the requested number is rescored with `f32`, as in our own index.
 pub(super) struct Usearch<'a> {
     index: Index,
-    /// The vectors for the second scores, if there are any.
+    /// Vectors for rescoring, if any.
     rescored_by: Option<&'a Data>,
     name: &'static str,
     build_s: f64,

@@ -1,15 +1,14 @@
-//! A vector whose copies share their common parts.
+//! A vector whose copies share unchanged parts.
 
 use std::sync::Arc;
 
 /// Elements of a chunk.
 const CHUNK: usize = 1024;
 
-/// A vector in shared chunks. A copy costs a thousandth of its length. A write copies only the chunk it changes, if
-/// that is shared.
+/// A vector in shared chunks. A copy copies one pointer per chunk; a write copies the changed chunk if it is shared.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks<T> {
-    /// All but the last are full; none is empty.
+    /// Chunks are full, except the last; none is empty.
     chunks: Vec<Arc<Vec<T>>>,
     len: usize,
 }
@@ -37,7 +36,7 @@ impl<T> Chunks<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The first index whose element does not satisfy `is`. Elements that do must come first.
+    /// The first index whose element does not satisfy `is`, where all elements that do come first.
     pub(super) fn partition_point(&self, mut is: impl FnMut(&T) -> bool) -> usize {
         let full = self.chunks.partition_point(|chunk| chunk.last().is_some_and(&mut is));
         let within = self.chunks.get(full).map_or(0, |chunk| chunk.partition_point(is));

@@ -1,4 +1,4 @@
-//! Summaries to write next.
+//! Plans the summaries to write next.
 
 mod ratio;
 
@@ -64,7 +64,7 @@ impl Thresholds {
     /// Checks that compaction under these thresholds stops and makes progress.
     ///
     /// # Errors
-    /// Names the two that contradict each other.
+    /// If two thresholds contradict each other; names both.
     pub fn check(&self) -> Result<(), InvalidThresholds> {
         if self.recent_node_limit > self.summary_threshold {
             return Err(InvalidThresholds("recent_node_limit must not exceed summary_threshold"));
@@ -82,7 +82,7 @@ impl Thresholds {
     }
 }
 
-/// Summaries to write. Each can be written from what is recorded already.
+/// Summaries to write. Each depends only on recorded ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compaction {
@@ -113,15 +113,15 @@ impl Merge {
 }
 
 impl Compaction {
-    /// True if nothing is to be done.
+    /// True if there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.summarize.is_empty() && self.merge.is_empty()
     }
 }
 
-/// Plans the summaries that the thresholds require. Performing a plan may make another one due: plan again until it is
-/// empty. Turns are not split: their nodes are summarized and merged together.
+/// Plans the summaries that the thresholds require. A performed plan may make others due, so plan again until the
+/// result is empty. The nodes of a turn are summarized and merged together.
 #[must_use]
 pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let mut plan = Compaction::default();
@@ -134,7 +134,7 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     if covered(summaries) > thresholds.meta_summary_threshold {
         plan.merge.extend(meta_groups(tree, summaries, thresholds));
     }
-    // Everything older than the trailing SUMMARYs is METAs and ARCHIVEs, lower ones to the right.
+    // METAs and ARCHIVEs precede the trailing SUMMARYs; the lower levels come last.
     let merged = roots.get(..roots.len() - summaries.len()).unwrap_or_default();
     let metas = trailing(merged, |summary| summary.level == Level::Meta);
     if covered(metas) > thresholds.archive_threshold {
@@ -145,15 +145,15 @@ pub fn plan_compaction(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     plan
 }
 
-/// Plans the next step that makes the coarsest cut smaller when it does not fit its budget, regardless of the
-/// thresholds. Empty when no step is left.
+/// Plans the next step that makes the coarsest cut smaller when it does not fit its budget, whatever the thresholds
+/// say. Empty if no step is left.
 ///
-/// Steps, each only when the one before is exhausted: merge the oldest SUMMARYs into a META of at least
+/// A step is taken only if the one before it is exhausted: merge the oldest SUMMARYs into a META of at least
 /// [`Thresholds::meta_min`] nodes; merge the oldest neighbours of equal height into an ARCHIVE; summarize the older
 /// half of the FULL nodes; merge SUMMARYs into a smaller META. The steps apply first to nodes older than the last
 /// [`ViewPolicy::recent`](super::ViewPolicy::recent) ones, then to nodes older than the last user's message, then to
-/// all. At last the two newest neighbours become an ARCHIVE. Merging equals first keeps the tree's height logarithmic:
-/// merging everything with the newest part would wrap the whole history once more at each turn.
+/// all nodes. The final step merges the two newest neighbours into an ARCHIVE. Merging equal heights first keeps the
+/// height logarithmic; merging everything with the newest part would rewrite a summary of the whole history each turn.
 #[must_use]
 pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
@@ -164,8 +164,7 @@ pub fn plan_shrink(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     }
 }
 
-/// [`plan_shrink`] as long as it leaves the last user's message and what follows it verbatim; empty when no such
-/// step is left.
+/// [`plan_shrink`], restricted to nodes older than the last user's message. Empty if no such step is left.
 #[must_use]
 pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let recent = tree.recent_turns().last();
@@ -174,8 +173,8 @@ pub fn plan_shrink_before_end(tree: &Tree, thresholds: &Thresholds) -> Compactio
     plans.unwrap_or_default()
 }
 
-/// [`plan_shrink_before_end`]; when no such step is left, merges the two newest neighbours before the end into an
-/// ARCHIVE, for a budget that has no room for both.
+/// [`plan_shrink_before_end`]; if no such step is left, merges the two newest neighbours before the end into an
+/// ARCHIVE, for a budget that cannot hold both.
 #[must_use]
 pub fn plan_merge_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction {
     let plan = plan_shrink_before_end(tree, thresholds);
@@ -183,7 +182,7 @@ pub fn plan_merge_before_end(tree: &Tree, thresholds: &Thresholds) -> Compaction
     if plan.is_empty() { newest_pair(tree, end) } else { plan }
 }
 
-/// The next step for what is older than `spared`.
+/// The next step among nodes older than `spared`.
 fn shrink_before(tree: &Tree, thresholds: &Thresholds, spared: Option<NodeRange>) -> Option<Compaction> {
     let meta_min = usize::try_from(thresholds.meta_min).unwrap_or(usize::MAX).max(2);
     let is_older = |run: NodeRange| spared.is_none_or(|spared| run.last() < spared.first());
@@ -200,7 +199,7 @@ fn shrink_before(tree: &Tree, thresholds: &Thresholds, spared: Option<NodeRange>
     oldest_meta(&roots, 2, thresholds).map(of_one)
 }
 
-/// The two newest neighbours before `spared` as an ARCHIVE.
+/// Merges the two newest neighbours older than `spared` into an ARCHIVE.
 fn newest_pair(tree: &Tree, spared: Option<NodeRange>) -> Compaction {
     let is_older = |root: &&SummaryOutline| spared.is_none_or(|spared| root.span.last() < spared.first());
     let roots: Vec<_> = tree.roots().take_while(is_older).collect();
@@ -209,7 +208,7 @@ fn newest_pair(tree: &Tree, spared: Option<NodeRange>) -> Compaction {
     Compaction { merge: merged.into_iter().collect(), ..Compaction::default() }
 }
 
-/// The oldest run of at least `fewest` SUMMARYs, limited to what one META may hold.
+/// The oldest run of at least `fewest` SUMMARYs, at most as many as one META may hold.
 fn oldest_meta(roots: &[&SummaryOutline], fewest: usize, thresholds: &Thresholds) -> Option<Merge> {
     let most = usize::try_from(thresholds.meta_max).unwrap_or(usize::MAX).max(2);
     let run = runs_of(roots, |summary| summary.level == Level::Summary);
@@ -217,7 +216,7 @@ fn oldest_meta(roots: &[&SummaryOutline], fewest: usize, thresholds: &Thresholds
     merge(Level::Meta, oldest.get(..oldest.len().min(most))?)
 }
 
-/// The oldest neighbours of one height above SUMMARY, as many as one ARCHIVE may hold.
+/// The oldest neighbours of equal height above SUMMARY, at most as many as one ARCHIVE may hold.
 fn oldest_equals(tree: &Tree, roots: &[&SummaryOutline], thresholds: &Thresholds) -> Option<Merge> {
     let merged = runs_of(roots, |summary| summary.level != Level::Summary);
     let equal = |a: &&SummaryOutline, b: &&SummaryOutline| tree.height(a.id) == tree.height(b.id);
@@ -225,8 +224,8 @@ fn oldest_equals(tree: &Tree, roots: &[&SummaryOutline], thresholds: &Thresholds
     merge_oldest(oldest, thresholds.archive_fan_out.max(2))
 }
 
-/// The older half of the FULL nodes of turns that satisfy `is_meant`. A turn with more than half of them is taken
-/// whole.
+/// The older half of the FULL nodes, by whole turns, among turns that satisfy `is_meant`. A turn that is larger than
+/// the half is taken whole.
 fn older_half(tree: &Tree, is_meant: impl Fn(NodeRange) -> bool) -> Vec<NodeId> {
     let meant = |full: &Vec<NodeId>| full.last().is_some_and(|last| tree.turn_of(*last).is_none_or(&is_meant));
     let turns: Vec<_> = full_turns(tree).take_while(meant).collect();
@@ -235,12 +234,12 @@ fn older_half(tree: &Tree, is_meant: impl Fn(NodeRange) -> bool) -> Vec<NodeId> 
     if half.is_empty() { turns.into_iter().next().unwrap_or_default() } else { half }
 }
 
-/// The oldest FULL nodes, at most `count`, whole turns only.
+/// The oldest FULL nodes, at most `count`, in whole turns.
 fn oldest_full(tree: &Tree, count: u64) -> Vec<NodeId> {
     oldest(full_turns(tree), count)
 }
 
-/// The first of these turns, with at most `count` nodes.
+/// The first turns with at most `count` nodes together.
 fn oldest(turns: impl Iterator<Item = Vec<NodeId>>, count: u64) -> Vec<NodeId> {
     let mut chosen: Vec<NodeId> = Vec::new();
     for full in turns {
@@ -281,7 +280,7 @@ fn covered(summaries: &[&SummaryOutline]) -> u64 {
 
 fn merge(level: Level, children: &[&SummaryOutline]) -> Option<Merge> {
     let span = children.iter().map(|summary| summary.span).reduce(NodeRange::hull)?;
-    // With a gap (a FULL node between) the new summary would claim a node that no child covers.
+    // A gap is a FULL node, which the new summary would claim although no child covers it.
     (covered(children) == span.count()).then(|| Merge {
         level,
         children: children.iter().map(|summary| summary.id).collect(),
@@ -294,7 +293,7 @@ fn merge_oldest(summaries: &[&SummaryOutline], fan_out: usize) -> Option<Merge> 
     if oldest.len() < 2 { None } else { merge(Level::Archive, oldest) }
 }
 
-/// The oldest `fan_out` ARCHIVEs of each height that has more than that.
+/// For each height with more than `fan_out` ARCHIVEs, the oldest `fan_out` of them.
 fn crowded_archives(tree: &Tree, archives: &[&SummaryOutline], fan_out: usize) -> Vec<Merge> {
     archives
         .chunk_by(|a, b| tree.height(a.id) == tree.height(b.id))
@@ -303,7 +302,7 @@ fn crowded_archives(tree: &Tree, archives: &[&SummaryOutline], fan_out: usize) -
         .collect()
 }
 
-/// Groups the oldest SUMMARYs until no more than the threshold remain.
+/// Groups the oldest SUMMARYs until at most the threshold remain.
 fn meta_groups(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Thresholds) -> Vec<Merge> {
     let mut groups = Vec::new();
     let mut rest = summaries;
@@ -316,8 +315,8 @@ fn meta_groups(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Threshol
     groups
 }
 
-/// How many of `summaries` form the next group: between `meta_min` and `meta_max` nodes, ending with a turn, at the
-/// longest pause of the conversation.
+/// Number of `summaries` in the next group: `meta_min` to `meta_max` nodes, ending with a turn, at the longest pause
+/// within that range.
 fn group_size(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Thresholds) -> Option<usize> {
     let mut nodes = 0;
     let mut best: Option<(i64, usize)> = None;
@@ -333,7 +332,7 @@ fn group_size(tree: &Tree, summaries: &[&SummaryOutline], thresholds: &Threshold
         }
         let at = |node: NodeId| tree.node(node).map_or(0, |outline| outline.at.as_millis());
         let pause = at(next.span.first()).saturating_sub(at(here.span.last()));
-        // Among equal pauses the largest group wins: fewer, fuller METAs.
+        // Equal pauses: the largest group wins, for fewer and fuller METAs.
         if best.is_none_or(|(longest, _)| pause >= longest) {
             best = Some((pause, index + 1));
         }

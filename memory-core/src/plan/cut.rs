@@ -1,4 +1,4 @@
-//! A cut through the summary tree: what is shown, each node exactly once.
+//! A cut through the summary tree: the pieces to show, each node exactly once.
 
 use super::Tree;
 use crate::{NodeRange, SummaryId};
@@ -13,21 +13,21 @@ pub struct Cut {
     pub tokens: u32,
 }
 
-/// One piece of a cut.
+/// A piece of a cut.
 ///
-/// Exhaustive: a view shows every piece.
+/// Exhaustive, because a view must show every piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutPiece {
-    /// A turn, verbatim.
+    /// A turn, shown verbatim.
     Verbatim(NodeRange),
-    /// A summary in place of the nodes that it covers.
+    /// A summary, shown instead of the nodes that it covers.
     Summary {
         /// The summary.
         id: SummaryId,
         /// The nodes.
         span: NodeRange,
     },
-    /// A line that says which nodes are not shown.
+    /// A line that names the nodes that are not shown.
     Omitted(NodeRange),
 }
 
@@ -48,7 +48,7 @@ impl Cut {
         Self { pieces, tokens }
     }
 
-    /// The same cut with the parts of each dissolved summary in its place, which cost the same.
+    /// Replaces each dissolved summary with its parts. The cost stays the same.
     #[must_use]
     pub fn undissolved(mut self, tree: &Tree) -> Self {
         let is_dissolved = |piece: &CutPiece| matches!(piece, CutPiece::Summary { id, .. } if tree.is_dissolved(*id));
@@ -81,7 +81,7 @@ impl Cut {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Not even the coarsest cut fits.
+    /// The coarsest cut exceeds the budget.
     #[error("the coarsest view of the conversation needs {needed} tokens, the budget is {budget}")]
     BudgetTooSmall {
         /// Tokens of the coarsest cut.
@@ -91,7 +91,7 @@ pub enum PlanError {
     },
 }
 
-/// A token count in the type of cuts, saturated.
+/// Saturating conversion of a token count.
 pub(super) fn tokens(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

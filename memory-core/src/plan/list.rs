@@ -1,12 +1,12 @@
-//! Pure decisions over a caller's own list of messages: what to shorten, what to remove, and where a summary goes.
+//! Pure decisions about a caller's own list of messages: messages to shorten, messages to remove, place of a summary.
 //!
-//! These decisions keep the contract of the conversation managers of Strands Agents 1.62, for programs that send whole
-//! lists to their model. `docs/strands.md` lists what is deliberately different: the preserved tail is never
-//! summarized, a failed summary changes nothing, a ratio out of range is an error, and no reduction is paid for that
-//! cannot shrink the list.
+//! The decisions follow the contract of the conversation managers of Strands Agents 1.62, for programs that send whole
+//! lists to their model. `docs/strands.md` lists the deliberate differences: the preserved tail is never summarized, a
+//! failed summary changes nothing, a ratio out of range is an error, and no summary is paid for that cannot shorten the
+//! list.
 //!
-//! A [`SlidingWindow`] or [`Summarizing`] decides over [`ListItem`]s, a small outline of each message, and gives a
-//! [`ListPlan`]. A [`ListManager`] keeps what has to be known between two decisions.
+//! A [`SlidingWindow`] or [`Summarizing`] decides on [`ListItem`]s, the outlines of the messages, and returns a
+//! [`ListPlan`]. A [`ListManager`] keeps the state between two decisions.
 
 mod error;
 mod item;

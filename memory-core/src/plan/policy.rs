@@ -1,6 +1,6 @@
 //! Parameters of views.
 
-/// Parameters of a view's value, and costs of its pieces in addition to their words.
+/// Parameters of the value of a view, and of the cost of its pieces in addition to their texts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ViewPolicy {
@@ -8,14 +8,14 @@ pub struct ViewPolicy {
     pub per_message: u32,
     /// Tokens that a summary costs in addition to its text.
     pub per_summary: u32,
-    /// A node's weight halves with every this many nodes after it.
+    /// Number of later nodes after which a node's weight is halved.
     pub half_life: f32,
-    /// The share of a node that each level preserves, by the level's number. An ARCHIVE over ARCHIVEs preserves half of
-    /// their share.
+    /// Share of a node's content that each level preserves, by the level's number. Each further ARCHIVE above an
+    /// ARCHIVE preserves half of the share below it.
     pub fidelity: [f32; 4],
-    /// Messages of fewer tokens are shown themselves, in place of their SUMMARYs.
+    /// Messages of fewer tokens are shown instead of their SUMMARYs.
     pub short: u32,
-    /// This many of the last messages are shown verbatim before older ones are refined, as far as they fit.
+    /// Number of last messages that are shown verbatim, as far as they fit, before older ones are refined.
     pub recent: u64,
 }
 

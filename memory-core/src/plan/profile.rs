@@ -1,33 +1,33 @@
-//! Profiles: the most value for each number of tokens in a part of the tree.
+//! Profiles: for a part of the tree, the maximum value at each number of tokens.
 
 use std::{cmp::Ordering, sync::Arc};
 
-/// Most points of the profile of a closed part of the tree.
+/// Maximum points of the cached profile of a part.
 pub(super) const MOST: usize = 64;
-/// Most pairs of points that are compared one by one. With more, pairs are grouped into steps of tokens.
+/// Maximum pairs of points that are compared one by one. More pairs are grouped into steps of tokens.
 const FEW: usize = 1024;
 
-/// The cost and the value of a choice.
+/// Cost and value of a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) tokens: u32,
     pub(super) value: f64,
 }
 
-/// Points in order: the more tokens, the more value.
+/// Points with increasing tokens and increasing values.
 pub(super) type Profile = Arc<[Point]>;
 
-/// A point, and the two that it was made of.
+/// A point, and the indices of the two points that it combines.
 pub(super) type Made = (Point, [u16; 2]);
 
 /// The empty choice.
 pub(super) const NOTHING: Point = Point { tokens: 0, value: 0.0 };
 
-/// All pairs of a point of `one` and a point of `other`. Pairs are left out if another one costs no more and is worth
-/// no less, or if they cost more than `budget` tokens. The cheapest pair is always kept.
+/// Combines each point of `one` with each point of `other`. Drops pairs that are dominated by another pair (no cheaper
+/// and no more valuable) or cost more than `budget` tokens, but always keeps the cheapest.
 ///
-/// The result is exact while there are few pairs and no more than `most` points remain. Beyond that, the best pair of
-/// each of `most` equal steps of tokens is kept, which loses at most the value of one step.
+/// Exact while there are few pairs and at most `most` points remain. Beyond that, keeps the best pair in each of `most`
+/// equal steps of tokens, which loses at most the value of one step.
 pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) -> Vec<Made> {
     let (Some(cheapest), Some(dearest)) = (one.first().zip(other.first()), one.last().zip(other.last())) else {
         return Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn merge(one: &[Point], other: &[Point], most: usize, budget: u32) ->
     };
     let all = || (0u16..).zip(one.iter().copied()).flat_map(with);
     match one {
-        // Two ordered sequences are merged as such: most parts of a tree are SUMMARYs, with two points each.
+        // Both sequences are sorted already. Most parts of a tree are SUMMARYs with two points each.
         [only] => thin(pareto(with((0, *only))), most),
         [first, second] => thin(pareto(in_order(with((0, *first)), with((1, *second)))), most),
         _ if one.len() * other.len() <= FEW => {
@@ -59,7 +59,6 @@ fn cheaper((a, i): &Made, (b, j): &Made) -> Ordering {
     a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)).then(i.cmp(j))
 }
 
-/// Merges two ordered sequences.
 fn in_order(one: impl Iterator<Item = Made>, other: impl Iterator<Item = Made>) -> impl Iterator<Item = Made> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || match (one.peek(), other.peek()) {
@@ -69,7 +68,7 @@ fn in_order(one: impl Iterator<Item = Made>, other: impl Iterator<Item = Made>) 
     })
 }
 
-/// The points, given in order of their tokens, that are worth more than all before them.
+/// The points that are more valuable than all cheaper ones; `points` must be sorted by tokens.
 pub(super) fn pareto(points: impl IntoIterator<Item = Made>) -> Vec<Made> {
     let mut kept: Vec<Made> = Vec::new();
     for made in points {
@@ -80,7 +79,7 @@ pub(super) fn pareto(points: impl IntoIterator<Item = Made>) -> Vec<Made> {
     kept
 }
 
-/// At most `most` of the points.
+/// Reduces the points to at most `most`.
 pub(super) fn thin(points: Vec<Made>, most: usize) -> Vec<Made> {
     let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else { return points };
     if points.len() <= most {
@@ -90,14 +89,14 @@ pub(super) fn thin(points: Vec<Made>, most: usize) -> Vec<Made> {
     best_of_steps(points, least, highest, most)
 }
 
-/// The cheapest point, and the best of each of several equal steps of tokens.
+/// The cheapest point, and the best point in each of several equal steps of tokens.
 fn best_of_steps(points: impl IntoIterator<Item = Made>, least: u32, highest: u32, most: usize) -> Vec<Made> {
     let steps = most.saturating_sub(1).max(1);
     let width = (highest - least).div_ceil(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
     let mut best: Vec<Option<Made>> = vec![None; steps + 1];
     for made in points {
         let behind = made.0.tokens.saturating_sub(least);
-        // The last point of a step is the one whose tokens fill it.
+        // A step includes its upper bound.
         let Some(there) = best.get_mut(behind.div_ceil(width) as usize) else { continue };
         let better = |(point, _): &Made| {
             made.0.value > point.value || (made.0.value >= point.value && made.0.tokens < point.tokens)

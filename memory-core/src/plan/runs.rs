@@ -13,7 +13,6 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// How many nodes.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -22,7 +21,7 @@ impl Runs {
         self.runs.iter().filter_map(|(first, last)| NodeRange::new(*first, *last))
     }
 
-    /// Adds a run that is disjoint from the set.
+    /// Adds a run, no node of which is in the set.
     pub(super) fn add(&mut self, run: NodeRange) {
         self.count += run.count();
         let (mut first, mut last) = (run.first(), run.last());
@@ -43,7 +42,7 @@ impl Runs {
         before.is_some_and(|(_, end)| run.last() <= *end)
     }
 
-    /// Removes a run that is contained in the set.
+    /// Removes a run, all nodes of which are in the set.
     pub(super) fn take(&mut self, run: NodeRange) {
         let Some((first, last)) = self.runs.range(..=run.first()).next_back().map(|(first, last)| (*first, *last))
         else {

@@ -10,23 +10,23 @@ use std::{
 use super::{ViewPolicy, chunks::Chunks, profile::Profile, runs::Runs, turns::Turns};
 use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, Timestamp};
 
-/// Most nodes after a user's message that are shown verbatim as the end of a conversation. An agent may work for
-/// hours without a message of its user.
+/// Maximum nodes after a user's message that are shown verbatim as the end of a conversation, since an agent may work
+/// for hours without a message of its user.
 const LONGEST_TURN: usize = 32;
 
-/// Most nodes of unknown time that are skipped in the search for one with a time.
+/// Maximum nodes of unknown time that are skipped in the search for a known time.
 const UNTIMED: usize = 1_000;
 
-/// A conversation's nodes, the summaries over them, and which summary covers which.
+/// The nodes of a conversation and the forest of summaries over them.
 ///
-/// The tree grows with the conversation: a new node or summary costs at most one step for each level, whatever the
-/// length. Copies share their common parts, so that planning may try changes on a copy. If two summaries claim the same
-/// nodes or children, the first counts and the other is ignored. A summary whose child was lost is ignored too, so any
-/// sequence of summaries makes a forest. A later summary of the same level, span and children supersedes the first: the
-/// first keeps its place and number, and the words shown are the later one's. A merged summary that a later one without
-/// words supersedes is dissolved: it keeps its place, and its parts are shown in it. A summary that was written for a
-/// view of a small budget is not in the forest; [`Self::adopt`] puts it there, in a copy on which such a view is
-/// planned.
+/// Appending a node or summary costs at most one step for each level, whatever the length of the conversation. Copies
+/// share unchanged parts, so that planning may try changes on a copy.
+///
+/// Any sequence of summaries makes a forest: if two summaries claim the same nodes or children, the second one is
+/// ignored, and so is a summary whose child was lost. A later summary of the same level, span and children supersedes
+/// the first one, which keeps its place and number but shows the later text. If the later one has no text, the first
+/// one is dissolved: its parts are shown in its place. A summary that was written for a view of a small budget is
+/// outside the forest; [`Self::adopt`] adds it, to a copy on which such a view is planned.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     policy: ViewPolicy,
@@ -34,9 +34,9 @@ pub struct Tree {
     turns: Turns,
     /// For each node, the SUMMARY that covers it.
     leaves: Chunks<Option<SummaryId>>,
-    /// The summaries in order of their numbers.
+    /// Recorded summaries, in order of their numbers.
     places: Chunks<Place>,
-    /// How many numbers are taken, those of summaries that cannot be read included.
+    /// Number of assigned summary numbers, including those of unreadable summaries.
     numbered: usize,
     /// Summaries without a parent, by the first node they cover.
     roots: BTreeMap<NodeId, SummaryId>,
@@ -45,42 +45,38 @@ pub struct Tree {
     pinned: BTreeSet<NodeId>,
     kept_out: BTreeSet<NodeId>,
     tokens: Tokens,
-    /// Summaries that were written for views, by the first node that they cover.
+    /// Summaries that were written for views, by their first node.
     for_views: BTreeMap<NodeId, Vec<SummaryId>>,
 }
 
-/// Sums of tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tokens {
-    /// Tokens of all nodes.
     nodes: u64,
     /// Tokens of the nodes that no summary covers.
     full: u64,
-    /// Tokens of the roots.
     roots: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Place {
-    /// Its tokens are those of the words shown in this place.
+    /// The summary, with the tokens of the text that is shown in its place.
     summary: SummaryOutline,
     parent: Option<SummaryId>,
-    /// Steps down to a SUMMARY; `None` for a summary without a place in the forest.
+    /// Levels above the SUMMARYs below it; `None` for a summary without a place in the forest.
     height: Option<u32>,
-    /// The summary whose words are shown in this place: itself, or the last one that superseded it.
+    /// The summary whose text is shown in this place: itself, or the last one that superseded it.
     words: SummaryId,
-    /// The words that it replaced.
+    /// For a summary that superseded another: the place, and the text that it replaced there.
     superseded: Option<Superseded>,
-    /// Importance of the covered nodes, each halved with every half-life between the node and the last one.
+    /// Sum of the importance of the covered nodes, each halved with every half-life between the node and the last one.
     weight: f64,
-    /// Values of its cuts, once they were computed.
+    /// Cached profile of its cuts.
     profile: OnceLock<Profile>,
 }
 
-/// Words that a place showed before others replaced them.
+/// The state of a place before its text was replaced.
 #[derive(Clone, Copy, Debug)]
 struct Superseded {
-    /// The place.
     place: SummaryId,
     words: SummaryId,
     tokens: u32,
@@ -98,7 +94,7 @@ impl Place {
 }
 
 impl Tree {
-    /// An empty conversation under this policy.
+    /// A tree without nodes.
     #[must_use]
     pub fn new(policy: ViewPolicy) -> Self {
         Self { policy, ..Self::default() }
@@ -110,7 +106,7 @@ impl Tree {
         &self.policy
     }
 
-    /// A summary's position among the recorded ones: its number, unless some before it were lost.
+    /// Index of a summary in `places`: its number, unless earlier summaries were lost.
     fn position(&self, id: SummaryId) -> Option<usize> {
         let is_it = |place: &Place| place.summary.id == id;
         if self.places.get(id.index()).is_some_and(is_it) {
@@ -124,18 +120,18 @@ impl Tree {
         self.places.get(self.position(id)?)
     }
 
-    /// A node's outline.
+    /// Outline of a node.
     #[must_use]
     pub fn node(&self, node: NodeId) -> Option<&NodeOutline> {
         self.nodes.get(node.index())
     }
 
-    /// The nodes' outlines, in order.
+    /// Outlines of the nodes, in order.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeOutline> {
         self.nodes.iter()
     }
 
-    /// How many nodes the conversation has.
+    /// Number of nodes of the conversation.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.nodes.len() as u64
@@ -147,7 +143,7 @@ impl Tree {
         self.tokens.nodes
     }
 
-    /// Tokens of the first `nodes`.
+    /// Tokens of the first `nodes` nodes.
     #[must_use]
     pub fn tokens_within(&self, nodes: u64) -> u64 {
         if nodes >= self.total() {
@@ -156,43 +152,42 @@ impl Tree {
         self.nodes().take(usize::try_from(nodes).unwrap_or(usize::MAX)).map(|node| u64::from(node.tokens)).sum()
     }
 
-    /// How many summaries were added, ignored ones included.
+    /// Number of added summaries, including ignored ones.
     #[must_use]
     pub fn summaries(&self) -> usize {
         self.places.len()
     }
 
-    /// The index of the number that the next summary gets. Numbering continues after the last, even if earlier ones
-    /// were lost, or the last.
+    /// Index of the next summary's number. Numbers are never reused, even if summaries were lost.
     #[must_use]
     pub fn next_summary(&self) -> usize {
         self.places.last().map_or(0, |last| last.summary.id.index() + 1).max(self.numbered)
     }
 
-    /// Takes note that summaries up to this number were recorded, though the last of them may not be readable.
+    /// Reserves the summary numbers up to `last`, whose summaries may be unreadable.
     pub fn reserve_numbers(&mut self, last: u64) {
         self.numbered = self.numbered.max(usize::try_from(last).unwrap_or(usize::MAX));
     }
 
-    /// A summary. If it was superseded, its tokens are those of the words shown in its place.
+    /// Outline of a summary. If it was superseded, its tokens are those of the text shown in its place.
     #[must_use]
     pub fn summary(&self, id: SummaryId) -> Option<&SummaryOutline> {
         Some(&self.place(id)?.summary)
     }
 
-    /// The number of the summary whose words are shown in place of this one: its own, unless it was superseded.
+    /// Number of the summary whose text is shown in the place of `id`: its own, unless it was superseded.
     #[must_use]
     pub fn words_for(&self, id: SummaryId) -> SummaryId {
         self.place(id).map_or(id, |place| place.words)
     }
 
-    /// True if the parts of this merged summary are shown in its place, since no words superseded its words.
+    /// True if the parts of this merged summary are shown in its place, because a summary without text superseded it.
     #[must_use]
     pub fn is_dissolved(&self, id: SummaryId) -> bool {
         self.place(id).is_some_and(Place::is_dissolved)
     }
 
-    /// True if a record, which may have been superseded since, dissolved its place.
+    /// True if this record dissolved the place that it superseded; the record may have been superseded since.
     #[must_use]
     pub fn dissolves(&self, id: SummaryId) -> bool {
         let dissolves = |record: &Place| {
@@ -201,7 +196,7 @@ impl Tree {
         self.place(id).is_some_and(dissolves)
     }
 
-    /// These summaries, with the parts of each dissolved one in its place.
+    /// Replaces each dissolved summary in the sequence by its parts.
     #[must_use]
     pub fn undissolved(&self, ids: impl IntoIterator<Item = SummaryId>) -> Vec<SummaryId> {
         let mut whole = Vec::new();
@@ -216,55 +211,53 @@ impl Tree {
         whole
     }
 
-    /// The summary in whose place this one stands: itself, or the one that it superseded; `None` for one that is
-    /// ignored.
+    /// The summary in whose place `id` is shown: itself, or the one that it superseded; `None` if it is ignored.
     #[must_use]
     pub fn place_of(&self, id: SummaryId) -> Option<SummaryId> {
         self.place(id).and_then(Place::stands_at)
     }
 
-    /// Every summary that was recorded and not ignored, in order of the numbers: its number, and the place in which it
-    /// stands or stood.
+    /// Every recorded summary that is not ignored, in order of the numbers, with the place in which it is or was shown.
     pub fn recorded(&self) -> impl Iterator<Item = (SummaryId, SummaryId)> {
         self.places.iter().filter_map(|place| Some((place.summary.id, place.stands_at()?)))
     }
 
-    /// The summaries that have a place in the forest, in order of their numbers.
+    /// Summaries with a place in the forest, in order of their numbers.
     pub fn placed(&self) -> impl Iterator<Item = &SummaryOutline> {
         self.places.iter().filter(|place| place.height.is_some()).map(|place| &place.summary)
     }
 
-    /// The summaries that were written for views, each after its children.
+    /// Summaries that were written for views, children before parents.
     pub fn placed_for_views(&self) -> impl Iterator<Item = &SummaryOutline> {
         let is_for_view = |place: &&Place| place.summary.for_view && place.superseded.is_none();
         self.places.iter().filter(is_for_view).map(|place| &place.summary)
     }
 
-    /// How many summaries have been superseded.
+    /// Number of summaries that superseded another.
     #[must_use]
     pub fn superseded(&self) -> usize {
         self.places.iter().filter(|place| place.superseded.is_some()).count()
     }
 
-    /// The SUMMARY over a node.
+    /// SUMMARY over a node.
     #[must_use]
     pub fn leaf(&self, node: NodeId) -> Option<SummaryId> {
         self.leaves.get(node.index()).copied().flatten()
     }
 
-    /// The summary directly above another.
+    /// Summary directly above another.
     #[must_use]
     pub fn parent(&self, id: SummaryId) -> Option<SummaryId> {
         self.place(id)?.parent
     }
 
-    /// Steps from a summary down to a SUMMARY; `None` for one that is ignored or that supersedes another.
+    /// Levels between a summary and the SUMMARYs below it; `None` for one that is ignored or supersedes another.
     #[must_use]
     pub fn height(&self, id: SummaryId) -> Option<u32> {
         self.place(id)?.height
     }
 
-    /// Summaries without a parent, in order of the nodes they cover.
+    /// Summaries without a parent, in order of their nodes.
     pub fn roots(&self) -> impl DoubleEndedIterator<Item = &SummaryOutline> {
         self.roots.values().filter_map(|id| self.summary(*id))
     }
@@ -274,13 +267,13 @@ impl Tree {
         self.full.iter()
     }
 
-    /// How many nodes no summary covers.
+    /// Number of nodes that no summary covers.
     #[must_use]
     pub fn full_count(&self) -> u64 {
         self.full.count()
     }
 
-    /// Nodes that are to stay verbatim.
+    /// Nodes that must stay verbatim.
     pub fn pinned(&self) -> impl DoubleEndedIterator<Item = NodeId> {
         self.pinned.iter().copied()
     }
@@ -291,19 +284,18 @@ impl Tree {
         NodeRange::merge(self.kept_out.iter().copied().map(NodeRange::single).collect())
     }
 
-    /// How many nodes are excluded from summaries.
+    /// Number of nodes that are excluded from summaries.
     #[must_use]
     pub fn kept_out_count(&self) -> usize {
         self.kept_out.len()
     }
 
-    /// The turns, as by [`turns`](super::turns), starting with the one that contains `node`.
+    /// Turns as [`turns`](super::turns) splits them, from the one that contains `node`.
     pub fn turns_from(&self, node: NodeId) -> impl Iterator<Item = NodeRange> {
         self.turns.from(node)
     }
 
-    /// The last user's message up to `last` and the nodes after it up to `last`, but at most the last 32 of these
-    /// nodes.
+    /// The last user's message up to `last` with the nodes after it up to `last`; at most the last 32 of these nodes.
     #[must_use]
     pub fn last_turn_within(&self, last: NodeId) -> Option<NodeRange> {
         let end = last.index().min(self.nodes.len().checked_sub(1)?);
@@ -313,8 +305,8 @@ impl Tree {
         NodeRange::new(NodeId::from_index(first), NodeId::from_index(end))
     }
 
-    /// The turns, as by [`turns`](super::turns), that contain the last [`ViewPolicy::recent`] nodes or the last user's
-    /// message and what follows it, the newest first.
+    /// Turns, newest first, that contain one of the last [`ViewPolicy::recent`] nodes, the last user's message, or a
+    /// node after it.
     pub fn recent_turns(&self) -> impl Iterator<Item = NodeRange> {
         let recent = NodeId::new(self.total().saturating_sub(self.policy.recent).saturating_add(1));
         let end = NodeId::new(self.total()).and_then(|last| self.last_turn_within(last)).map(NodeRange::first);
@@ -323,13 +315,13 @@ impl Tree {
         turns.into_iter().rev()
     }
 
-    /// The time of the last node whose time is known.
+    /// Last known time of a node.
     #[must_use]
     pub fn last_time(&self) -> Timestamp {
         self.last_time_within(self.total())
     }
 
-    /// The time of the last node, among the first `nodes`, whose time is known.
+    /// Last known time among the first `nodes` nodes.
     #[must_use]
     pub fn last_time_within(&self, nodes: u64) -> Timestamp {
         let end = usize::try_from(nodes).unwrap_or(usize::MAX).min(self.nodes.len());
@@ -337,7 +329,7 @@ impl Tree {
         times.take(UNTIMED).find(|at| at.is_known()).unwrap_or_default()
     }
 
-    /// The turn that a node belongs to.
+    /// Turn of a node.
     #[must_use]
     pub fn turn_of(&self, node: NodeId) -> Option<NodeRange> {
         self.turns_from(node).next()
@@ -355,7 +347,7 @@ impl Tree {
         mixed
     }
 
-    /// The level of a node: that of the highest summary over it.
+    /// Level of a node: that of the highest summary over it.
     #[must_use]
     pub fn level(&self, node: NodeId) -> Level {
         let mut level = Level::Full;
@@ -367,7 +359,7 @@ impl Tree {
         level
     }
 
-    /// How many nodes are at each level, by the level's number.
+    /// Number of nodes at each level, by the level's number.
     #[must_use]
     pub fn nodes_per_level(&self) -> [u64; 4] {
         let mut counts = [0; 4];
@@ -382,20 +374,20 @@ impl Tree {
         counts
     }
 
-    /// The cost of all nodes verbatim.
+    /// Cost of all nodes verbatim.
     pub(super) fn words(&self) -> u64 {
         self.tokens.nodes + self.total() * u64::from(self.policy.per_message)
     }
 
-    /// The cost of a run of nodes verbatim, in tokens, including [`ViewPolicy::per_message`] for each.
+    /// Cost of a run of nodes verbatim, in tokens, including [`ViewPolicy::per_message`] for each.
     #[must_use]
     pub fn words_of(&self, run: NodeRange) -> u64 {
         let outlines = run.iter().filter_map(|node| self.node(node));
         outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
     }
 
-    /// The cost of a summary in a view. For a short message it is the cost of the message, and for a dissolved summary
-    /// that of its parts, which are shown in its place.
+    /// Cost of a summary in a view. A short message costs what the message costs, and a dissolved summary what its
+    /// parts cost, since these are shown instead.
     pub(super) fn summary_cost(&self, id: SummaryId) -> u64 {
         match self.place(id) {
             Some(place) if place.is_dissolved() => {
@@ -407,7 +399,7 @@ impl Tree {
         }
     }
 
-    /// The summary without a parent that covers another, or is it.
+    /// Topmost summary over a summary.
     fn root_over(&self, mut id: SummaryId) -> SummaryId {
         while let Some(parent) = self.parent(id) {
             id = parent;
@@ -431,12 +423,12 @@ impl Tree {
             && self.node(summary.span.first()).is_some_and(is_short)
     }
 
-    /// The cost of a view that shows every root, and, verbatim, what no summary covers.
+    /// Cost of a view of all roots, with nodes verbatim that no summary covers.
     pub(super) fn top(&self) -> u64 {
         self.tokens.roots + self.tokens.full + self.full.count() * u64::from(self.policy.per_message)
     }
 
-    /// Importance of a run of nodes, each halved with every half-life between the node and the last one.
+    /// Sum of the importance of a run of nodes, each halved with every half-life between the node and the last one.
     pub(super) fn weight_of(&self, run: NodeRange) -> f64 {
         let weigh = |node: NodeId| {
             let importance = self.node(node).map_or(0.0, |outline| f64::from(outline.importance()));
@@ -446,12 +438,12 @@ impl Tree {
         run.iter().map(weigh).sum()
     }
 
-    /// [`Self::weight_of`] the nodes that a summary covers.
+    /// [`Self::weight_of`] the span of a summary.
     pub(super) fn weight(&self, id: SummaryId) -> f64 {
         self.place(id).map_or(0.0, |place| place.weight)
     }
 
-    /// The profile of a merged summary, computed once until something below it changes.
+    /// Profile of a merged summary, cached until something below it changes.
     pub(super) fn profile(&self, id: SummaryId, make: impl FnOnce() -> Profile) -> Profile {
         match self.place(id) {
             Some(place) => place.profile.get_or_init(make).clone(),
@@ -466,7 +458,7 @@ impl Tree {
         (-age / f64::from(self.policy.half_life.max(1.0))).exp2()
     }
 
-    /// Share of a node that a summary preserves. The lower one of nested ARCHIVEs preserves more.
+    /// Share of a node's content that a summary preserves. A lower one of nested ARCHIVEs preserves more.
     pub(super) fn fidelity(&self, id: SummaryId) -> f64 {
         let Some(place) = self.place(id) else { return 0.0 };
         let level = place.summary.level;

@@ -1,13 +1,13 @@
-//! Runs of nodes that must stay together: a tool call and its results.
+//! Turns: runs of nodes that must stay together, such as a tool call and its results.
 
 use super::chunks::Chunks;
 use crate::{NodeId, NodeOutline, NodeRange, Role};
 
-/// Splits a conversation into turns that must not be split further: a message that calls tools with everything up to
-/// the last of their results, and every other message alone. The turns tile the conversation.
+/// Splits a conversation into turns: a message with tool calls together with everything up to the last of their
+/// results, and each other message by itself. The turns tile the conversation.
 ///
-/// A call that is never answered (the agent died, a tool was given up) extends its turn only to the next message that
-/// may begin a prompt, or to the model's next message after a result: providers accept no later result.
+/// A call without a result (the agent died, a tool was given up) extends its turn only to the next message that may
+/// begin a prompt, or to the model's next message after a result, since providers accept no later result.
 #[must_use]
 pub fn turns(nodes: &[NodeOutline]) -> Vec<NodeRange> {
     let mut starts = Vec::new();
@@ -18,7 +18,7 @@ pub fn turns(nodes: &[NodeOutline]) -> Vec<NodeRange> {
     starts.iter().zip(ends).filter_map(|(start, end)| NodeRange::new(*start, end)).collect()
 }
 
-/// The open calls at the end of a conversation.
+/// State of the last turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Splitter {
     open_calls: u32,
@@ -49,7 +49,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Adds the next node; `false` when it continues the last turn.
+    /// Adds the next node; `false` if it continues the last turn.
     pub(super) fn push(&mut self, node: &NodeOutline) -> bool {
         let here = NodeId::from_index(self.nodes);
         self.nodes += 1;

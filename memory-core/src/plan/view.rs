@@ -1,4 +1,4 @@
-//! Nodes and summaries that are shown to a model: a cut through the summary tree.
+//! Views: the nodes and summaries that a model is shown, as a cut through the summary tree.
 
 mod everything;
 mod hierarchical;
@@ -28,7 +28,7 @@ pub use sliding_window::SlidingWindowView;
 pub use summarizing::SummarizingView;
 pub use tiered::{TierShares, TieredView};
 
-/// Plans a view of at most `budget` tokens. Everything is shown verbatim if it fits.
+/// Plans a view of at most `budget` tokens; all nodes verbatim if they fit.
 ///
 /// # Errors
 /// [`PlanError::BudgetTooSmall`] when not even the coarsest cut fits.
@@ -44,8 +44,8 @@ pub fn plan_view(tree: &Tree, budget: u32) -> Result<Cut, PlanError> {
     Ok(finest(tree, Refinement::of_all(tree), budget))
 }
 
-/// The best cut of at most `budget` tokens that keeps pinned nodes and those that `coarse`, a coarsest cut, shows word
-/// for word.
+/// The best cut of at most `budget` tokens that keeps the verbatim turns of `coarse`, which is a coarsest cut, and the
+/// pinned nodes.
 fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32) -> Cut {
     coarse.restore_end(u64::from(budget));
     coarse.restore_pinned(u64::from(budget));
@@ -55,7 +55,7 @@ fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32) -> Cut {
     let is_low = tree.roots().all(|root| tree.height(root.id) <= Some(HIGHEST));
     let chosen = if is_low { Knapsack::new(tree, forced).cut(left) } else { None };
     match chosen {
-        // Nodes so old that their weight is negligible are chosen among themselves.
+        // The knapsack ignores nodes of negligible weight; the refinement spends the rest of the budget on them.
         Some(cut) => {
             let mut view = Refinement::of_cut(tree, cut);
             view.refine(u64::from(budget));
@@ -68,11 +68,11 @@ fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32) -> Cut {
     }
 }
 
-/// Largest height at which a tree is cut by dynamic programming, which is recursive. A tree is higher only where a
-/// budget required one summary of everything at turn after turn, or where the log was made so.
+/// Maximum height of a tree that is cut by dynamic programming, which is recursive. A tree is higher only if the budget
+/// forced a summary of everything in many successive turns, or if the log was crafted so.
 const HIGHEST: u32 = 48;
 
-/// Tokens of the coarsest view: every root of the tree, and, verbatim, what no summary covers.
+/// Tokens of the coarsest view: all roots, with nodes verbatim that no summary covers.
 #[must_use]
 pub fn coarsest(tree: &Tree) -> u32 {
     let top = if tree.mixed_turns().is_empty() { tree.top() } else { Refinement::of_all(tree).tokens() };

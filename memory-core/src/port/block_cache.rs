@@ -1,25 +1,25 @@
-//! Port: data derived from conversations, kept in blocks between runs.
+//! Port: blocks of data that is derived from conversations, kept between runs.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use super::{BoxError, BoxFuture};
 use crate::{ConversationId, NodeRange};
 
-/// Kind and version of the data that blocks hold.
+/// Kind and version of the data in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockKey {
-    /// The kind of the data, as in `words`: lower-case letters, since files may be named by it.
+    /// Kind of the data, such as `words`: lower-case letters, because file names may contain it.
     pub kind: &'static str,
-    /// The version of the data and of its derivation. Blocks of another version are ignored.
+    /// Version of the data and of its derivation. Blocks of other versions are ignored.
     pub version: u32,
 }
 
-/// The name of a block: no two blocks of a cache have the same one, also over time.
+/// Name of a block, which the cache never reuses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(Arc<str>);
 
 impl BlockId {
-    /// A name that the cache chose.
+    /// A name chosen by the cache.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())
@@ -32,7 +32,7 @@ impl BlockId {
     }
 }
 
-/// A run of nodes of a conversation that a part of a block was derived from.
+/// A run of nodes of a conversation from which a part of a block was derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockRun {
@@ -40,12 +40,12 @@ pub struct BlockRun {
     pub conversation: ConversationId,
     /// The run.
     pub nodes: NodeRange,
-    /// True if the log has these very nodes now.
+    /// True if the log still has exactly these nodes.
     pub is_current: bool,
 }
 
 impl BlockRun {
-    /// A run that the log has now.
+    /// A run that the log has.
     #[must_use]
     pub const fn new(conversation: ConversationId, nodes: NodeRange) -> Self {
         Self { conversation, nodes, is_current: true }
@@ -56,7 +56,7 @@ impl BlockRun {
     }
 }
 
-/// The bytes of a block, where they lie.
+/// Storage of a block's bytes.
 pub trait BlockBytes: fmt::Debug + Send + Sync {
     /// The bytes; `None` if they are damaged.
     fn get(&self) -> Option<&[u8]>;
@@ -68,13 +68,13 @@ impl BlockBytes for Vec<u8> {
     }
 }
 
-/// Data derived from runs of nodes of one or several conversations.
+/// A block of data that was derived from runs of nodes of one or several conversations.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Block {
     /// Its name.
     pub id: BlockId,
-    /// The runs, in the order in which they were written.
+    /// Runs in the order in which they were written.
     pub runs: Vec<BlockRun>,
     bytes: Arc<dyn BlockBytes>,
 }
@@ -86,29 +86,29 @@ impl Block {
         Self { id, runs, bytes }
     }
 
-    /// The derived bytes, in a form that only the producer knows; `None` if they are damaged.
+    /// The derived bytes, in the producer's own format; `None` if they are damaged.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.get()
     }
 }
 
-/// Keeps derived data in blocks. Losing it loses time, never data.
+/// Keeps derived data in blocks. A loss costs time, never data.
 ///
-/// Contract: the bytes of a block are those that were written with its runs, or are reported as damaged. A run that is
-/// current was derived from the nodes that the log has now. Other processes may write and replace blocks meanwhile, and
-/// a crash may leave blocks next to those that replace them, so the same nodes may be in several blocks. A block need
-/// not survive a crash.
+/// Contract: the bytes of a block are those that were written with its runs, otherwise they are reported as damaged. A
+/// current run was derived from the nodes that the log has now. Other processes may write and replace blocks at any
+/// time, and after a crash blocks may coexist with those that replace them, so several blocks may cover the same nodes.
+/// A block need not survive a crash.
 pub trait BlockCache: fmt::Debug + Send + Sync {
-    /// Blocks that are there now, in no order. The call costs little while none is added.
+    /// The current blocks, in no order. Cheap while no block is added.
     fn blocks(&self, key: BlockKey) -> BoxFuture<'_, Vec<Arc<Block>>>;
 
-    /// Adds a block of these runs, and then removes those that it replaces. Returns `false` where nothing was written:
-    /// another process keeps the right to write, or this cache is read-only. A run whose last node the log cannot read
-    /// is never current.
+    /// Adds a block of these runs, then removes the blocks that it replaces. Returns `false` if nothing was written,
+    /// because another process holds the right to write or the cache is read-only. A run whose last node the log cannot
+    /// read is never current.
     ///
     /// # Errors
-    /// When the block could not be written. The blocks that it was to replace are still there.
+    /// If the block cannot be written. The blocks to replace still exist.
     fn write<'a>(
         &'a self,
         key: BlockKey,

@@ -1,20 +1,20 @@
-//! Changes to a conversation since a caller last looked.
+//! Changes to a conversation since a caller's last read.
 
 use super::{Source, StoreError};
 use crate::{ConversationId, NodeId, NodeOutline, SummaryOutline};
 
-/// Position up to which a caller has followed a conversation. [`Store::changes`](super::Store::changes) takes one and
-/// returns the next. A revision is valid only for the opening of the store that returned it.
+/// Position up to which a caller knows a conversation. [`Store::changes`](super::Store::changes) takes a revision and
+/// returns the next one. A revision is valid only for the opened store that returned it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Revision {
-    /// Changes when the store has read everything again.
+    /// Changes whenever the store has reread everything.
     pub epoch: u64,
-    /// How many nodes there were.
+    /// Number of nodes.
     pub nodes: u64,
-    /// How many summaries were recorded, lost ones included.
+    /// Number of recorded summaries, including lost ones.
     pub summaries: u64,
-    /// How many times the importance or the pin of a node was changed.
+    /// Number of changes to the importance or pin of a node.
     pub revised: u64,
 }
 
@@ -31,19 +31,19 @@ impl Revision {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// True if this holds everything, so that the caller must drop what it knew before: the store was read again, or
-    /// more happened since than it keeps.
+    /// True if this is the whole conversation, so that the caller must discard earlier knowledge: the store was reread,
+    /// or has dropped the changes since the revision.
     pub is_whole: bool,
     /// Outlines of the nodes that were appended, in order.
     pub nodes: Vec<NodeOutline>,
-    /// Earlier nodes whose importance or pin was changed, as they are now.
+    /// Earlier nodes whose importance or pin changed, in their current state.
     pub revised: Vec<(NodeId, NodeOutline)>,
-    /// Summaries that were recorded and can be read, in order of their numbers. Every node that they cover is known or
-    /// among `nodes`.
+    /// Readable summaries that were recorded, in order of their numbers. All nodes that they cover are known or in
+    /// `nodes`.
     pub summaries: Vec<SummaryOutline>,
-    /// The number of the last recorded summary, whether it can be read or not; 0 while there is none.
+    /// Number of the last recorded summary, readable or not; 0 if there is none.
     pub last_summary: u64,
-    /// Where to continue.
+    /// Revision from which to continue.
     pub revision: Revision,
 }
 
@@ -61,13 +61,13 @@ impl Changes {
         }
     }
 
-    /// All of a conversation as it is now, without a place to continue from.
+    /// The whole current conversation, without a revision to continue from.
     ///
     /// # Errors
-    /// When the conversation does not exist or cannot be read.
+    /// If the conversation does not exist or cannot be read.
     pub async fn everything<S: Source + ?Sized>(source: &S, conversation: &ConversationId) -> Result<Self, StoreError> {
         let summaries = source.summaries(conversation).await?;
-        // Read after the summaries, so that no summary covers a node that is not there yet.
+        // Nodes are read after the summaries, so that every summary covers known nodes.
         let nodes = source.outline(conversation).await?;
         let summaries = summaries.iter().map(|summary| SummaryOutline::of(summary.id, &summary.body)).collect();
         Ok(Self::new(Revision::default()).is_whole(true).nodes(nodes).summaries(summaries))

@@ -1,4 +1,4 @@
-//! Port: the model that replies.
+//! Port: a chat model.
 
 use std::fmt;
 
@@ -14,23 +14,23 @@ use crate::{Message, message_to_json};
 pub struct ChatRequest {
     /// Instructions that precede the messages.
     pub system: Option<String>,
-    /// The messages. User and assistant take turns, the user first. The results of tool calls are the first blocks of
-    /// the user's message that follows the calls; each call has its result, and each result its call.
+    /// Messages, alternating between user and assistant, the user first. Results of tool calls are the first blocks of
+    /// the user message after the calls; every call has a result, and every result a call.
     pub messages: Vec<Message>,
-    /// The ends of the beginnings that later requests are likely to share, in order, at most four. A model whose
-    /// provider asks for it has the provider cache up to there; another ignores them.
+    /// Ends of the prefixes that later requests are likely to share, in order, at most four. The model sends them to a
+    /// provider that caches prefixes on request, and ignores them otherwise.
     pub breakpoints: Vec<Breakpoint>,
-    /// The most tokens that the reply may have; the model's own limit by default.
+    /// Maximum tokens of the reply; by default the model's own limit.
     pub max_reply_tokens: Option<u32>,
 }
 
-/// The end of a beginning of a request: everything up to and including a block.
+/// End of a prefix of a request: everything up to and including this block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Breakpoint {
     /// The index of the message.
     pub message: usize,
-    /// The index of the block in it.
+    /// The index of the block in the message.
     pub block: usize,
 }
 
@@ -47,8 +47,8 @@ impl ChatRequest {
         into max_reply_tokens: Option<u32>,
     }
 
-    /// `{"system", "messages": [{"role", "content"}], "breakpoints": [{"message", "block"}], "max_reply_tokens"}`. The
-    /// blocks are those of Anthropic's Messages API, as [`message_to_json`] writes them.
+    /// JSON of the form `{"system", "messages": [{"role", "content"}], "breakpoints": [{"message", "block"}],
+    /// "max_reply_tokens"}`. Blocks are those of Anthropic's Messages API, as [`message_to_json`] writes them.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let breakpoint = |at: &Breakpoint| json!({ "message": at.message, "block": at.block });
@@ -68,12 +68,12 @@ impl ChatRequest {
 pub struct ChatReply {
     /// The reply.
     pub message: Message,
-    /// Tokens of the request, where the provider reports them.
+    /// Tokens of the request, if the provider reports them.
     pub prompt_tokens: Option<u32>,
 }
 
 impl ChatReply {
-    /// A reply to a request of an unknown number of tokens.
+    /// A reply to a request whose tokens are unknown.
     #[must_use]
     pub fn new(message: Message) -> Self {
         Self { message, prompt_tokens: None }
@@ -82,18 +82,18 @@ impl ChatReply {
     crate::setters! { into prompt_tokens: Option<u32> }
 }
 
-/// A language model.
+/// A chat model.
 ///
-/// Contract: a request beyond the window fails with [`ChatError::ContextOverflow`] and nothing else, because that error
-/// starts a reduction.
+/// Contract: a request that exceeds the window fails with [`ChatError::ContextOverflow`], and only such a request does,
+/// because this error triggers a reduction.
 pub trait ChatModel: fmt::Debug + Send + Sync {
-    /// The model's name at its provider.
+    /// Name of the model at its provider.
     fn name(&self) -> &str;
 
-    /// Tokens that request and reply may have together.
+    /// Maximum tokens of request and reply together.
     fn context_window(&self) -> u32;
 
-    /// Asks for one reply.
+    /// Requests a reply.
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>>;
 }
 

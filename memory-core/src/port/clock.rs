@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::Timestamp;
 
-/// Returns the time. Two calls may return the same time, and a later call an earlier time.
+/// Returns the time. Two calls may return the same time, and the time may go backwards.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }

@@ -1,4 +1,4 @@
-//! Port: which part of a history is shown to a model.
+//! Port: selection of the history that a model is shown.
 
 use std::{fmt, sync::Arc};
 
@@ -7,34 +7,33 @@ use crate::{
     plan::{Compaction, Cut, CutPiece, PlanError, Thresholds, Tree, coarsest},
 };
 
-/// Decides what a manager of the summary tree does: which summaries are written when, and what a view shows.
+/// Decides for a manager of the summary tree which summaries are written when, and what a view shows.
 ///
-/// Contract: pure. The [`Cut`] represents every node exactly once and costs at most the budget, or the call fails with
-/// the tokens needed. Equal inputs give equal cuts. A strategy sees the shape of a conversation and the importance and
-/// cost of its parts, but no words.
+/// Contract: pure. The [`Cut`] represents every node exactly once and costs at most the budget; otherwise the call
+/// fails with the tokens needed. Equal inputs give equal cuts. A strategy sees the structure of a conversation with
+/// importance and cost of its parts, but no text.
 pub trait ContextStrategy: fmt::Debug + Send + Sync {
-    /// Name and version. The name is that of the manager.
+    /// Name and version. The name is also the manager's.
     fn identity(&self) -> WrittenBy;
 
-    /// The same strategy with compaction that starts and stops by `thresholds`; `None`, as by default, for one that
-    /// does not go by them.
+    /// The same strategy with other thresholds of compaction; `None`, the default, for a strategy without thresholds.
     fn with_thresholds(&self, _thresholds: Thresholds) -> Option<Arc<dyn ContextStrategy>> {
         None
     }
 
-    /// The summaries that are due now; none by default. Performing them may make others due: it is asked again until
-    /// nothing is.
+    /// Summaries that are due; none by default. Writing them may make others due, so the call is repeated until nothing
+    /// is.
     fn due(&self, _tree: &Tree) -> Compaction {
         Compaction::default()
     }
 
-    /// The next summaries to write for a smaller view, whatever is due; none by default. Empty when no step is left.
+    /// Next summaries to write for a smaller view, whether due or not; none by default. Empty if no step is left.
     fn shrink(&self, _tree: &Tree, _scope: ShrinkScope) -> Compaction {
         Compaction::default()
     }
 
-    /// True if the summaries that a view needs stay for later ones. By default they are for that view alone, so that a
-    /// view depends on the log, the question and the budget, and not on other views.
+    /// True if summaries that were written for a view are kept for later views. By default each serves only its own
+    /// view, so that a view depends on the log, the question and the budget, and not on other views.
     fn keeps_shrunk(&self) -> bool {
         false
     }
@@ -42,31 +41,31 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
     /// Plans a view under the tree's policy.
     ///
     /// # Errors
-    /// [`PlanError::BudgetTooSmall`] when not even the smallest cut fits.
+    /// [`PlanError::BudgetTooSmall`] if not even the smallest cut fits.
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError>;
 
-    /// The cut that shows every node verbatim, where it may be shown if it fits; by default it always may.
+    /// The cut that shows every node verbatim, to be used whenever it fits; `None` if it must not be shown.
     fn whole(&self, tree: &Tree) -> Option<Cut> {
         Some(Cut::new(NodeRange::first_n(tree.total()).map(CutPiece::Verbatim).into_iter().collect(), 0))
     }
 
-    /// Tokens of the smallest view: by default every root of the tree, and, verbatim, what no summary covers.
+    /// Tokens of the smallest view: by default all roots, with nodes verbatim that no summary covers.
     fn smallest(&self, tree: &Tree) -> u32 {
         coarsest(tree)
     }
 
-    /// How many nodes no view shows verbatim any more; by default those under summaries.
+    /// Number of nodes that no view shows verbatim any more; by default those under summaries.
     fn removed(&self, tree: &Tree) -> u64 {
         tree.total() - tree.full_count()
     }
 
-    /// How many messages that bear on the question the view is planned with; none by default, so that the history's
-    /// part of a prompt stays the same from question to question.
+    /// Number of relevant messages to retrieve before a view is planned. 0 by default, so that the history's part of a
+    /// prompt does not change with the question.
     fn hits(&self) -> usize {
         0
     }
 
-    /// The largest share of a budget for standing lines, 0..=1.
+    /// Maximum share of a budget for standing lines, 0..=1.
     fn standing_share(&self) -> f32 {
         0.05
     }
@@ -75,11 +74,11 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
 /// Nodes that may be summarized for a smaller view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShrinkScope {
-    /// Nodes older than the last user's message and what follows it.
+    /// Nodes older than the last user's message.
     BeforeEnd,
-    /// The same; when no step is left, the two newest neighbours before the end become one summary.
+    /// As `BeforeEnd`; if no step is left, the two newest neighbours before the end become one summary.
     MergeBeforeEnd,
-    /// Everything.
+    /// All nodes.
     All,
 }
 
@@ -87,9 +86,9 @@ pub enum ShrinkScope {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PlanRequest<'a> {
-    /// The most tokens of the cut.
+    /// Maximum tokens of the cut.
     pub budget: u32,
-    /// Nodes that bear on the question, best first, for a strategy that [asks for them](ContextStrategy::hits).
+    /// Nodes that are relevant to the question, best first, for a strategy that [requests them](ContextStrategy::hits).
     pub hits: &'a [NodeId],
 }
 

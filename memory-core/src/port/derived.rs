@@ -1,32 +1,32 @@
-//! Port: data derived from the log, which is listed, measured, checked and forgotten in one way.
+//! Port: data derived from the log, with one interface to list, measure, check and forget it.
 
 use std::{fmt, io};
 
 use super::{BoxError, BoxFuture, StoreError};
 use crate::{ConversationId, NodeSet};
 
-/// Kind of data that is derived from the log.
+/// Kind of derived data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum DerivedKind {
-    /// The words of messages, as search looks for them.
+    /// Inverted index of the words of messages.
     Words,
-    /// The vectors of messages.
+    /// Vectors of messages.
     Vectors,
-    /// The links between vectors.
+    /// Links between vectors.
     Graph,
-    /// The vectors of tokens.
+    /// Vectors of tokens.
     Tokens,
-    /// The vectors of texts that were embedded before, whatever conversation they came from.
+    /// Vectors of texts that were embedded before, from any conversation.
     Embeddings,
-    /// The questions in recorded views, which stand in the log itself.
+    /// Questions in recorded views, which are part of the log itself.
     Questions,
 }
 
 impl DerivedKind {
-    /// Its name: a lower-case word.
+    /// Name of the kind: a lower-case word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,15 +46,15 @@ impl fmt::Display for DerivedKind {
     }
 }
 
-/// How much there is of something derived.
+/// Size of derived data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DerivedSize {
-    /// Blocks of words, vectors, linked vectors, tokens, texts or questions.
+    /// Number of blocks of words, vectors, linked vectors, tokens, texts or questions.
     pub count: u64,
-    /// Bytes on disk, of all models and of unfinished files too.
+    /// Bytes on disk, including all models and unfinished files.
     pub disk: u64,
-    /// Bytes in the memory of this process that are in no file; `None` where that is unknown.
+    /// Bytes in memory that are in no file; `None` if unknown.
     pub memory: Option<u64>,
 }
 
@@ -65,7 +65,7 @@ impl DerivedSize {
         into memory: Option<u64>,
     }
 
-    /// Both together.
+    /// Sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let memory = match (self.memory, other.memory) {
@@ -76,21 +76,21 @@ impl DerivedSize {
     }
 }
 
-/// How much of something derived a process holds in memory so that it answers sooner.
+/// Derived data that this process holds in memory for faster answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeldInMemory {
     /// Kind of the data.
     pub kind: DerivedKind,
-    /// Estimated bytes of the data, without what is mapped from files.
+    /// Estimated bytes, without mapped files.
     pub bytes: u64,
-    /// Bytes beyond which what was not used for the longest time is dropped, unless it is in use or not saved.
+    /// Limit in bytes above which the least recently used data is dropped, except data that is in use or unsaved.
     pub limit: u64,
 }
 
 impl HeldInMemory {
-    /// This many bytes of a kind, of so many at most.
+    /// This many bytes of a kind, with their limit.
     #[must_use]
     pub const fn new(kind: DerivedKind, bytes: u64, limit: u64) -> Self {
         Self { kind, bytes, limit }
@@ -103,40 +103,40 @@ impl HeldInMemory {
 pub struct Holding {
     /// The conversation.
     pub conversation: ConversationId,
-    /// The last node up to which everything is derived and is the log's; 0 if nothing is. With several models, that of
-    /// the one that reaches farthest.
+    /// Last node up to which everything is derived and matches the log; 0 for none. With several models, that of the
+    /// model that is farthest.
     pub through: u64,
     /// Size of the data.
     pub size: DerivedSize,
 }
 
 impl Holding {
-    /// A holding of a conversation.
+    /// Derived data of a conversation.
     #[must_use]
     pub const fn new(conversation: ConversationId, through: u64, size: DerivedSize) -> Self {
         Self { conversation, through, size }
     }
 }
 
-/// Everything of a kind that is derived.
+/// All derived data of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holdings {
-    /// Data known to be of one conversation, by name.
+    /// Data of a known conversation, sorted by name.
     pub conversations: Vec<Holding>,
-    /// The rest: what is shared by conversations, and files that cannot be attributed to one.
+    /// All other data: shared between conversations, or in files of no known conversation.
     pub shared: DerivedSize,
 }
 
 impl Holdings {
-    /// Holdings of these conversations, and the rest.
+    /// Sorts the holdings by conversation.
     #[must_use]
     pub fn new(mut conversations: Vec<Holding>, shared: DerivedSize) -> Self {
         conversations.sort_by(|a, b| a.conversation.cmp(&b.conversation));
         Self { conversations, shared }
     }
 
-    /// Data derived from a conversation, if any.
+    /// Data that was derived from a conversation, if any.
     #[must_use]
     pub fn of(&self, conversation: &ConversationId) -> Option<&Holding> {
         let found = self.conversations.binary_search_by(|holding| holding.conversation.cmp(conversation));
@@ -156,21 +156,21 @@ impl Holdings {
 pub struct Forget<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
-    /// These nodes of it; `None` for the conversation as a whole.
+    /// The nodes to forget; `None` for the whole conversation.
     pub nodes: Option<&'a NodeSet>,
-    /// All texts that were embedded for these nodes, exactly as the embedder got them. `None` where they are not known:
-    /// then a cache that is keyed by text forgets everything it holds.
+    /// All texts that were embedded for these nodes, exactly as the embedder received them. `None` if unknown: a cache
+    /// that is keyed by text then forgets everything.
     pub texts: Option<&'a [&'a str]>,
 }
 
 impl<'a> Forget<'a> {
-    /// Everything that was derived from a conversation.
+    /// Forgets everything that was derived from a conversation.
     #[must_use]
     pub const fn conversation(conversation: &'a ConversationId) -> Self {
         Self { conversation, nodes: None, texts: None }
     }
 
-    /// Everything that was derived from these nodes of a conversation.
+    /// Forgets everything that was derived from these nodes of a conversation.
     #[must_use]
     pub const fn nodes(conversation: &'a ConversationId, nodes: &'a NodeSet) -> Self {
         Self { conversation, nodes: Some(nodes), texts: None }
@@ -179,73 +179,72 @@ impl<'a> Forget<'a> {
     crate::setters! { into texts: Option<&'a [&'a str]> }
 }
 
-/// Remainder after forgetting.
+/// Result of forgetting.
 #[must_use = "what stands in the log is not forgotten yet"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Forgotten {
-    /// Nothing, neither on disk nor in what this process searches.
+    /// Nothing remains, on disk or in this process.
     All,
-    /// Data in records of the log, which only erasure of these records removes.
+    /// Data remains in records of the log, and only erasing these records removes it.
     InTheLog {
-        /// Size of the data: questions and their bytes.
+        /// Number and bytes of the remaining questions.
         left: DerivedSize,
     },
 }
 
-/// Derived data that is not as it was written. The fault costs only the time of deriving it again.
+/// Damaged derived data. The damage costs only the time to derive the data again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DerivedFault {
-    /// Its conversation, where that is known.
+    /// Conversation of the data, if known.
     pub conversation: Option<ConversationId>,
-    /// Place of the data, such as a path.
+    /// Location of the data, such as a path.
     pub place: String,
-    /// The fault.
+    /// Description of the fault.
     pub what: String,
 }
 
 impl DerivedFault {
-    /// A fault at a place.
+    /// A fault at a location.
     #[must_use]
     pub fn new(conversation: Option<ConversationId>, place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { conversation, place: place.into(), what: what.into() }
     }
 }
 
-/// One kind of data that is derived from the log. Losing it loses time, never data.
+/// One kind of data that is derived from the log. A loss costs time, never data.
 ///
 /// Contract, which `testing::derived_conformance` checks:
-/// - It needs no model: whatever made the data, it is listed and forgotten.
-/// - Sizes grow with what is derived.
-/// - After [`forget`](Self::forget), nothing of the forgotten nodes is found, and no byte that was derived from them is
-///   left on disk. Forgetting is atomic: a crash leaves the data as it was or as it should be, and forgetting again
-///   completes it. Other conversations stay. Parts of the same conversation may have to be derived again, as
-///   [`Holding::through`] shows.
-/// - As long as the log holds a node, the node may be derived again, by another process at once: erase it from the log
-///   first if it is not to come back.
-/// - Damage is not an error: [`verify`](Self::verify) reports it.
+/// - No model is needed: data can be listed and forgotten whatever made it.
+/// - Sizes grow with the derived data.
+/// - After [`forget`](Self::forget), no search finds the forgotten nodes, and no byte that was derived from them is
+///   left on disk. Forgetting is atomic: a crash leaves the data as it was or as it should be, and another call
+///   completes it. Other conversations are unaffected. Other nodes of the same conversation may have to be derived
+///   again, as [`Holding::through`] shows.
+/// - While the log holds a node, any process may derive it again at once. To prevent that, erase it from the log first.
+/// - Damage is not an error; [`verify`](Self::verify) reports it.
 pub trait Derived: fmt::Debug + Send + Sync {
-    /// The kind.
+    /// Kind of the data.
     fn kind(&self) -> DerivedKind;
 
-    /// Data that there is, and how far it is true. Reads headers and no content where it can.
+    /// Lists the data, and how far it matches the log. Reads only headers where possible.
     ///
     /// # Errors
-    /// When the place cannot be listed, or a file cannot be read for another reason than damage.
+    /// If the location cannot be listed, or a file cannot be read for another reason than damage.
     fn holdings(&self) -> BoxFuture<'_, Result<Holdings, DerivedError>>;
 
     /// Forgets nodes or a conversation permanently.
     ///
     /// # Errors
-    /// [`DerivedError::ReadOnly`], [`DerivedError::Busy`], or when something cannot be removed. Forgetting again is
-    /// safe and continues where it stopped.
+    /// [`DerivedError::ReadOnly`], [`DerivedError::Busy`], or if something cannot be removed. Another call is safe and
+    /// continues where this one stopped.
     fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>>;
 
-    /// Reads everything again and reports what is not as it was written.
+    /// Reads all data and reports what is damaged.
     ///
     /// # Errors
-    /// As for [`holdings`](Self::holdings).
+    /// As [`holdings`](Self::holdings).
     fn verify(&self) -> BoxFuture<'_, Result<Vec<DerivedFault>, DerivedError>>;
 }
 
@@ -256,13 +255,13 @@ pub enum DerivedError {
     /// The data was opened read-only.
     #[error("{place} takes no writes: open the store for writing to forget something")]
     ReadOnly {
-        /// Place of the refused change.
+        /// Location of the refused change.
         place: String,
     },
-    /// Another process keeps the right to write.
+    /// Another process holds the right to write.
     #[error("another process is writing to {place}: try again")]
     Busy {
-        /// Place of the refused change.
+        /// Location of the refused change.
         place: String,
     },
     /// A file could not be read or written.
@@ -270,7 +269,7 @@ pub enum DerivedError {
     Io {
         /// The attempted action, as a verb.
         action: &'static str,
-        /// Where.
+        /// Location of the file.
         place: String,
         /// Why.
         #[source]
@@ -291,7 +290,7 @@ pub enum DerivedError {
 }
 
 impl DerivedError {
-    /// The failure of an action on a file.
+    /// The error of an action on a file.
     #[must_use]
     pub fn io(action: &'static str, place: impl fmt::Display, source: io::Error) -> Self {
         Self::Io { action, place: place.to_string(), source }

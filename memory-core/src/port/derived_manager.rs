@@ -1,4 +1,4 @@
-//! A conversation manager that is built on another one.
+//! A conversation manager that extends another one.
 
 use std::{fmt, sync::Arc};
 
@@ -10,22 +10,23 @@ use super::{
 };
 use crate::{ConversationId, Json, Message, WrittenBy};
 
-/// A [`ConversationManager`] that is built on another, which does everything that this one does not do itself.
+/// A [`ConversationManager`] that extends another one and delegates to it.
 ///
-/// Every call goes to the [base](Self::base) by default, so a type implements only what it changes. The hooks of the
-/// base stay registered, before those of its [own](Self::register_own). A [state](ConversationManager::state) holds
-/// that of the base and what this one [keeps](Self::own_state), under the name of this one.
+/// Every call goes to the [base](Self::base) by default, so a type implements only its changes. The hooks of the base
+/// are registered before its [own](Self::register_own). A [state](ConversationManager::state) contains the base's state
+/// and its [own](Self::own_state), under its own name.
 pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
-    /// As [`ConversationManager::identity`]. The name differs from that of the base, whose states it does not take.
+    /// As [`ConversationManager::identity`]. The name must differ from that of the base, whose states it does not
+    /// accept.
     fn identity(&self) -> WrittenBy;
 
-    /// The manager that it is built on.
+    /// The extended manager.
     fn base(&self) -> &Arc<dyn ConversationManager>;
 
     /// As [`ConversationManager::manage`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`ConversationManager::manage`].
     fn manage<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -37,7 +38,7 @@ pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
     /// As [`ConversationManager::view`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`ConversationManager::view`].
     fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>> {
         self.base().view(request)
     }
@@ -45,7 +46,7 @@ pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
     /// As [`ConversationManager::reduce`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`ConversationManager::reduce`].
     fn reduce<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -55,24 +56,24 @@ pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
         self.base().reduce(conversation, tokens, cause)
     }
 
-    /// State of a conversation that this manager keeps next to the state of the base; nothing by default.
+    /// Own state for a conversation, in addition to the base's; none by default.
     fn own_state(&self, _conversation: &ConversationId) -> Option<Json> {
         None
     }
 
-    /// Takes what [`own_state`](Self::own_state) gave. The state of the base is restored before.
+    /// Restores [`own_state`](Self::own_state), after the base has restored its state.
     ///
     /// # Errors
-    /// [`ManagerError::InvalidState`] for what it cannot read; then it changes nothing.
+    /// [`ManagerError::InvalidState`] if it cannot be read; nothing changes then.
     fn restore_own(&self, _conversation: &ConversationId, _own: &Json) -> Result<(), ManagerError> {
         Ok(())
     }
 
-    /// Registers hooks of its own, after those of the base; none by default.
+    /// Registers its own hooks, after those of the base; none by default.
     fn register_own(self: Arc<Self>, _hooks: &mut HookRegistry) {}
 }
 
-/// Contents of the state of a derived manager.
+/// State of a manager with that of its base.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Held {
@@ -129,7 +130,7 @@ impl<M: DerivedManager> ConversationManager for M {
         Box::pin(async move {
             state.check(&DerivedManager::identity(self))?;
             let held = if state.data.is_null() {
-                // The base keeps nothing next to the log.
+                // A state without the base's stands for a base that keeps nothing.
                 let base = ManagerState::new(self.base().identity(), state.removed_message_count);
                 Held { base, own: serde_json::Value::Null }
             } else {

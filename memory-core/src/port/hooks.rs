@@ -1,4 +1,4 @@
-//! Hooks, registered by the type of their events.
+//! Hooks, registered by event type.
 
 use std::{
     any::{Any, TypeId},
@@ -11,16 +11,16 @@ use super::{BoxError, BoxFuture};
 
 /// An event that is passed to hooks.
 pub trait HookEvent: Send + 'static {
-    /// True if hooks run in reverse order, so that they nest. Set for an event that closes something.
+    /// True for events that close something: their hooks run in reverse order, so that hooks nest.
     const REVERSED: bool = false;
 }
 
 /// A hook for events of type `E`.
 pub trait Hook<E: HookEvent>: Send + Sync {
-    /// Its name, for errors.
+    /// Name of the hook, for errors.
     fn name(&self) -> &str;
 
-    /// Handles the event, and may change it. An error stops the event: later hooks are not called.
+    /// Handles the event, which it may change. After an error, later hooks are not called.
     fn call<'a>(&'a self, event: &'a mut E) -> BoxFuture<'a, Result<(), BoxError>>;
 }
 
@@ -28,7 +28,7 @@ pub trait Hook<E: HookEvent>: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[error("hook `{hook}` failed")]
 pub struct HookError {
-    /// Its name.
+    /// Name of the hook.
     pub hook: String,
     /// Why.
     #[source]
@@ -47,7 +47,7 @@ pub struct HookRegistry {
     hooks: HashMap<TypeId, Vec<Arc<dyn Any + Send + Sync>>>,
 }
 
-/// The stored value for an event type: the hook in a sized pointer, so that it can be downcast.
+/// Value stored for an event type: the hook behind a sized type, so that it can be downcast.
 struct Registered<E: HookEvent>(Arc<dyn Hook<E>>);
 
 struct Listener<F>(&'static str, F);
@@ -75,7 +75,7 @@ impl HookRegistry {
         self.hooks.entry(TypeId::of::<E>()).or_default().push(Arc::new(Registered(hook)));
     }
 
-    /// Adds a function that only observes.
+    /// Adds a function that only observes events.
     pub fn listen<E: HookEvent>(&mut self, name: &'static str, listener: impl Fn(&E) + Send + Sync + 'static) {
         self.add::<E>(Arc::new(Listener(name, listener)));
     }
@@ -85,10 +85,10 @@ impl HookRegistry {
         provider.register(self);
     }
 
-    /// Calls the hooks of an event one after the other.
+    /// Calls the hooks of an event in order.
     ///
     /// # Errors
-    /// The error of the first hook that fails; later ones are not called.
+    /// The error of the first hook that fails; later hooks are not called.
     pub async fn dispatch<E: HookEvent>(&self, event: &mut E) -> Result<(), HookError> {
         for Registered(hook) in self.of::<E>() {
             let called = hook.call(event).await;
@@ -99,7 +99,7 @@ impl HookRegistry {
 }
 
 impl HookRegistry {
-    /// Calls all hooks of an event that only reports something, whatever fails, and returns the failures.
+    /// Calls all hooks of an informational event, even after failures, and returns the failures.
     pub async fn report<E: HookEvent>(&self, event: &mut E) -> Vec<HookError> {
         let mut failures = Vec::new();
         for Registered(hook) in self.of::<E>() {
@@ -110,7 +110,7 @@ impl HookRegistry {
         failures
     }
 
-    /// The hooks of an event in the order in which they are called.
+    /// Hooks of an event, in calling order.
     fn of<E: HookEvent>(&self) -> Vec<&Registered<E>> {
         let hooks = self.hooks.get(&TypeId::of::<E>()).map(Vec::as_slice).unwrap_or_default();
         let mut hooks: Vec<_> = hooks.iter().filter_map(|hook| hook.downcast_ref::<Registered<E>>()).collect();

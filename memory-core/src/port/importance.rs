@@ -1,4 +1,4 @@
-//! Port: how important a message is.
+//! Port: importance of messages.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ pub struct ScoreJob<'a> {
     pub role: Role,
     /// The message's text.
     pub text: &'a str,
-    /// Its position in the conversation, if it has one already.
+    /// Position in the conversation, if the message has one already.
     pub node: Option<NodeId>,
-    /// When it was said, where that is known.
+    /// Time of the message, if known.
     pub said_at: Option<Timestamp>,
-    /// How often it was requested before it was scored, as far as that is counted. `memory-hooks` counts searches that
-    /// find it and expansions since its process began.
+    /// Number of requests for the message before it was scored, if counted. `memory-hooks` counts hits in searches and
+    /// expansions since the process began.
     pub uses: u32,
 }
 
 impl<'a> ScoreJob<'a> {
-    /// A message with nothing else known.
+    /// A message whose node, time and uses are unknown.
     #[must_use]
     pub const fn new(role: Role, text: &'a str) -> Self {
         Self { role, text, node: None, said_at: None, uses: 0 }
@@ -38,16 +38,15 @@ impl<'a> ScoreJob<'a> {
 
 /// Scores messages.
 ///
-/// Contract: one finite score in 0..=1 for each job, in input order. Equal jobs among equal other jobs score the same.
-/// No IO.
+/// Contract: one finite score in 0..=1 for each job, in input order. Equal batches of jobs score equally. No IO.
 pub trait ImportanceScorer: fmt::Debug + Send + Sync {
     /// Name and version, recorded with every score.
     fn identity(&self) -> WrittenBy;
 
-    /// Scores `jobs`, consecutive messages of one conversation.
+    /// Scores `jobs`, which are consecutive messages of one conversation.
     ///
     /// # Errors
-    /// When the strategy fails; then no score is valid.
+    /// If the strategy fails; no score is valid then.
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError>;
 }
 

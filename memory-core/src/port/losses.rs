@@ -1,4 +1,4 @@
-//! The readable part of a run of nodes in a damaged store.
+//! Unreadable nodes of a damaged store.
 
 use super::{Notice, Store, StoreError};
 use crate::{ConversationId, Node, NodeId, NodeRange};
@@ -20,10 +20,10 @@ impl ReadNodes {
         Self { nodes, losses }
     }
 
-    /// The nodes of a run that a store has: where it cannot give all of them, one by one.
+    /// Reads the nodes of a run; reads them one by one if the store cannot return all of them.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails other than by damage.
+    /// If the conversation does not exist, or the store fails for another reason than damage.
     pub async fn of<S: Store + ?Sized>(
         store: &S,
         conversation: &ConversationId,
@@ -48,21 +48,21 @@ impl ReadNodes {
     }
 }
 
-/// Nodes of one conversation that exist and cannot be read.
+/// Nodes of one conversation that exist but cannot be read.
 ///
-/// Kept as runs, with the reason of the first alone: a salvaged store may lack millions.
+/// Kept as runs, with a reason only for the first node, because a salvaged store may lack millions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Losses {
-    /// In order; no two overlap or touch.
+    /// Runs in order; no two overlap or touch.
     #[cfg_attr(feature = "serde", serde(rename = "nodes"))]
     runs: Vec<NodeRange>,
-    /// Why the first cannot be read.
+    /// Why the first node cannot be read.
     why: String,
 }
 
 impl Losses {
-    /// Adds a node that cannot be read.
+    /// Adds an unreadable node.
     pub fn add(&mut self, node: NodeId, why: &StoreError) {
         if self.first().is_none_or(|first| node < first) {
             self.why = why.to_string();
@@ -95,37 +95,37 @@ impl Losses {
         self.runs.first().map(|run| run.first())
     }
 
-    /// True if everything can be read.
+    /// True if all nodes can be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// How many nodes cannot be read.
+    /// Number of unreadable nodes.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.runs.iter().map(|run| run.count()).sum()
     }
 
-    /// True if a node is among the losses.
+    /// True if a node is unreadable.
     #[must_use]
     pub fn contains(&self, node: NodeId) -> bool {
         self.runs_from(node).first().is_some_and(|run| run.contains(node))
     }
 
-    /// The nodes, as runs in order that neither overlap nor touch.
+    /// Unreadable nodes as runs, in order; no two overlap or touch.
     #[must_use]
     pub fn runs(&self) -> &[NodeRange] {
         &self.runs
     }
 
-    /// The unreadable nodes within a run, as runs in order.
+    /// Unreadable nodes within a run, as runs in order.
     pub fn within(&self, run: NodeRange) -> impl Iterator<Item = NodeRange> {
         let cut = move |lost: &NodeRange| NodeRange::new(lost.first().max(run.first()), lost.last().min(run.last()));
         self.runs_from(run.first()).iter().map_while(cut)
     }
 
-    /// The readable parts of a run, in order.
+    /// Readable nodes within a run, as runs in order.
     #[must_use]
     pub fn rest_of(&self, run: NodeRange) -> Vec<NodeRange> {
         let mut rest = Vec::new();
@@ -138,13 +138,13 @@ impl Losses {
         rest
     }
 
-    /// The runs that contain `node` or come after it.
+    /// Runs that contain or follow `node`.
     fn runs_from(&self, node: NodeId) -> &[NodeRange] {
         let from = self.runs.partition_point(|run| run.last() < node);
         self.runs.get(from..).unwrap_or_default()
     }
 
-    /// [`Notice::Unreadable`] about these nodes of a conversation; `None` when everything can be read.
+    /// [`Notice::Unreadable`] for a conversation; `None` if all nodes can be read.
     #[must_use]
     pub fn notice(&self, conversation: &ConversationId) -> Option<Notice> {
         Some(Notice::Unreadable {

@@ -1,4 +1,4 @@
-//! Port: what keeps a conversation small enough for a model.
+//! Port: the manager that keeps a conversation small enough for a model.
 
 use std::{fmt, sync::Arc};
 
@@ -9,42 +9,43 @@ use crate::{
     ConversationId, Json, Message, Node, NodeRange, SourceClass, Summary, Timestamp, WrittenBy, plan::PlanError,
 };
 
-/// Keeps conversations small enough for a model: decides what of a history a model is shown, and does the work for it.
+/// Keeps conversations small enough for a model: decides which part of a history the model is shown, and writes the
+/// summaries for it.
 ///
 /// Contract, which `testing::manager_conformance` checks:
-/// - [`view`](Self::view) represents every message exactly once, in order, whole turns together, and never writes to
-///   the conversation but through the store.
-/// - [`manage`](Self::manage) does what is due and nothing more: called again at once, it does nothing.
-/// - [`reduce`](Self::reduce) with a cause makes the smallest view smaller or fails; failing, it changes nothing that a
-///   view shows. Without a cause it does what it can.
-/// - [`state`](Self::state) holds what the manager keeps next to the log, and a state of another manager is refused.
-/// - An error of [`manage`](Self::manage) or [`reduce`](Self::reduce) is announced to hooks by the memory that called
-///   it; a manager announces what it does not return.
+/// - [`view`](Self::view) represents every message exactly once, in order, with whole turns together, and changes the
+///   conversation only through the store.
+/// - [`manage`](Self::manage) does only what is due: an immediate second call does nothing.
+/// - [`reduce`](Self::reduce) with a cause makes the smallest view smaller or fails; a failure does not change any
+///   view. Without a cause it does what it can.
+/// - [`state`](Self::state) holds what the manager keeps in addition to the log. A state of another manager is refused.
+/// - The memory that calls [`manage`](Self::manage) or [`reduce`](Self::reduce) announces their errors to hooks; the
+///   manager announces only failures that it does not return.
 pub trait ConversationManager: fmt::Debug + Send + Sync {
-    /// Name and version. The name identifies whose a state is.
+    /// Name and version. The name identifies the manager of a state.
     fn identity(&self) -> WrittenBy;
 
-    /// Does what is due for a conversation. Safe to run in parallel with views, off the path of a reply.
+    /// Performs the work that is due for a conversation, in the background: may run in parallel with views.
     ///
     /// # Errors
-    /// When the store or a strategy fails. Work done before stays.
+    /// If the store or a strategy fails. Finished work stays.
     fn manage<'a>(
         &'a self,
         conversation: &'a ConversationId,
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>>;
 
-    /// View of the history for a model, within a budget.
+    /// A view of the history for a model, within a budget.
     ///
     /// # Errors
-    /// [`PlanError::BudgetTooSmall`] with the tokens needed; otherwise when the store or a strategy fails.
+    /// [`PlanError::BudgetTooSmall`] with the tokens needed; other errors if the store or a strategy fails.
     fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>>;
 
     /// Makes the smallest view of a conversation cost at most `tokens`, or as little as possible.
     ///
     /// # Errors
-    /// With a cause: [`ManagerError::NoProgress`] when the smallest view does not get smaller. Otherwise when the store or
-    /// a strategy fails.
+    /// With a cause: [`ManagerError::NoProgress`] if the smallest view does not become smaller. Other errors if the
+    /// store or a strategy fails.
     fn reduce<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -52,25 +53,25 @@ pub trait ConversationManager: fmt::Debug + Send + Sync {
         cause: Option<ReduceCause>,
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>>;
 
-    /// State of the manager for a conversation, next to the log, to be kept by a session.
+    /// State of the manager for a conversation in addition to the log, to be stored with a session.
     ///
     /// # Errors
     /// When the store fails.
     fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>>;
 
-    /// Takes a state that [`state`](Self::state) gave, and returns messages to put before those of the session, such as
-    /// a previous summary that the log does not hold.
+    /// Restores a state of [`state`](Self::state). Returns messages to put before those of the session, such as an
+    /// earlier summary that the log does not hold.
     ///
     /// # Errors
-    /// [`ManagerError::OtherManager`] and [`ManagerError::InvalidState`]; then nothing changed.
+    /// [`ManagerError::OtherManager`] and [`ManagerError::InvalidState`]; nothing changes then.
     fn restore<'a>(
         &'a self,
         conversation: &'a ConversationId,
         state: &'a ManagerState,
     ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>>;
 
-    /// Registers the hooks that the manager needs; none by default. One that is built on another calls that one's
-    /// first.
+    /// Registers the hooks that the manager needs; none by default. A manager that extends another one first registers
+    /// that one's.
     fn register(self: Arc<Self>, _hooks: &mut HookRegistry) {}
 }
 
@@ -84,7 +85,7 @@ pub struct CompactionReport {
     pub tokens_before: u32,
     /// Tokens of the coarsest view after.
     pub tokens_after: u32,
-    /// True if something was due and left undone, since another process has the store's lease for background work, or
+    /// True if due work was left undone, because another process holds the store's lease for background work, or
     /// another task of this memory compacts the conversation.
     pub is_left_to_another: bool,
 }
@@ -98,11 +99,11 @@ impl CompactionReport {
     }
 }
 
-/// Why a conversation has to get smaller.
+/// Why a conversation must become smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReduceCause {
-    /// A prompt did not fit the window of a model.
+    /// A prompt exceeded the window of a model.
     Overflow,
 }
 
@@ -112,31 +113,31 @@ pub enum ReduceCause {
 pub struct ViewRequest<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
-    /// The most tokens of the whole prompt.
+    /// Maximum tokens of the whole prompt.
     pub budget: u32,
     /// The question, for a manager whose history depends on it.
     pub question: &'a str,
-    /// The history's share of the budget, 0..=1, where recall gets the rest.
+    /// The history's share of the budget, 0..=1, if recall gets the rest.
     pub history_share: f32,
-    /// True if something is recalled next to the history.
+    /// True if messages are recalled in addition to the history.
     pub recalls: bool,
-    /// Tokens that the question adds, at most.
+    /// Maximum tokens that the question adds.
     pub question_tokens: u32,
-    /// Tokens to leave for standing lines by a history that does not fit verbatim.
+    /// Tokens to reserve for standing lines if the history does not fit verbatim.
     pub standing_tokens: u32,
-    /// Tokens to leave for what is recalled from other conversations, also by a history that fits verbatim. A
-    /// history that does not fit next to them is shown in its share.
+    /// Tokens to reserve for recall from other conversations, even if the history fits verbatim. A history that does
+    /// not fit next to them is limited to its share.
     pub elsewhere_tokens: u32,
-    /// The most tokens of a tool result; a longer one is shown by its head and tail.
+    /// Maximum tokens of a tool result; a longer one is shown by head and tail.
     pub longest_result: Option<u32>,
-    /// True if what is due is done first. `false` where a worker in the background does it.
+    /// True if due work is done first; false if a background worker does it.
     pub manages: bool,
-    /// Tokens of the prompt that shows this history and the question.
+    /// Counts the tokens of the prompt that shows this history and the question.
     pub tokens_of: &'a (dyn Fn(&[ViewPiece]) -> u32 + Send + Sync),
 }
 
 impl<'a> ViewRequest<'a> {
-    /// A request for a history alone, with what is due done first.
+    /// A request for a history only, for which due work is done first.
     #[must_use]
     pub fn new(
         conversation: &'a ConversationId,
@@ -183,15 +184,15 @@ impl fmt::Debug for ViewRequest<'_> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ManagedView {
-    /// How many messages the conversation had.
+    /// Number of messages in the conversation.
     pub nodes: u64,
-    /// Each message exactly once, in order.
+    /// Pieces that represent each message exactly once, in order.
     pub pieces: Vec<ViewPiece>,
-    /// The runs of messages that are shown verbatim, with the lost ones between them.
+    /// Runs of messages that are shown verbatim, including lost messages between them.
     pub verbatim: Vec<NodeRange>,
-    /// The most tokens of a tool result, and of a text of the last turn, if longer ones were shortened.
+    /// Limit in tokens to which tool results and texts of the last turn were shortened; `None` if none was.
     pub longest_result: Option<u32>,
-    /// The messages of it that cannot be read.
+    /// Unreadable messages of the conversation.
     pub losses: Losses,
     /// Notices for the caller.
     pub notices: Vec<Notice>,
@@ -226,37 +227,37 @@ pub struct ViewPiece {
 
 /// Content of a piece of a view.
 ///
-/// Exhaustive: a prompt has to show every kind.
+/// Exhaustive, because a prompt must show every kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewBody {
-    /// A message, verbatim except for parts that are shortened.
+    /// A message, verbatim except for shortened parts.
     Message(Box<Node>),
-    /// A summary, the times of its first and last message (the epoch if unknown), and the least trusted source of its
-    /// messages.
+    /// A summary, with the times of its first and last message (the epoch if unknown) and the least trusted source of
+    /// its messages.
     Summary {
         /// The summary, without excluded content.
         summary: Box<Summary>,
-        /// When the first of its messages was said.
+        /// Time of its first message.
         from: Timestamp,
-        /// When the last of them was said.
+        /// Time of its last message.
         to: Timestamp,
-        /// The least trusted source among them.
+        /// The least trusted source of its messages.
         source: Option<SourceClass>,
     },
-    /// A line in place of messages that cannot be read.
+    /// A line for messages that cannot be read.
     Lost(NodeRange),
-    /// A line in place of messages that the manager leaves out. The log holds them, and recall finds them.
+    /// A line for messages that the manager omits. The log holds them, and recall finds them.
     Omitted(NodeRange),
 }
 
 impl ViewPiece {
-    /// A piece with the reason why it was chosen.
+    /// A piece, and why it was chosen.
     #[must_use]
     pub fn new(body: ViewBody, reason: impl Into<String>) -> Self {
         Self { body, reason: reason.into() }
     }
 
-    /// The messages that it represents.
+    /// The messages that the piece represents.
     #[must_use]
     pub fn nodes(&self) -> NodeRange {
         match &self.body {
@@ -267,8 +268,8 @@ impl ViewPiece {
     }
 }
 
-/// State of a manager for a conversation, next to the log. As JSON: `{"manager", "version", "removed_message_count",
-/// "data"}`.
+/// State of a manager for a conversation, in addition to the log. JSON: `{"manager", "version",
+/// "removed_message_count", "data"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -277,16 +278,15 @@ pub struct ManagerState {
     pub manager: String,
     /// The manager's version.
     pub version: String,
-    /// Messages of the user or the model that no view shows verbatim any more, without those that the manager itself
-    /// wrote.
+    /// Number of user and model messages that no view shows verbatim any more, without those that the manager wrote.
     pub removed_message_count: u64,
-    /// Other data that the manager keeps.
+    /// Other data of the manager.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub data: serde_json::Value,
 }
 
 impl ManagerState {
-    /// The state of a manager that keeps nothing else.
+    /// The state of a manager without other data.
     #[must_use]
     pub fn new(manager: WrittenBy, removed_message_count: u64) -> Self {
         Self {
@@ -305,7 +305,7 @@ impl ManagerState {
         Json::from_value(&serde_json::to_value(self).unwrap_or_default())
     }
 
-    /// Reads what [`to_json`](Self::to_json) gives.
+    /// Parses the result of [`to_json`](Self::to_json).
     ///
     /// # Errors
     /// [`ManagerError::InvalidState`].
@@ -313,7 +313,7 @@ impl ManagerState {
         serde_json::from_str(json.as_str()).map_err(|error| ManagerError::InvalidState { why: error.to_string() })
     }
 
-    /// Checks that the state is that of `manager`, in any version.
+    /// Checks that the state is of this manager, in any version.
     ///
     /// # Errors
     /// [`ManagerError::OtherManager`].
@@ -325,7 +325,7 @@ impl ManagerState {
     }
 }
 
-/// Why a manager could not do what it was asked.
+/// Why a manager failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
@@ -335,7 +335,7 @@ pub enum ManagerError {
     /// No view fits the budget.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Nothing got smaller; nothing was changed.
+    /// The conversation did not become smaller; nothing changed.
     #[error("compaction would leave {after} tokens of {before}: nothing was changed")]
     NoProgress {
         /// Tokens of the coarsest view before.
@@ -343,7 +343,7 @@ pub enum ManagerError {
         /// Tokens of the coarsest view after.
         after: u32,
     },
-    /// A state is that of another manager.
+    /// The state is of another manager.
     #[error("the state is that of the manager `{found}`, not of `{expected}`: restore it with `{found}`")]
     OtherManager {
         /// The manager of the state.
@@ -351,7 +351,7 @@ pub enum ManagerError {
         /// The manager that restores it.
         expected: String,
     },
-    /// A state cannot be read.
+    /// The state cannot be read.
     #[error("not the state of a manager: {why}")]
     InvalidState {
         /// The fault.

@@ -1,41 +1,41 @@
-//! Notices to a caller about an answer that is not an error.
+//! Notices to a caller about a successful answer.
 
 use std::fmt;
 
 use crate::{ConversationId, NodeId};
 
-/// Notice to a caller about an answer that is complete in itself, such as that recall was by words only.
+/// A notice to a caller about an answer that is complete in itself, such as that recall was by words only.
 ///
-/// A program matches on the variant or on its [`code`](Self::code), a person reads the sentence that `Display` gives:
-/// one line without a full stop, which may change in any version. `why` is the cause in words, one line. The texts may
-/// contain words of messages and of models, so that they are escaped like those before a terminal shows them.
+/// Programs match on the variant or its [`code`](Self::code). People read the sentence from `Display`: one line without
+/// a full stop, which may change in any version. `why` is the cause in words, on one line. Texts may contain words of
+/// messages and models; escape them like those before a terminal shows them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self", tag = "code", rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Notice {
-    /// `no-retriever`: the memory was built without one, so that nothing is found.
+    /// `no-retriever`: the memory was built without a retriever, so nothing is found.
     NoRetriever,
-    /// `empty-question`: nothing is recalled for a question without words.
+    /// `empty-question`: a question without words recalls nothing.
     EmptyQuestion,
     /// `filter-admits-none`: no message passes the filter.
     FilterAdmitsNone {
-        /// How many messages were tried.
+        /// Number of messages that were checked.
         messages: usize,
     },
-    /// `words-only`: meaning did not count, for want of a model, an index or vectors.
+    /// `words-only`: meaning did not count, because there is no model, index or vector.
     WordsOnly {
         /// Why.
         why: String,
     },
-    /// `partly-embedded`: meaning counted for some of the messages only.
+    /// `partly-embedded`: meaning counted only for some of the messages.
     /// [`Retriever::catch_up`](super::Retriever::catch_up) embeds the rest.
     PartlyEmbedded {
-        /// How many messages have a vector.
+        /// Number of messages with a vector.
         embedded: usize,
-        /// How many messages were searched.
+        /// Number of searched messages.
         messages: usize,
-        /// Why, or what to do.
+        /// Cause or remedy.
         why: String,
     },
     /// `not-embedded`: the messages since the last question got no vectors.
@@ -43,74 +43,74 @@ pub enum Notice {
         /// Why.
         why: String,
     },
-    /// `rejected-by-model`: messages that the embedding model rejected are found by their words alone.
+    /// `rejected-by-model`: the embedding model rejected messages, which are found only by their words.
     RejectedByModel {
-        /// How many.
+        /// Number of messages.
         messages: u64,
         /// The first of them.
         first: NodeId,
         /// Why the first was rejected.
         why: String,
     },
-    /// `vectors-not-kept`: the vectors that were made for this question will have to be made again.
+    /// `vectors-not-kept`: vectors that were computed for this question must be computed again later.
     VectorsNotKept {
         /// Why.
         why: String,
     },
-    /// `tokens-not-compared`: the ranking went without token vectors.
+    /// `tokens-not-compared`: the ranking did not use token vectors.
     TokensNotCompared {
         /// Why.
         why: String,
     },
-    /// `not-reranked`: the ranking went without the cross-encoder.
+    /// `not-reranked`: the ranking did not use the cross-encoder.
     NotReranked {
         /// Why.
         why: String,
     },
-    /// `not-judged`: no model judged which summaries matter for the question, though that was asked for.
+    /// `not-judged`: no model judged which summaries matter for the question, although that was requested.
     NotJudged {
         /// Why.
         why: String,
     },
-    /// `best-hit-over-tokens`: the best hit alone costs more tokens than recall may spend.
+    /// `best-hit-over-tokens`: the best hit alone costs more tokens than the budget of recall.
     BestHitOverTokens {
-        /// Its conversation, where it is another than the one that recalls.
+        /// Conversation of the hit, if it is not the one that recalls.
         conversation: Option<ConversationId>,
         /// The hit.
         node: NodeId,
-        /// Tokens that the hit costs.
+        /// Cost of the hit in tokens.
         tokens: u64,
-        /// Tokens that recall may spend.
+        /// Budget of recall in tokens.
         max: u32,
     },
-    /// `best-hit-over-characters`: the best hit alone has more characters than recall may show.
+    /// `best-hit-over-characters`: the best hit alone has more characters than the budget of recall.
     BestHitOverCharacters {
-        /// Its conversation, where it is another than the one that recalls.
+        /// Conversation of the hit, if it is not the one that recalls.
         conversation: Option<ConversationId>,
         /// The hit.
         node: NodeId,
-        /// How many characters it has (Unicode scalar values).
+        /// Characters (Unicode scalar values) of the hit.
         characters: u64,
-        /// How many recall may show.
+        /// Budget of recall in characters.
         max: u32,
     },
-    /// `nothing-likely`: none of the hits is likely to bear on the question.
+    /// `nothing-likely`: no hit is likely to be relevant to the question.
     NothingLikely {
-        /// The chance of the best in percent, rounded.
+        /// Probability of the best hit in percent, rounded.
         best_percent: u8,
     },
-    /// `mention-followed`: the question mentions an earlier conversation, and recall looked there, too.
+    /// `mention-followed`: the question mentions an earlier conversation, which recall also searched.
     MentionFollowed {
         /// The conversation.
         conversation: ConversationId,
-        /// Words of the question that name it: words of its title, or a time.
+        /// Words of the question that refer to it: words of its title, or a time.
         by: String,
     },
-    /// `unreadable`: messages of a conversation cannot be read and are left out.
+    /// `unreadable`: unreadable messages of a conversation are left out.
     Unreadable {
         /// The conversation.
         conversation: ConversationId,
-        /// How many messages.
+        /// Number of messages.
         nodes: u64,
         /// The first of them.
         first: NodeId,
@@ -124,14 +124,14 @@ pub enum Notice {
         /// The last message then.
         node: NodeId,
     },
-    /// `compaction-failed`: no summaries were written, so that the history is coarser than it could be.
+    /// `compaction-failed`: summaries could not be written, so the history is coarser than it could be.
     CompactionFailed {
         /// Why.
         why: String,
     },
-    /// `compaction-elsewhere`: another process does the background work of the store, compaction included.
+    /// `compaction-elsewhere`: another process does the background work of the store, including compaction.
     CompactionElsewhere,
-    /// `view-not-recorded`: what was shown cannot be shown again later.
+    /// `view-not-recorded`: the shown view cannot be shown again later.
     ViewNotRecorded {
         /// Why.
         why: String,
@@ -139,7 +139,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Name of the variant in kebab-case, as in `words-only`, which never changes.
+    /// Name of the variant in kebab-case, such as `words-only`; never changes.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -227,7 +227,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Names a conversation after a node of it.
+/// Names the conversation of a node.
 fn of(conversation: Option<&ConversationId>) -> String {
     conversation.map(|id| format!(" of `{id}`")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A store as one owner sees it.
+//! A store restricted to one owner.
 
 use std::sync::Arc;
 
@@ -12,12 +12,11 @@ use crate::{
     ViewId,
 };
 
-/// The conversations of one owner in a store that others use as well.
+/// The conversations of one owner in a shared store.
 ///
-/// Anybody else's conversation is not found, and what begins here is the owner's. Names are unique in the whole store:
-/// beginning a conversation under a name that another owner has is [`StoreError::NameTaken`], which is all that an
-/// owner can learn of others. Appending as the store's administrator, without an owner, is the matter of the store
-/// itself.
+/// Conversations of others are not found, and new conversations belong to the owner. Names are unique in the whole
+/// store: beginning a conversation under another owner's name is [`StoreError::NameTaken`], which is all that an owner
+/// can learn about others. Administration without an owner uses the store itself.
 #[derive(Clone, Debug)]
 pub struct OwnedStore {
     store: Arc<dyn Store>,
@@ -31,7 +30,7 @@ impl OwnedStore {
         Self { store, owner }
     }
 
-    /// Checks that a conversation is the owner's. One check is final, since an owner is recorded as a conversation
+    /// Checks that a conversation is the owner's. One check is enough, because an owner is recorded when a conversation
     /// begins and never changes.
     async fn check(&self, id: &ConversationId) -> Result<(), StoreError> {
         self.state(id).await.map(drop)
@@ -81,7 +80,7 @@ impl Source for OwnedStore {
 }
 
 impl Store for OwnedStore {
-    /// Appends for the owner of this store, also where another is named.
+    /// Appends for the owner of this store; any other owner is ignored.
     fn append_for<'a>(
         &'a self,
         _: Option<&'a OwnerId>,

@@ -1,4 +1,4 @@
-//! A conversation as it was at one of its messages.
+//! A conversation as it was at an earlier message.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::{
     View, ViewId,
 };
 
-/// One conversation of a store as it was when it ended with some message, read-only.
+/// One conversation of a store as it was when it ended with a certain message; read-only.
 ///
-/// This store has the messages up to that one, the summaries that cover no other, and the views that were recorded
-/// before the next message. Importance and pins are those of now, title and tags those of when this was made, and words
-/// of summaries that were written again are the newest. No other conversation is found. A memory over it shows what it
-/// would have shown then, and records nothing.
+/// Contains the messages up to that one, the summaries that cover no later message, and the views that were recorded
+/// before the next message. Importance and pins are current; title and tags are those at the construction of this
+/// value; superseded summaries show their newest text. Other conversations are not found. A memory over this store
+/// shows what it would have shown then, and records nothing.
 #[derive(Clone, Debug)]
 pub struct PastStore {
     store: Arc<dyn Store>,
     conversation: ConversationId,
     last: NodeId,
-    /// Taken once, since that reads all of the conversation.
+    /// Read once, because computing it reads the whole conversation.
     state: ConversationState,
 }
 
@@ -30,7 +30,7 @@ impl PastStore {
     /// `conversation` as it was when `last` was its last message.
     ///
     /// # Errors
-    /// When the conversation or the message does not exist, or the store fails.
+    /// If the conversation or the message does not exist, or the store fails.
     pub async fn new(store: Arc<dyn Store>, conversation: ConversationId, last: NodeId) -> Result<Self, StoreError> {
         let now = store.conversation(&conversation).await?;
         if last.get() > now.nodes {
@@ -53,7 +53,7 @@ impl PastStore {
         if *id == self.conversation { Ok(()) } else { Err(StoreError::unknown_conversation(id, [&self.conversation])) }
     }
 
-    /// The part of a run that was there.
+    /// The part of a run up to the last message.
     fn within(&self, range: NodeRange) -> Option<NodeRange> {
         NodeRange::new(range.first(), range.last().min(self.last))
     }
@@ -216,8 +216,8 @@ impl Store for PastStore {
         })
     }
 
-    /// Verifies all of the conversation, since a store does not verify a part of one. Where it is whole, the root is
-    /// that over the messages up to the last.
+    /// Verifies the whole conversation, because a store cannot verify a part. If there is no damage, the root is the
+    /// one over the messages up to the last.
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,

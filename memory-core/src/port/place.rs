@@ -1,24 +1,24 @@
-//! Where in a store something is, as any backend can name it.
+//! Location in a store, in the terms of its backend.
 
 use std::{
     fmt,
     path::{Path, PathBuf},
 };
 
-/// A part of a store: a file and perhaps a byte in it, a table, an address.
+/// Location in a store: a file, perhaps with a byte offset, a table, or an address.
 ///
-/// A place is shown to people, and is not a key to find the part again.
+/// For people only, not a key to find the location again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// The backend's name for it: the path of a file or directory, a table, an address without a password.
+    /// The backend's name: path of a file or directory, a table, or an address without a password.
     pub name: String,
-    /// The byte in it, from 0, where the backend has such a position.
+    /// Byte offset, from 0, if the backend has offsets.
     pub offset: Option<u64>,
 }
 
 impl Place {
-    /// All of what has this name.
+    /// A location without an offset.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), offset: None }
@@ -26,7 +26,7 @@ impl Place {
 
     crate::setters! { const some offset: u64 }
 
-    /// ` at byte 64`, or nothing where no byte is known.
+    /// ` at byte 64`, or nothing without an offset.
     pub(super) fn at_byte(&self) -> String {
         self.offset.map_or_else(String::new, |offset| format!(" at byte {offset}"))
     }

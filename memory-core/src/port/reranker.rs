@@ -1,11 +1,11 @@
-//! Port: how well texts answer a question.
+//! Port: scores of texts as answers to a question.
 
 use std::fmt;
 
 use super::{BoxError, BoxFuture, ScoreScale};
 use crate::ModelId;
 
-/// Scores candidates against a question with a model that reads both.
+/// Scores candidates against a question with a model that reads both together.
 ///
 /// Contract: one finite score for each document, in input order, on the stated scale; higher is better.
 pub trait Reranker: fmt::Debug + Send + Sync {

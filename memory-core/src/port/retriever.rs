@@ -12,20 +12,20 @@ use crate::{ConversationId, Filter, Node, NodeId, NodeRange, OwnerId};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Query {
-    /// The question, in plain words.
+    /// The question, in natural language.
     pub text: String,
-    /// Where to search.
+    /// Conversations to search.
     pub scope: Scope,
     /// Messages that may be hits.
     pub filter: Filter,
-    /// The most hits to return.
+    /// Maximum hits.
     pub limit: usize,
-    /// The least [`relevance`](Hit::relevance) of a hit, 0..=1; 0 for any. A hit of unknown relevance passes.
+    /// Minimum [`relevance`](Hit::relevance) of a hit, 0..=1; 0 accepts all. A hit of unknown relevance is accepted.
     pub min_relevance: f32,
 }
 
 impl Query {
-    /// A query for any message of a scope, with ten hits.
+    /// A query for up to ten messages of a scope.
     #[must_use]
     pub fn new(text: &str, scope: Scope) -> Self {
         Self { text: text.to_owned(), scope, filter: Filter::default(), limit: 10, min_relevance: 0.0 }
@@ -38,19 +38,19 @@ impl Query {
     }
 }
 
-/// The scale of a score, so that scores of different scales are never compared.
+/// Scale of a score. Scores of different scales must not be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ScoreScale {
-    /// A cross-encoder's logit, unbounded.
+    /// Logit of a cross-encoder, unbounded.
     Logit,
     /// Cosine, −1..=1.
     Cosine,
     /// BM25, from 0.
     Bm25,
-    /// A fusion of several signals, comparable within one answer only.
+    /// Fusion of several signals, comparable within one answer only.
     Fused,
 }
 
@@ -83,12 +83,12 @@ impl fmt::Display for Score {
     }
 }
 
-/// One reason for a hit's rank.
+/// A contribution to a hit's score.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Signal {
-    /// The signal's name, as in `bm25`.
+    /// Name of the signal, such as `bm25`.
     pub name: Cow<'static, str>,
     /// Measured value.
     pub value: f32,
@@ -97,26 +97,26 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// A signal that measured `value` and added `share`.
+    /// A signal with its value and share.
     #[must_use]
     pub const fn new(name: &'static str, value: f32, share: f32) -> Self {
         Self { name: Cow::Borrowed(name), value, share }
     }
 }
 
-/// A node that answers a question.
+/// A node that was found for a question.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
     /// Its conversation.
     pub conversation: ConversationId,
-    /// The node as the retriever read it, so that it need not be read again.
+    /// Node as the retriever read it, so that callers need not read it again.
     pub node: Arc<Node>,
-    /// How well it answers.
+    /// Score of the node.
     pub score: Score,
-    /// The probability that it bears on the question, 0..=1, comparable between answers; `None` if it is unknown.
+    /// Probability that the node is relevant to the question, 0..=1, comparable between answers; `None` if unknown.
     pub relevance: Option<f32>,
-    /// The reasons, the largest share first.
+    /// Signals, the largest share first.
     pub signals: Vec<Signal>,
 }
 
@@ -138,18 +138,18 @@ impl Hit {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SearchStep {
-    /// Name of the step, as in `rerank`.
+    /// Name of the step, such as `rerank`.
     pub name: &'static str,
-    /// How long the step took; on the wire `ms`, in milliseconds.
+    /// Duration of the step.
     #[cfg_attr(
         feature = "serde",
         serde(rename = "ms", serialize_with = "crate::wire::millis"),
         schemars(with = "f64")
     )]
     pub took: Duration,
-    /// How many candidates the step examined.
+    /// Number of candidates that the step examined.
     pub candidates: usize,
-    /// If the step compared vectors: how those of each conversation were searched, each way once, in order of first
+    /// For a step that compared vectors: the methods used in each conversation, without repetition, in order of first
     /// use.
     pub compared: BTreeMap<ConversationId, Vec<AnsweredBy>>,
 }
@@ -169,11 +169,11 @@ impl SearchStep {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Retrieved {
-    /// Best first.
+    /// Hits, best first.
     pub hits: Vec<Hit>,
     /// Notices for the caller, such as that recall was by words only.
     pub notices: Vec<Notice>,
-    /// The steps in order; empty if the retriever does not report them.
+    /// Steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,
 }
 
@@ -190,42 +190,42 @@ impl Retrieved {
     }
 }
 
-/// A request for exact words to show next to a view.
+/// A request for messages to show verbatim next to a view.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RecallRequest {
     /// The question.
     pub question: String,
-    /// The conversation to recall from. A message that others share with it counts as its own.
+    /// Conversation to recall from. Messages that it shares with others count as its own.
     pub conversation: ConversationId,
-    /// Other conversations to recall from as well; none by default.
+    /// Further conversations to recall from; none by default.
     pub others: Conversations,
-    /// Owner of all of them, as in a [`Scope`]; any with `None`.
+    /// Owner of all of them, as in a [`Scope`]; `None` for any.
     pub owner: Option<OwnerId>,
     /// Messages that may be hits. Their neighbours may be any messages.
     pub filter: Filter,
-    /// The most tokens that the excerpts may cost. A message costs its own tokens and `per_message`, and each of the
-    /// other conversations that is shown costs `per_conversation`.
+    /// Maximum tokens of the excerpts. A message costs its own tokens plus `per_message`; each shown conversation other
+    /// than [`conversation`](Self::conversation) costs `per_conversation`.
     pub max_tokens: u32,
     /// Tokens that a message costs in addition to its text.
     pub per_message: u32,
     /// Tokens that another conversation costs in addition to its messages.
     pub per_conversation: u32,
-    /// The most characters (Unicode scalar values) of the texts of the excerpts; `None` if only the tokens limit them.
+    /// Maximum characters (Unicode scalar values) of the excerpts; `None` for no limit.
     pub max_characters: Option<u32>,
-    /// The share of both budgets that the simplest question gets, 0..=1. The more complex a question, the nearer its
-    /// share is to 1. At 1 every question gets all.
+    /// Share of both budgets for the simplest question, 0..=1. More complex questions get a larger share; at 1 every
+    /// question gets all.
     pub least_share: f32,
-    /// The most hits to take, before their neighbours.
+    /// Maximum hits, not counting their neighbours.
     pub limit: usize,
-    /// Messages to show before and after each hit. At 0, a question comes with its answer and an answer with its
-    /// question, where that is cheap.
+    /// Number of messages to show before and after each hit. At 0, a question brings its answer and an answer its
+    /// question, if cheap.
     pub radius: u64,
-    /// True to leave out hits that are less likely to be relevant than their tokens are worth, so that room is left
-    /// over, instead of filling the budget with the best hits. Scores on a scale that nothing was fitted to, such as a
-    /// cross-encoder's, leave out nothing.
+    /// True to leave out hits whose probability of being relevant does not justify their tokens, even if room remains;
+    /// false to fill the budget with the best hits. Has no effect on scores of a scale without fitted probabilities,
+    /// such as a cross-encoder's.
     pub stop_early: bool,
-    /// Runs of the conversation that are shown verbatim already, and need not be repeated.
+    /// Runs of the conversation that are already shown verbatim and not repeated.
     pub shown: Vec<NodeRange>,
 }
 
@@ -233,8 +233,8 @@ impl RecallRequest {
     /// The default limit of hits.
     pub const LIMIT: usize = 200;
 
-    /// A request for any messages of a conversation that answer a question: without neighbours, with nothing shown
-    /// already, with early stopping, and with no cost for a message in addition to its text.
+    /// A request for relevant messages of a conversation: without neighbours or shown runs, with early stopping, and
+    /// without a cost per message.
     #[must_use]
     pub fn new(question: &str, conversation: &ConversationId, max_tokens: u32) -> Self {
         Self {
@@ -255,7 +255,7 @@ impl RecallRequest {
         }
     }
 
-    /// Scope that it searches.
+    /// Scope of the search.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let conversations = match &self.others {
@@ -267,7 +267,7 @@ impl RecallRequest {
         Scope { owner: self.owner.clone(), conversations }
     }
 
-    /// True if a message is shown verbatim already.
+    /// True if a message is already shown verbatim.
     #[must_use]
     pub fn is_shown(&self, conversation: &ConversationId, node: NodeId) -> bool {
         *conversation == self.conversation && self.shown.iter().any(|run| run.contains(node))
@@ -316,14 +316,14 @@ impl Excerpt {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HeldBack {
-    /// How many.
+    /// Number of hits.
     pub hits: usize,
     /// The best score among them.
     pub best: Score,
 }
 
 impl HeldBack {
-    /// Hits that are in no excerpt: how many, and the best score among them.
+    /// Number of hits that are in no excerpt, with their best score.
     #[must_use]
     pub const fn new(hits: usize, best: Score) -> Self {
         Self { hits, best }
@@ -335,21 +335,20 @@ impl HeldBack {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Recall {
-    /// Excerpts of the request's conversation first, then those of others, by name; in order of time in each. No two
-    /// overlap or touch.
+    /// Excerpts of the request's conversation first, then those of others, by name; by time within each. No two overlap
+    /// or touch.
     pub excerpts: Vec<Excerpt>,
     /// Tokens that the excerpts cost, as the request counts them.
     pub tokens: u64,
-    /// The hits that were not worth their tokens of a budget of this size, whether or not room for them is left.
+    /// Hits that did not justify their tokens, whether or not room for them is left.
     pub not_worth: Option<HeldBack>,
-    /// The hits for which no room was left.
+    /// Hits for which there was no room.
     pub no_room: Option<HeldBack>,
-    /// Notices for the caller, except `losses`.
+    /// Notices for the caller, without those about `losses`.
     pub notices: Vec<Notice>,
-    /// Nodes of the request's conversation that were not searched because they cannot be read. A notice names those of
-    /// others.
+    /// Unreadable nodes of the request's conversation, which were not searched. A notice names those of others.
     pub losses: Losses,
-    /// The steps in order; empty if the retriever does not report them.
+    /// Steps in order; empty if the retriever does not report them.
     pub steps: Vec<SearchStep>,
 }
 
@@ -382,9 +381,9 @@ impl Recall {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// Nodes whose words were indexed.
+    /// Number of nodes whose words were indexed.
     pub words: u64,
-    /// Nodes whose meaning was embedded.
+    /// Number of nodes that were embedded.
     pub embedded: u64,
     /// Notices for the caller.
     pub notices: Vec<Notice>,
@@ -408,29 +407,29 @@ impl Progress for () {
     fn report(&self, _done: u64, _total: u64) {}
 }
 
-/// Finds the messages that answer a question.
+/// Finds messages that are relevant to a question.
 ///
-/// Contract: whatever was appended before the call is found by its words. Without an embedding model, or where vectors
-/// are missing, the answer is by words and a notice states it. Nodes that cannot be read are left out and reported. The
-/// order of equal scores is fixed. A filter applies before the best nodes are taken, so that a node that passes is
-/// found however few there are. A filter changes no score except signals that are measured on the best nodes alone.
-/// Relevances do change with a filter, since they are chances among the possible hits. Nothing outside of the scope
-/// bears on the answer, scores and counts included.
+/// Contract: everything that was appended before the call is found by its words. Without an embedding model or vectors,
+/// the answer is by words only and a notice states it. Unreadable nodes are left out and reported. The order of equal
+/// scores is deterministic. A filter applies before the best nodes are taken, so that matching nodes are found however
+/// few they are. A filter changes no score, except signals that are measured only on the best nodes; it does change
+/// relevance, which is a probability among the possible hits. Nothing outside of the scope influences the answer,
+/// including scores and counts.
 pub trait Retriever: fmt::Debug + Send + Sync {
-    /// The nodes that answer the question best.
+    /// Searches for the most relevant nodes.
     fn search<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Retrieved, RetrieveError>>;
 
-    /// The messages worth showing for a question, within a budget that is never exceeded.
+    /// Recalls messages worth showing for a question, within a budget that is never exceeded.
     fn recall<'a>(&'a self, request: &'a RecallRequest) -> BoxFuture<'a, Result<Recall, RetrieveError>>;
 
-    /// Brings the caches of a conversation up to its last node.
+    /// Updates the caches of a conversation up to its last node.
     fn catch_up<'a>(
         &'a self,
         conversation: &'a ConversationId,
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>>;
 
-    /// How much this process holds in memory of what is derived from the log; nothing by default.
+    /// Derived data that this process holds in memory; none by default.
     fn held(&self) -> Vec<HeldInMemory> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Conversations to read and search: their owner, and which of them.
+//! Scope of reading and searching: an owner, and conversations.
 
 use std::collections::HashSet;
 
@@ -7,22 +7,23 @@ use crate::{ConversationId, OwnerId};
 
 /// Conversations to read and search.
 ///
-/// With an owner, no conversation of anybody else is found, whether it exists or not, and none without an owner.
-/// Without an owner everything is found, as for the only user of a store, and for its administrator.
+/// With an owner, only that owner's conversations are found: neither those of others, which cannot be told from missing
+/// ones, nor those without an owner. Without an owner all are found, for the only user of a store and for its
+/// administrator.
 ///
-/// Exhaustive: a reader must honour all of it.
+/// Exhaustive, because a reader must honour every field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Scope {
-    /// Owner of the conversations; `None` for all, those with an owner and those without.
+    /// Owner of the conversations; `None` for all conversations, with or without an owner.
     pub owner: Option<OwnerId>,
-    /// Conversations to search among these.
+    /// Conversations among these.
     pub conversations: Conversations,
 }
 
 /// Conversations to search.
 ///
-/// Exhaustive: a retriever must search all of them.
+/// Exhaustive, because a retriever must search all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -54,12 +55,12 @@ impl Scope {
 
     crate::setters! { into owner: Option<OwnerId> }
 
-    /// States of the scope's conversations, each once, by name. Conversations that are [kept next to
-    /// others](crate::Mark::Companion) are among them only where they are named.
+    /// States of the scope's conversations, each once, sorted by name. Conversations that are [kept next to
+    /// others](crate::Mark::Companion) are included only if the scope names them.
     ///
     /// # Errors
-    /// [`StoreError::UnknownConversation`] for one that does not exist or is another owner's, with no names but the
-    /// owner's; or when the source fails.
+    /// [`StoreError::UnknownConversation`] for a conversation that does not exist or is another owner's, which suggests
+    /// only names of the owner; other errors if the source fails.
     pub async fn states(&self, source: &dyn Source) -> Result<Vec<ConversationState>, StoreError> {
         let owner = self.owner.as_ref();
         let Conversations::Only(ids) = &self.conversations else {
@@ -77,7 +78,8 @@ impl Scope {
     }
 }
 
-/// The state of a conversation, if it is the owner's; of any without an owner. See [`Scope::states`] for the errors.
+/// State of a conversation that is the owner's; of any conversation if `owner` is `None`. See [`Scope::states`] for the
+/// errors.
 pub(super) async fn conversation_of(
     source: &dyn Source,
     owner: Option<&OwnerId>,
@@ -102,7 +104,7 @@ pub(super) async fn conversation_of(
     }
 }
 
-/// The states of an owner's conversations, by name; of all without an owner.
+/// States of an owner's conversations, sorted by name; of all conversations if `owner` is `None`.
 pub(super) async fn conversations_of(
     source: &dyn Source,
     owner: Option<&OwnerId>,
@@ -110,7 +112,7 @@ pub(super) async fn conversations_of(
     let mut states = source.conversations().await?;
     let Some(owner) = owner else { return Ok(states) };
     states.retain(|state| state.owner.as_ref() == Some(owner));
-    // A salvaged store may have lost the parent's owner: the parent's name is then not the owner's to see.
+    // A salvaged store may have lost the parent's owner; the owner may not see that name then.
     let ids: HashSet<ConversationId> = states.iter().map(|state| state.id.clone()).collect();
     for state in &mut states {
         state.forked_from = state.forked_from.take().filter(|fork| ids.contains(&fork.conversation));

@@ -1,19 +1,20 @@
-//! Port: what a searcher reads.
+//! Port: read access for searching.
 
 use std::fmt;
 
 use super::{BoxFuture, ConversationState, ReadNodes, StoreError};
 use crate::{ConversationId, NodeOutline, NodeRange, Role, Summary, Timestamp};
 
-/// Conversations that can be searched, wherever they are kept. Every [`Store`](super::Store) is one; a program that
-/// only searches messages of its own implements this alone.
+/// Searchable conversations, wherever they are kept. Every [`Store`](super::Store) is a source; a program that only
+/// searches messages of its own implements just this trait.
 ///
 /// Contract, which `testing::source_conformance` checks:
-/// - Nodes are numbered densely from 1. A node never changes, and more follow only at the end: a searcher reads each of
-///   them once.
-/// - A conversation that does not exist is [`StoreError::UnknownConversation`] in every method.
-/// - A node states the tokens of its text ([`Node::tokens`](crate::Node::tokens)), which the budget of a recall counts.
-/// - A node that cannot be read keeps its number and is reported.
+/// - Nodes are numbered densely from 1. A node never changes, and new nodes are only appended, so that a searcher reads
+///   each one once.
+/// - A missing conversation is [`StoreError::UnknownConversation`] in every method.
+/// - A node states the tokens of its text ([`Node::tokens`](crate::Node::tokens)), which count in the budget of a
+///   recall.
+/// - An unreadable node keeps its number and is reported.
 pub trait Source: fmt::Debug + Send + Sync {
     /// The state of one conversation.
     fn conversation<'a>(
@@ -24,15 +25,15 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// The states of all conversations, by name.
     fn conversations(&self) -> BoxFuture<'_, Result<Vec<ConversationState>, StoreError>>;
 
-    /// The nodes of a run that exist and can be read, in order, and those that cannot. Damage in a conversation does
-    /// not hide the rest of it.
+    /// The existing nodes of a run that can be read, in order, and those that cannot. Damage hides only the damaged
+    /// nodes.
     fn readable_nodes<'a>(
         &'a self,
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<ReadNodes, StoreError>>;
 
-    /// Outlines of all nodes, in order. The default reads all nodes; one that cannot be read has an empty outline.
+    /// Outlines of all nodes, in order. The default reads all nodes; an unreadable one has an empty outline.
     fn outline<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<NodeOutline>, StoreError>> {
         Box::pin(async move {
             let nodes = self.conversation(conversation).await?.nodes;
@@ -49,8 +50,8 @@ pub trait Source: fmt::Debug + Send + Sync {
         })
     }
 
-    /// All summaries of a conversation that can be read, in order of their numbers; those of lost ones are left out.
-    /// The default has none: every message is at level FULL then.
+    /// All readable summaries of a conversation, in order of their numbers. The default has none, so that every message
+    /// is at level FULL.
     fn summaries<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<Vec<Summary>, StoreError>> {
         Box::pin(async move { self.conversation(conversation).await.map(|_| Vec::new()) })
     }

@@ -8,14 +8,14 @@ use crate::{
     SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
 };
 
-/// The result of appending a message.
+/// Result of appending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Appended {
-    /// Its position.
+    /// Position of the message.
     pub node: NodeId,
-    /// `false` when its key already names the same message: nothing was written.
+    /// False if the key already names the same message, so that nothing was written.
     #[cfg_attr(feature = "serde", serde(rename = "new"))]
     pub is_new: bool,
 }
@@ -27,63 +27,63 @@ impl Appended {
         Self { node, is_new: true }
     }
 
-    /// A message that `node` already holds under the same key.
+    /// A message that `node` already holds with the same key.
     #[must_use]
     pub const fn existing(node: NodeId) -> Self {
         Self { node, is_new: false }
     }
 }
 
-/// A record of a conversation that is not a message.
+/// A record of a conversation other than a message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A strategy wrote a summary. A later one of the same level, span and children, written from another input,
-    /// supersedes it: both are kept, and the later words are shown.
+    /// A strategy wrote a summary. A later summary of the same level, span and children, written from another input,
+    /// supersedes it: both are kept, and the later text is shown.
     Summary(SummaryDraft),
-    /// A strategy or a person scored a node.
+    /// A strategy or a person rated a node.
     Importance {
         /// The node.
         node: NodeId,
         /// Importance in 0..=1.
         importance: f32,
-        /// The scorer.
+        /// The rater.
         scored_by: WrittenBy,
     },
-    /// A node is to stay verbatim, or no longer.
+    /// A node must stay verbatim, or no longer.
     Pin {
         /// The node.
         node: NodeId,
         /// True if the node is pinned.
         pinned: bool,
     },
-    /// The conversation got a title.
+    /// The conversation received a title.
     Title(String),
-    /// The conversation's tags, all of them.
+    /// The complete tags of the conversation.
     Tags(Vec<String>),
     /// A model was shown this view.
     View(Box<ViewDraft>),
 }
 
-/// The result of recording an event.
+/// Result of recording an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recorded {
-    /// The summary's number. Recording the same level, span and input hash again returns the existing number.
+    /// Number of the summary. Recording the same level, span and input hash again returns the existing number.
     Summary(SummaryId),
-    /// The view's number.
+    /// Number of the view.
     View(ViewId),
-    /// Anything else.
+    /// Any other event.
     Done,
 }
 
-/// Where a conversation was forked from its parent.
+/// The point at which a conversation was forked from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct ForkedFrom {
     /// The parent.
     pub conversation: ConversationId,
-    /// The last node of the shared prefix.
+    /// Last node of the shared prefix.
     pub node: NodeId,
 }
 
@@ -93,15 +93,15 @@ pub struct ForkedFrom {
 pub struct ConversationState {
     /// Its name.
     pub id: ConversationId,
-    /// How many messages; the last node's position.
+    /// Number of messages, which is the last node's position.
     pub nodes: u64,
-    /// How many summaries.
+    /// Number of summaries.
     pub summaries: u64,
-    /// The number of the last recorded view; 0 while there is none.
+    /// Number of the last recorded view; 0 if there is none.
     pub views: u64,
-    /// When the first message was said; `None` while it is empty.
+    /// Time of the first message; `None` while the conversation is empty.
     pub first_at: Option<Timestamp>,
-    /// When the last message was said, or the last before it whose time is known.
+    /// Last known time of a message.
     pub last_at: Option<Timestamp>,
     /// Sum of the messages' tokens.
     pub tokens: u64,
@@ -109,7 +109,7 @@ pub struct ConversationState {
     pub title: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
-    /// Place where it was forked, if it was and if that is still known.
+    /// Fork point, if the conversation is a fork and the point is still known.
     pub forked_from: Option<ForkedFrom>,
     /// Owner, if any.
     pub owner: Option<OwnerId>,
@@ -148,7 +148,7 @@ impl ConversationState {
     }
 }
 
-/// Proof of a node: its leaf is `leaf_hash(salt, canonical bytes)`.
+/// Proof of a node: the leaf is `leaf_hash(salt, canonical bytes)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeProof {
     /// The salt hashed with the message.
@@ -157,20 +157,20 @@ pub struct NodeProof {
     pub leaf: Hash,
 }
 
-/// The result of reading everything again.
+/// Result of rereading everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Verification {
-    /// Each conversation that was read, by name.
+    /// Each conversation that was read, sorted by name.
     pub conversations: Vec<VerifiedConversation>,
     /// Nodes that should exist.
     pub nodes: u64,
-    /// Nodes that were read back, decoded, and whose leaf was hashed again.
+    /// Nodes that were read, decoded and hashed again.
     pub verified: u64,
-    /// The conversation's root; for several conversations, the hash over their names and roots.
+    /// Merkle root of the conversation; for several conversations, the hash over their names and roots.
     pub root: Hash,
-    /// The damage, in words with path and offset; empty when there is none.
+    /// Descriptions of the damage with path and offset; empty without damage.
     pub damage: Vec<String>,
 }
 
@@ -184,9 +184,9 @@ pub struct VerifiedConversation {
     pub id: ConversationId,
     /// Nodes that should exist.
     pub nodes: u64,
-    /// Nodes that were read back and hashed again.
+    /// Nodes that were read and hashed again.
     pub verified: u64,
-    /// The Merkle root over its leaves.
+    /// Merkle root over the leaves.
     pub root: Hash,
 }
 
@@ -204,7 +204,7 @@ impl VerifiedConversation {
 }
 
 impl Verification {
-    /// The result for some conversations. The root of a single one is its own; that of several is the hash over their
+    /// The result for some conversations. For a single one the root is its own; for several it is the hash over their
     /// names and roots.
     #[must_use]
     pub fn of(mut conversations: Vec<VerifiedConversation>, damage: Vec<String>) -> Self {
@@ -222,15 +222,15 @@ impl Verification {
         }
     }
 
-    /// True if every node was read back and nothing is damaged.
+    /// True if every node was read and nothing is damaged.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.verified == self.nodes && self.damage.is_empty()
     }
 }
 
-/// The right to do background work on a store: compacting, building indexes, rewriting files. Dropping the value ends
-/// the right.
+/// Permission for background work on a store: compacting, building indexes, rewriting files. Dropping the value returns
+/// the permission.
 pub struct Lease {
     /// Dropping this ends the lease in the store.
     _held: Option<Box<dyn Send + Sync>>,
@@ -256,31 +256,31 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// Keeps conversations: for each, an append-only sequence of messages and the events next to them. [`Source`] has what
-/// a searcher reads of them.
+/// Keeps conversations, each as an append-only sequence of messages with its events. [`Source`] is the part that a
+/// searcher reads.
 ///
 /// Contract, which `testing::store_conformance` checks:
-/// - `append` and `record` return once what they wrote survives a crash. A batch is written whole or
-///   not at all, in order, without another batch between; dropping the future neither loses nor doubles it.
+/// - `append` and `record` return once their data would survive a crash. A batch is written completely or not at all,
+///   in order, and not interleaved with others; dropping the future neither loses nor repeats it.
 /// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first append.
 /// - A message whose key is in the conversation already is not written again. A *different* message under the same key
 ///   is [`StoreError::KeyConflict`], and its batch writes nothing.
 /// - Reads see everything that was acknowledged before they began, and return exactly what was appended.
-/// - Nothing is ever changed in place: a node's importance and pin are those of the latest event.
+/// - Nothing is changed in place: a node's importance and pin are those of the latest event.
 /// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. Messages
-///   and events that are appended or recorded later in one of them are not in the other.
-/// - Names are unique over all owners. The store itself keeps owners and shows all conversations;
-///   [`OwnedStore`](super::OwnedStore) and a [`Scope`](super::Scope) with an owner show one owner's alone.
-/// - One process at a time has the lease for background work; within that process it is shared.
+///   and events that are added to one of them later are not in the other.
+/// - Names are unique across all owners. The store itself records owners but shows all conversations;
+///   [`OwnedStore`](super::OwnedStore) and a [`Scope`](super::Scope) with an owner show only that owner's.
+/// - One process at a time holds the lease for background work, and shares it internally.
 pub trait Store: Source {
-    /// Appends messages to a conversation, and begins it as `owner`'s if needed. An empty batch writes nothing.
+    /// Appends messages to a conversation, and begins it for `owner` if needed. An empty batch writes nothing.
     ///
     /// The owner of a conversation is recorded together with its first messages and never changes. Without `owner` a
-    /// conversation begins without an owner, and appending goes to any conversation.
+    /// new conversation has no owner, and messages may be appended to any conversation.
     ///
     /// # Errors
-    /// [`StoreError::NameTaken`] when the conversation exists and is not the owner's, [`StoreError::Reserved`] when its name
-    /// is kept for notes of another owner, or when the messages are no notes.
+    /// [`StoreError::NameTaken`] if the conversation exists and is not the owner's; [`StoreError::Reserved`] if its
+    /// name is reserved for notes of another owner, or the messages are no notes.
     fn append_for<'a>(
         &'a self,
         owner: Option<&'a OwnerId>,
@@ -297,9 +297,9 @@ pub trait Store: Source {
         self.append_for(None, conversation, batch)
     }
 
-    /// Records events of a conversation, which must exist. A summary must have a level above FULL, span
-    /// existing nodes, and name children whose spans tile its own; a view must cover its messages, as
-    /// [`check_view`](crate::check_view) specifies.
+    /// Records events of an existing conversation. A summary must have a level above FULL, span existing nodes, and
+    /// name children whose spans tile its own; a view must cover its messages, as [`check_view`](crate::check_view)
+    /// specifies.
     fn record<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -308,14 +308,14 @@ pub trait Store: Source {
 
     /// Begins the conversation `child` as a continuation of `parent` after `node`, and returns its state.
     ///
-    /// The child has the parent's nodes 1 to `node`, with their keys and their current importance and pins; the
-    /// parent's summaries that cover no other nodes; and the views that were recorded before the next node was
-    /// appended. All of them keep their numbers. Records of the child are numbered after those of the parent. The child
-    /// has no title and no tags; it is its parent's owner's. Forks may be forked.
+    /// The child has the parent's nodes 1 to `node`, with their keys and current importance and pins; the parent's
+    /// summaries of only these nodes; and the views that were recorded before the next node was appended. All keep
+    /// their numbers, and new records of the child are numbered after them. The child has no title and no tags, and
+    /// belongs to its parent's owner. Forks may be forked.
     ///
     /// # Errors
-    /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] of the parent, [`StoreError::NameTaken`] and
-    /// [`StoreError::UnfitName`] of the child.
+    /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] for the parent; [`StoreError::NameTaken`]
+    /// and [`StoreError::UnfitName`] for the child.
     fn fork<'a>(
         &'a self,
         parent: &'a ConversationId,
@@ -326,14 +326,14 @@ pub trait Store: Source {
     /// One node.
     fn node<'a>(&'a self, conversation: &'a ConversationId, node: NodeId) -> BoxFuture<'a, Result<Node, StoreError>>;
 
-    /// The nodes of a run that exist, in order; an error when one of them cannot be read.
+    /// The existing nodes of a run, in order; an error if one of them cannot be read.
     fn nodes<'a>(
         &'a self,
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<Node>, StoreError>>;
 
-    /// The summaries with these numbers that can be read, in order of their numbers.
+    /// The readable summaries with these numbers, in order of their numbers.
     fn summaries_of<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -346,8 +346,7 @@ pub trait Store: Source {
         })
     }
 
-    /// The recorded views of a conversation with numbers from `first` to `last` that can be read, in order. A store
-    /// that lost some to damage leaves their numbers out.
+    /// The readable views with numbers from `first` to `last`, in order. The numbers of lost views are missing.
     fn views<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -355,8 +354,8 @@ pub trait Store: Source {
         last: ViewId,
     ) -> BoxFuture<'a, Result<Vec<View>, StoreError>>;
 
-    /// Changes since `since`, so that a caller that shows a long conversation at every turn need not read all of it
-    /// each time. The default reports everything as new.
+    /// Changes since `since`, so that a caller that shows a long conversation at every turn need not read all of it.
+    /// The default reports everything as new.
     fn changes<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -368,22 +367,22 @@ pub trait Store: Source {
         })
     }
 
-    /// The node that has this key, if any.
+    /// The node with this key, if any.
     fn find_key<'a>(
         &'a self,
         conversation: &'a ConversationId,
         key: &'a MessageKey,
     ) -> BoxFuture<'a, Result<Option<NodeId>, StoreError>>;
 
-    /// Salt and leaf of the nodes of a run that exist, in order.
+    /// Salt and leaf of the existing nodes of a run, in order.
     fn proofs<'a>(
         &'a self,
         conversation: &'a ConversationId,
         range: NodeRange,
     ) -> BoxFuture<'a, Result<Vec<NodeProof>, StoreError>>;
 
-    /// The nodes of a run that exist with salt and leaf, in order; an error when one of them cannot be read. The
-    /// default reads each message twice, which a store that keeps them together need not.
+    /// The existing nodes of a run with salt and leaf, in order; an error if one of them cannot be read. The default
+    /// reads each message twice; a store that keeps both together should override it.
     fn nodes_with_proofs<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -396,19 +395,19 @@ pub trait Store: Source {
         })
     }
 
-    /// Reads everything again from where it is kept, hashes it again, and reports the result. Damage is an answer, not
-    /// an error. `None` verifies every conversation.
+    /// Rereads and rehashes everything, and reports the result. Damage is a result, not an error. `None` verifies all
+    /// conversations.
     fn verify<'a>(
         &'a self,
         conversation: Option<&'a ConversationId>,
     ) -> BoxFuture<'a, Result<Verification, StoreError>>;
 
-    /// The lease for background work, so that two processes do not do the same work. No urgent work waits for it, and
-    /// no data depends on it. A store that only one process can open always grants it. So does one that is read-only,
-    /// since nothing done there is kept.
+    /// The lease for background work, which keeps two processes from doing the same work. No urgent work waits for it,
+    /// and no data depends on it. Always granted by a store that only one process can open, and by a read-only one,
+    /// which keeps no results.
     ///
     /// # Errors
-    /// [`StoreError::Locked`], at once, while another process holds it.
+    /// [`StoreError::Locked`], at once, while another process holds the lease.
     fn lease(&self) -> BoxFuture<'_, Result<Lease, StoreError>> {
         Box::pin(async { Ok(Lease::unshared()) })
     }

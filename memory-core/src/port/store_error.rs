@@ -7,39 +7,39 @@ use crate::{ConversationId, InvalidConversationId, MessageKey, NodeId};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No conversation has that name.
+    /// No conversation has this name.
     #[error("no conversation `{id}`{}", did_you_mean(nearest))]
     UnknownConversation {
-        /// The name asked for.
+        /// The requested name.
         id: ConversationId,
-        /// Existing names that are similar, nearest first.
+        /// Existing similar names, nearest first.
         nearest: Vec<ConversationId>,
     },
-    /// No node has that position.
+    /// No node has this position.
     #[error("node {node} not found: `{conversation}` has nodes 1 to {nodes}")]
     UnknownNode {
         /// The conversation.
         conversation: ConversationId,
-        /// The position asked for.
+        /// The requested position.
         node: NodeId,
-        /// How many nodes there are.
+        /// Number of nodes in the conversation.
         nodes: u64,
     },
-    /// A conversation of that name exists already.
+    /// A conversation of this name exists already.
     #[error("a conversation `{id}` is there already: choose another name")]
     NameTaken {
         /// The name.
         id: ConversationId,
     },
-    /// The name is kept for notes of models ([`ConversationId::of_notes`]).
+    /// The name is reserved for notes of models ([`ConversationId::of_notes`]).
     #[error("the name `{id}` is kept for notes of models: {why}")]
     Reserved {
         /// The name.
         id: ConversationId,
-        /// Reason for the refusal.
+        /// Why it was refused.
         why: &'static str,
     },
-    /// A new conversation cannot have that name.
+    /// A new conversation cannot have this name.
     #[error(transparent)]
     UnfitName(#[from] InvalidConversationId),
     /// The key already names another message.
@@ -49,7 +49,7 @@ pub enum StoreError {
         conversation: ConversationId,
         /// The key.
         key: MessageKey,
-        /// The node that has it.
+        /// The node with this key.
         node: NodeId,
     },
     /// The data to write is invalid.
@@ -60,10 +60,10 @@ pub enum StoreError {
         /// The fault.
         why: String,
     },
-    /// Stored data is not what was written.
+    /// Stored data differs from what was written.
     #[error("{} is damaged{}: {why}", place.name, place.at_byte())]
     Damaged {
-        /// Where.
+        /// Location of the damage.
         place: Place,
         /// The fault.
         why: String,
@@ -71,7 +71,7 @@ pub enum StoreError {
     /// The node was lost to damage, and the store was salvaged without it.
     #[error("the node was lost to damage before the store was salvaged, as {} records{}", place.name, place.at_byte())]
     Lost {
-        /// Place that records the loss.
+        /// Location of the record of the loss.
         place: Place,
     },
     /// Another process writes to the store.
@@ -79,9 +79,9 @@ pub enum StoreError {
     Locked {
         /// The store.
         place: Place,
-        /// The holder's process id.
+        /// Process id of the holder.
         pid: u32,
-        /// The holder's machine.
+        /// Machine of the holder.
         host: String,
     },
     /// The store was opened read-only, and the call would have written.
@@ -95,34 +95,34 @@ pub enum StoreError {
     NewerFormat {
         /// The store.
         place: Place,
-        /// Its format.
+        /// Format of the store.
         found: u32,
-        /// The newest that this version reads.
+        /// Newest format that this version reads.
         supported: u32,
     },
-    /// The log holds a record of a kind, or of a version of a kind, that only a newer version knows.
+    /// The log contains a record of a kind, or a version of a kind, that only a newer version knows.
     #[error(
         "{} holds{} a record of kind {kind}, version {version}, that a newer version wrote: use that version",
         place.name,
         in_frame(place)
     )]
     NewerRecord {
-        /// Place that holds the record; the byte is where its frame begins.
+        /// Location of the record, with the byte where its frame begins.
         place: Place,
         /// The kind.
         kind: u8,
-        /// The version of the kind.
+        /// Version of the kind.
         version: u8,
     },
-    /// The opened place is not a store.
+    /// The opened location is not a store.
     #[error("{place} is not a memory store: {why}")]
     NotAStore {
-        /// The opened place.
+        /// The opened location.
         place: Place,
         /// The fault.
         why: String,
     },
-    /// An earlier write failed to reach the disk. Nothing more is written until the store is reopened.
+    /// An earlier write did not reach the disk. Nothing is written until the store is reopened.
     #[error("the store {place} takes no more writes since one failed ({why}): reopen it")]
     Poisoned {
         /// The store.
@@ -133,17 +133,17 @@ pub enum StoreError {
     /// The disk is full.
     #[error("no space left for {place}: nothing was written, the log is intact")]
     DiskFull {
-        /// Place that was written or read.
+        /// Location that was written or read.
         place: Place,
     },
     /// The operating system refused.
     #[error("could not {action} {place}")]
     Io {
-        /// The attempted action.
+        /// The attempted action, as a verb.
         action: &'static str,
-        /// Place that was written or read.
+        /// Location that was written or read.
         place: Place,
-        /// Why not.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -159,7 +159,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error for an unknown conversation, with the similar names among `known`.
+    /// The error for an unknown conversation, with similar names among `known`.
     #[must_use]
     pub fn unknown_conversation<'a>(id: &ConversationId, known: impl IntoIterator<Item = &'a ConversationId>) -> Self {
         Self::UnknownConversation {
@@ -174,13 +174,13 @@ impl StoreError {
         matches!(self, Self::UnknownConversation { .. } | Self::UnknownNode { .. })
     }
 
-    /// True if data on disk is damaged, or was.
+    /// True if data on disk is or was damaged.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::Lost { .. })
     }
 
-    /// True if the same call may succeed later without any repair.
+    /// True if the same call may succeed later without a repair.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Locked { .. } | Self::DiskFull { .. })

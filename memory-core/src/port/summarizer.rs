@@ -1,4 +1,4 @@
-//! Port: summaries of messages and of summaries.
+//! Port: writing summaries of messages and of summaries.
 
 use std::{fmt, sync::Arc};
 
@@ -8,24 +8,24 @@ use crate::{Level, NodeRange, Role, SummaryMetadata, WrittenBy};
 /// A source of a summary: a message, or a summary of a lower level.
 ///
 /// A SUMMARY is written from one message and an ARCHIVE from summaries. A META is also written from its messages, each
-/// of 8 KiB at most. A message that is longer, or that cannot be read any more, is replaced by its SUMMARY.
+/// of at most 8 KiB; a longer or unreadable message is replaced by its SUMMARY.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SummarySource {
-    /// The nodes it represents.
+    /// Nodes that the source represents.
     pub nodes: NodeRange,
     /// The speaker's role; `None` for a summary.
     pub role: Option<Role>,
     /// The speaker's name or role; empty for a summary.
     pub speaker: String,
-    /// The words. Content that must stay out of summaries is removed already, so that the text may be blank.
+    /// The text, without content that is excluded from summaries, so that it may be blank.
     pub text: String,
-    /// Metadata of the source. For a message under a META, that of its SUMMARY.
+    /// Metadata of the source; for a message of a META, those of its SUMMARY.
     pub metadata: SummaryMetadata,
 }
 
 impl SummarySource {
-    /// A summary of `nodes` as a source, or a message once [`role`](Self::role) is set.
+    /// A summary of `nodes` as a source; a message once [`role`](Self::role) is set.
     #[must_use]
     pub fn new(nodes: NodeRange, text: impl Into<String>) -> Self {
         Self { nodes, role: None, speaker: String::new(), text: text.into(), metadata: SummaryMetadata::default() }
@@ -38,10 +38,10 @@ impl SummarySource {
     }
 }
 
-/// Below this many tokens a summary may be blank, since one character may cost several tokens.
+/// Token limit below which a summary may be blank, because one character may cost several tokens.
 const FEW_TOKENS: u32 = 8;
 
-/// Sources to summarize, and the most tokens of the summary.
+/// Sources to summarize, with a token limit.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SummaryJob<'a> {
@@ -49,20 +49,19 @@ pub struct SummaryJob<'a> {
     pub level: Level,
     /// The sources, in order; never empty.
     pub sources: &'a [SummarySource],
-    /// The summary right before this one, for strategies that continue it.
+    /// The summary directly before this one, for strategies that continue it.
     pub previous: Option<&'a str>,
-    /// The most tokens that the text may cost, by [`Self::counter`]; at least 1.
+    /// Maximum tokens of the text by [`Self::counter`]; at least 1.
     pub max_tokens: u32,
-    /// Counts tokens.
+    /// Counter of the limit.
     pub counter: &'a dyn TokenCounter,
-    /// Recognizes content that is excluded from summaries, for a summarizer that may know it from elsewhere than its
-    /// sources, which do not hold it.
+    /// Recognizes excluded content, for a summarizer that may know it from elsewhere; the sources do not contain it.
     pub excluded: Option<&'a dyn Excluded>,
 }
 
 /// Recognizes content that is excluded from summaries.
 pub trait Excluded: fmt::Debug + Send + Sync {
-    /// True if a text repeats any of it.
+    /// True if a text repeats excluded content.
     fn is_repeated_in(&self, text: &str) -> bool;
 }
 
@@ -89,7 +88,7 @@ impl<'a> SummaryJob<'a> {
         self.sources.iter().map(|source| source.nodes).reduce(NodeRange::hull)
     }
 
-    /// True if the summary may be blank: the sources are, or not even one character may fit.
+    /// True if the summary may be blank: the sources are blank, or not even one character may fit.
     #[must_use]
     pub fn may_be_blank(&self) -> bool {
         self.max_tokens < FEW_TOKENS || self.sources.iter().all(|source| source.text.trim().is_empty())
@@ -100,11 +99,11 @@ impl<'a> SummaryJob<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WrittenSummary {
-    /// The words.
+    /// The text.
     pub text: String,
     /// Metadata of the summary. The manager sets `line_count`.
     pub metadata: SummaryMetadata,
-    /// Who wrote it, where a summarizer passes its jobs on to several others; `None` for the summarizer itself.
+    /// The actual writer, if the summarizer delegates to several others; `None` for the summarizer itself.
     pub written_by: Option<WrittenBy>,
 }
 
@@ -121,15 +120,15 @@ impl WrittenSummary {
 /// Writes summaries.
 ///
 /// Contract: the text costs at most `max_tokens`, is not blank unless it [may be](SummaryJob::may_be_blank), and
-/// depends on the job alone, so that a rebuild gives the same tree. (A summary written by a model is recorded and never
-/// requested twice.) The whole of every source is read, not only its beginning.
+/// depends only on the job, so that a rebuild gives the same tree. (A model's summary is recorded and never requested
+/// twice.) Every source is read completely, not only its beginning.
 pub trait Summarizer: fmt::Debug + Send + Sync {
-    /// Name and version, recorded with every summary. One whose identity changes states with each answer
-    /// [who wrote it](WrittenSummary::written_by).
+    /// Name and version, recorded with every summary. A summarizer that delegates states [the
+    /// writer](WrittenSummary::written_by) with each answer.
     fn identity(&self) -> WrittenBy;
 
-    /// The summarizer for one compaction, which counts what it spends there; `None`, the default, where it counts
-    /// nothing. Its identity is the same.
+    /// A summarizer for one compaction, which counts its costs there; `None`, the default, if it counts none. Has the
+    /// same identity.
     fn for_compaction(&self) -> Option<Arc<dyn Summarizer>> {
         None
     }

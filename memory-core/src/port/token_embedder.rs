@@ -2,36 +2,36 @@
 
 use super::{BoxFuture, EmbedError, Embedder};
 
-/// Embeds texts and, in the same run of the model, each of their tokens.
+/// Embeds texts and, in the same run of the model, their tokens.
 ///
 /// Late interaction (Khattab and Zaharia, "ColBERT", 2020) compares every token of a question with every token of a
 /// text. A text's score is the sum, over the question's tokens, of the largest cosine with one of the text's tokens
-/// (MaxSim). A caller may weight the terms by the rarity of the question's token. Token vectors take far more room than
-/// the vector of a chunk, so that they are stored compressed; the text yields them again at any time.
+/// (MaxSim). A caller may weight the terms by the rarity of the question's token. Token vectors take far more space
+/// than the vector of a chunk, so they are stored compressed, and can be computed from the text again.
 ///
-/// Contract: the requirements of [`Embedder`] on a vector also hold for each token's. The chunks and their vectors are
-/// those of [`Embedder::embed_documents`] and [`Embedder::embed_query`].
+/// Contract: each token's vector meets the requirements of [`Embedder`]. Chunks and their vectors are those of
+/// [`Embedder::embed_documents`] and [`Embedder::embed_query`].
 pub trait TokenEmbedder: Embedder {
     /// Components of each token's vector.
     fn token_dimensions(&self) -> usize;
 
-    /// The chunks of each text, in input order. A token in the overlap of two chunks is in the first.
+    /// Chunks of each text, in input order. A token in the overlap of two chunks belongs to the first.
     fn embed_documents_with_tokens<'a>(
         &'a self,
         texts: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Vec<Vec<TokenEmbedding>>, EmbedError>>;
 
-    /// The vector of a question, and the vectors of the tokens of all its chunks.
+    /// Vector of a question, and vectors of the tokens of all its chunks.
     fn embed_query_with_tokens<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<TokenEmbedding, EmbedError>>;
 }
 
-/// The vectors of a chunk or a question.
+/// Vectors of a chunk or a question.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TokenEmbedding {
-    /// The vector of the whole, of unit length.
+    /// Vector of the whole, of unit length.
     pub whole: Vec<f32>,
-    /// The vectors of its tokens.
+    /// Vectors of its tokens.
     pub tokens: TokenVectors,
 }
 
@@ -43,8 +43,8 @@ impl TokenEmbedding {
     }
 }
 
-/// Vectors of tokens, of unit length, in the order of the text. Special tokens that the model adds around a text, a
-/// prompt before it, and punctuation are left out.
+/// Unit vectors of tokens, in the order of the text. Special tokens around the text, a prompt before it, and
+/// punctuation are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenVectors {
     ids: Vec<u32>,
@@ -61,7 +61,7 @@ impl TokenVectors {
         (ids.len().checked_mul(dimensions) == Some(components.len())).then_some(Self { ids, dimensions, components })
     }
 
-    /// How many tokens there are.
+    /// Number of tokens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -79,7 +79,7 @@ impl TokenVectors {
         self.dimensions
     }
 
-    /// Each token's id in the model's vocabulary, by which rarity is counted.
+    /// Ids of the tokens in the model's vocabulary, by which rarity is counted.
     #[must_use]
     pub fn ids(&self) -> &[u32] {
         &self.ids
@@ -91,14 +91,14 @@ impl TokenVectors {
         &self.components
     }
 
-    /// Each token's id and its vector.
+    /// Id and vector of each token.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &[f32])> {
         self.ids.iter().copied().zip(self.components.chunks_exact(self.dimensions.max(1)))
     }
 
-    /// Adds the tokens of `more`.
+    /// Appends the tokens of `more`.
     ///
-    /// `None` if its vectors have other dimensions; then nothing is added.
+    /// `None` if its vectors have other dimensions; nothing is appended then.
     #[must_use]
     pub fn append(&mut self, more: &Self) -> Option<()> {
         if self.is_empty() {

@@ -1,4 +1,4 @@
-//! Port: stored vectors of tokens, for late interaction.
+//! Port: stored token vectors, for late interaction.
 
 use std::fmt;
 
@@ -23,16 +23,16 @@ impl<'a> TokenPart<'a> {
     }
 }
 
-/// An index's answer for some nodes and a question's tokens.
+/// Answer of an index for some nodes and a question's tokens.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TokenAnswer {
-    /// For each node, part by part in the order asked: for each of the question's tokens the largest cosine with one of
-    /// the node's, −1..=1; `None` for a node without stored tokens.
+    /// For each node, in the order of the request: for each of the question's tokens, the largest cosine with one of
+    /// the node's tokens, −1..=1; `None` for a node without stored tokens.
     pub max_cosines: Vec<Option<Vec<f32>>>,
-    /// For each of the question's tokens, in how many nodes of the conversations its id occurs.
+    /// For each of the question's tokens, the number of nodes of the conversations that contain its id.
     pub nodes_with: Vec<u64>,
-    /// How many nodes of the conversations have tokens.
+    /// Number of nodes of the conversations that have tokens.
     pub nodes: u64,
 }
 
@@ -49,15 +49,15 @@ impl TokenAnswer {
     }
 }
 
-/// Extent of an index for a conversation.
+/// Contents of an index for a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenIndexStats {
-    /// Tokens that are kept.
+    /// Number of stored tokens.
     pub tokens: u64,
-    /// All nodes up to this position are indexed.
+    /// Last indexed node.
     pub through: u64,
-    /// Bytes of its files, or of its memory where it has no files.
+    /// Bytes of its files, or of its memory if it has no files.
     pub bytes: u64,
 }
 
@@ -69,47 +69,46 @@ impl TokenIndexStats {
     }
 }
 
-/// Keeps the vectors of nodes' tokens, usually compressed, and compares a question's with them.
+/// Stores the token vectors of nodes, usually compressed, and compares a question's token vectors with them.
 ///
-/// Contract: a cache, as [`VectorIndex`](super::VectorIndex) is. Nodes are inserted in order. The owner of the index
-/// asks [`stats`](Self::stats) how far it reaches and inserts the rest. Compressed vectors give cosines near the true
-/// ones.
+/// Contract: a cache, like [`VectorIndex`](super::VectorIndex). Nodes are inserted in order; the owner of the index
+/// asks [`stats`](Self::stats) for the last one and inserts the rest. Compressed vectors give approximate cosines.
 pub trait TokenIndex: fmt::Debug + Send + Sync {
-    /// The model that made the vectors.
+    /// Model of the vectors.
     fn model(&self) -> &ModelId;
 
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// Extent of the index for a conversation.
+    /// Contents of the index for a conversation.
     fn stats(&self, conversation: &ConversationId) -> TokenIndexStats;
 
-    /// Adds the tokens of the nodes that follow, each node's chunks together. A node without tokens has an empty entry.
+    /// Adds the tokens of the next nodes, each with all its chunks. A node without tokens has an empty entry.
     fn insert<'a>(
         &'a self,
         conversation: &'a ConversationId,
         nodes: &'a [(NodeId, TokenVectors)],
     ) -> BoxFuture<'a, Result<(), VectorError>>;
 
-    /// Forgets the tokens of nodes, which then count as having no tokens. Returns how many nodes had some. The tokens
-    /// are gone from the disk once [`flush`](Self::flush) returns.
+    /// Forgets the tokens of nodes, which then count as nodes without tokens. Returns the number of nodes that had
+    /// some. The tokens are gone from the disk once [`flush`](Self::flush) returns.
     fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,
         nodes: &'a NodeSet,
     ) -> BoxFuture<'a, Result<u64, VectorError>>;
 
-    /// Compares a question's tokens with those of nodes, each conversation named once.
+    /// Compares a question's tokens with those of nodes; each conversation may be named once.
     fn max_cosines<'a>(
         &'a self,
         question: &'a TokenVectors,
         parts: &'a [TokenPart<'a>],
     ) -> BoxFuture<'a, Result<TokenAnswer, VectorError>>;
 
-    /// Writes and syncs what is not on disk yet. A local disk is written by the thread that polls this.
+    /// Writes and syncs unsaved changes. Blocks the polling thread for a local disk.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 
-    /// How much this process holds in memory of what the index keeps; nothing by default.
+    /// Memory that the index holds in this process; none by default.
     fn held(&self) -> Vec<HeldInMemory> {
         Vec::new()
     }

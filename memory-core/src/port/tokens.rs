@@ -1,21 +1,21 @@
-//! Port: how many tokens a text costs.
+//! Port: counting tokens.
 
 use std::fmt;
 
 /// Counts tokens as a model would.
 ///
-/// Contract: never fails, whatever the text. The empty text costs 0. Appending text never lowers the count by more than
-/// a few tokens (merges across the seam). Equal texts cost the same.
+/// Contract: never fails, for any text. The empty text costs 0. Appending text lowers the count by at most a few tokens
+/// (merges across the seam). Equal texts cost the same.
 pub trait TokenCounter: fmt::Debug + Send + Sync {
-    /// The encoding's name, as in `cl100k_base`.
+    /// Name of the encoding, such as `cl100k_base`.
     fn name(&self) -> &str;
 
-    /// Tokens of `text`, special tokens counted as the ordinary text they are.
+    /// Number of tokens of `text`. Special tokens count as ordinary text.
     fn count(&self, text: &str) -> u32;
 
-    /// True if a text costs what its parts cost together, if every part but the last ends with a line end and every
-    /// part but the first begins with a letter, `[` or `-`. A caller that counts a growing text then counts only the
-    /// new parts. `false` unless the sum is exact.
+    /// True if a text costs exactly the sum of its parts whenever every part but the last ends with a line end, and
+    /// every part but the first begins with a letter, `[` or `-`. A caller that counts a growing text then counts only
+    /// the new parts.
     fn adds_up_at_lines(&self) -> bool {
         false
     }

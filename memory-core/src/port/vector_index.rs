@@ -1,11 +1,11 @@
-//! Port: search for the nearest vectors.
+//! Port: nearest-vector search.
 
 use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture, HeldInMemory};
 use crate::{ConversationId, ModelId, NodeId, NodeSet, Progress};
 
-/// The identity of a vector: a node and one of its chunks.
+/// Identity of a vector: a node and one of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
     /// The node.
@@ -18,11 +18,11 @@ pub struct Slot {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct VectorQuery<'a> {
-    /// Finite, not zero, of the index's dimensions; its length does not matter.
+    /// Query vector: finite, not zero, of the index's dimensions; its length does not matter.
     pub vector: &'a [f32],
-    /// The most vectors to return. `usize::MAX` scores all, in the order of their slots.
+    /// Maximum vectors to return. `usize::MAX` returns all, in the order of their slots.
     pub limit: usize,
-    /// Where to search, each conversation at most once.
+    /// Conversations to search, each at most once.
     pub parts: &'a [VectorPart<'a>],
 }
 
@@ -40,7 +40,7 @@ impl<'a> VectorQuery<'a> {
 pub struct VectorPart<'a> {
     /// The conversation.
     pub conversation: &'a ConversationId,
-    /// The nodes that may answer, chosen by time, role, session or level; `None` for all.
+    /// Nodes that may be results, selected by time, role, session or level; `None` for all.
     pub only: Option<&'a NodeSet>,
 }
 
@@ -58,10 +58,10 @@ impl<'a> VectorPart<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct VectorAnswer {
-    /// Best first; equal ones by part, then by slot. With the limit `usize::MAX`, by part, then by slot: sorting tens
-    /// of thousands by their cosine takes as long as computing it.
+    /// Results, best first, ties by part, then by slot. With the limit `usize::MAX`, by part, then by slot, because
+    /// sorting tens of thousands by cosine would take as long as computing it.
     pub hits: Vec<VectorHit>,
-    /// How each part was searched, in the order of the parts.
+    /// Search method of each part, in the order of the parts.
     pub answered_by: Vec<AnsweredBy>,
 }
 
@@ -77,23 +77,23 @@ impl VectorAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct VectorHit {
-    /// The part of the query that it belongs to, from 0.
+    /// Index of the part of the query that the vector belongs to.
     pub part: usize,
     /// The vector.
     pub slot: Slot,
-    /// Cosine, −1..=1, computed from the components as they were inserted.
+    /// Cosine, −1..=1, computed from the original components.
     pub cosine: f32,
 }
 
 impl VectorHit {
-    /// The vector of `slot` in a part of the query.
+    /// A vector in a part of the query.
     #[must_use]
     pub const fn new(part: usize, slot: Slot, cosine: f32) -> Self {
         Self { part, slot, cosine }
     }
 }
 
-/// How a conversation was searched.
+/// Search method of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -101,9 +101,9 @@ impl VectorHit {
 pub enum AnsweredBy {
     /// All vectors were compared.
     Scan,
-    /// The vectors of the nodes that may answer were compared, and no others.
+    /// Only the vectors of the selected nodes were compared.
     SubsetScan,
-    /// A graph of near neighbours was searched, and vectors that are not in it were compared.
+    /// A graph of near neighbours was searched, and vectors outside of it were compared.
     Graph {
         /// The backend of the graph.
         backend: &'static str,
@@ -120,15 +120,15 @@ impl fmt::Display for AnsweredBy {
     }
 }
 
-/// Extent of an index for one conversation.
+/// Contents of an index for one conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VectorIndexStats {
-    /// Vectors that a search can find.
+    /// Number of vectors that a search can find.
     pub vectors: u64,
-    /// Vectors that were removed and still take room.
+    /// Number of removed vectors that still take space.
     pub removed: u64,
-    /// All nodes up to this position are indexed; 0 if none is.
+    /// Last indexed node; 0 for none.
     pub through: u64,
     /// Bytes on disk.
     pub bytes: u64,
@@ -143,26 +143,25 @@ impl VectorIndexStats {
     }
 }
 
-/// Vectors of one model by conversation. A cache: losing it loses time, never data.
+/// Vectors of one model by conversation. A cache: a loss costs time, never data.
 ///
-/// Contract: nodes are inserted in order, each with all its vectors. A node that cannot be read is inserted without
-/// vectors, so that [`VectorIndexStats::through`] alone states what is indexed. Vectors are finite, of unit length (±
-/// 1e-3) and of the index's dimensions; otherwise the whole insert is refused. A search sees every insert and removal
-/// that returned before it. A search waits for a running insert or removal at most as long as copying its vectors
-/// takes. The result may be approximate, and [`VectorAnswer::answered_by`] states how it was found; cosines are always
-/// exact.
+/// Contract: nodes are inserted in order, each with all its vectors. An unreadable node is inserted without vectors, so
+/// that [`VectorIndexStats::through`] alone states what is indexed. Vectors must be finite, of unit length (± 1e-3) and
+/// of the index's dimensions; otherwise the whole insert is rejected. A search sees every insert and removal that
+/// returned before it began, and waits for a running one at most while its vectors are copied. Results may be
+/// approximate, and [`VectorAnswer::answered_by`] states the method; cosines are always exact.
 pub trait VectorIndex: fmt::Debug + Send + Sync {
-    /// The model whose vectors these are.
+    /// Model of the vectors.
     fn model(&self) -> &ModelId;
 
     /// Components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// Extent of the index for a conversation; zeros for an unknown one.
+    /// Contents of the index for a conversation; zeros for an unknown one.
     fn stats(&self, conversation: &ConversationId) -> VectorIndexStats;
 
-    /// Adds nodes: the first must be the one after [`VectorIndexStats::through`], the others follow without a gap.
-    /// Returns once the vectors are searchable. [`Self::flush`] writes them to disk.
+    /// Adds nodes: the first must follow [`VectorIndexStats::through`], the others follow without a gap. Returns once
+    /// the vectors are searchable; [`Self::flush`] writes them to disk.
     fn insert<'a>(
         &'a self,
         conversation: &'a ConversationId,
@@ -170,22 +169,22 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<(), VectorError>>;
 
     /// Removes the vectors of nodes permanently: no search finds them, and the next flush destroys their bytes on disk.
-    /// [`VectorIndexStats::through`] stays. Returns how many vectors were removed.
+    /// [`VectorIndexStats::through`] stays. Returns the number of removed vectors.
     fn remove<'a>(
         &'a self,
         conversation: &'a ConversationId,
         nodes: &'a NodeSet,
     ) -> BoxFuture<'a, Result<u64, VectorError>>;
 
-    /// The best vectors over all parts of a query.
+    /// The nearest vectors over all parts of a query.
     fn search<'a>(&'a self, query: &'a VectorQuery<'a>) -> BoxFuture<'a, Result<VectorAnswer, VectorError>>;
 
-    /// Does now, to its end, the work that an index would otherwise do in the background to make answers faster, such
-    /// as linking a graph. An index without such work does nothing. Progress counts vectors.
+    /// Completes the work that the index would otherwise do in the background for faster answers, such as linking a
+    /// graph; may do nothing. Progress counts vectors.
     ///
-    /// Answers are correct without it, so a short-lived process need not wait. The indexes of `memory-store` work on
-    /// the thread that polls this, for seconds where a hundred thousand vectors are to be linked: in a runtime, poll it
-    /// where blocking is allowed.
+    /// Answers are correct without it, so a short-lived process need not wait. The indexes of `memory-store` block the
+    /// polling thread, for seconds if a hundred thousand vectors must be linked, so in a runtime poll it where blocking
+    /// is allowed.
     fn prepare<'a>(
         &'a self,
         _conversation: &'a ConversationId,
@@ -194,25 +193,25 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Writes and syncs inserts and removals. A local disk is written by the thread that polls this.
+    /// Writes and syncs inserts and removals. Blocks the polling thread for a local disk.
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 
-    /// How much this process holds in memory of what the index keeps; nothing by default.
+    /// Memory that the index holds in this process; none by default.
     fn held(&self) -> Vec<HeldInMemory> {
         Vec::new()
     }
 }
 
-/// Why an index did not accept or find vectors.
+/// Why an index rejected or did not find vectors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
-    /// A vector has another number of components.
+    /// The vector has another number of components.
     #[error("a vector has {found} components, the index holds vectors of {expected}")]
     Dimensions {
-        /// The index's dimensions.
+        /// Dimensions of the index.
         expected: usize,
-        /// The vector's dimensions.
+        /// Components of the vector.
         found: usize,
     },
     /// The query is zero or not finite.
@@ -226,12 +225,12 @@ pub enum VectorError {
         /// The fault.
         what: &'static str,
     },
-    /// The node is not the next one.
+    /// The node does not follow the last one.
     #[error("vectors come in order: node {expected} is next, not {found}")]
     OutOfOrder {
-        /// The next node.
+        /// Expected node.
         expected: NodeId,
-        /// The node that was given.
+        /// Given node.
         found: NodeId,
     },
     /// A file could not be read or written.

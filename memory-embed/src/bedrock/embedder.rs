@@ -28,21 +28,20 @@ use crate::{
 const JSON: &str = "application/json";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How to reach Bedrock.
+/// Options of reaching Bedrock.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BedrockOptions {
-    /// The region, as in `eu-central-1`. By default that of the environment, the profile or the machine.
+    /// The region, such as `eu-central-1`. By default the one of the environment, the profile or the machine.
     pub region: Option<String>,
-    /// A Bedrock API key. By default the variable `AWS_BEARER_TOKEN_BEDROCK`, else the default credentials chain:
+    /// A Bedrock API key. By default the variable `AWS_BEARER_TOKEN_BEDROCK`, otherwise the default credentials chain:
     /// environment, profile (with `credential_process` and roles, without single sign-on), web identity, container,
     /// machine.
     pub api_key: Option<ApiKey>,
-    /// Another endpoint, as in `http://127.0.0.1:8080`: a private one or a stub. By default that of
-    /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, else that of the region.
+    /// Another endpoint, such as `http://127.0.0.1:8080`: a private one or a stub. By default the one of
+    /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` or the profile, otherwise the region's.
     pub endpoint: Option<String>,
-    /// True if requests may go over plain http to another machine, or to a proxy on one. Others can then read the key
-    /// or the session token.
+    /// True to allow plain http to another machine, or to a proxy on one, which exposes the key or the session token.
     pub plain_http: bool,
     /// Retries, timeouts, concurrency and chunks.
     pub calls: RemoteOptions,
@@ -61,7 +60,7 @@ impl BedrockOptions {
 impl fmt::Debug for BedrockOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { region, api_key, endpoint, plain_http, calls } = self;
-        // The address may hold a password.
+        // The address may contain a password.
         f.debug_struct("BedrockOptions")
             .field("region", region)
             .field("api_key", api_key)
@@ -76,12 +75,13 @@ impl fmt::Debug for BedrockOptions {
 ///
 /// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`] is cut into overlapping
 /// chunks at sentence boundaries and has one vector for each chunk. The service is asked to refuse a chunk that is too
-/// long; such a chunk is cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts a
+/// long, which is then cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts per
+/// call, the others one.
 /// call, the others one.
 ///
-/// Works under any async runtime or none. Sends nothing before the first text. The SDK's own retries are off:
+/// Works under any async runtime or none. Sends nothing before the first text. The SDK's own retries are off, because
 /// [`RemoteOptions`] sets the retries and the deadline of a whole request. The SDK runs without a `tracing` subscriber,
-/// because it logs the values of environment variables, keys included.
+/// because it logs the values of environment variables, including keys.
 #[derive(Debug)]
 pub struct BedrockEmbedder {
     remote: Remote<Bedrock>,
@@ -124,7 +124,7 @@ impl Embedder for BedrockEmbedder {
 struct Bedrock {
     model: BedrockModel,
     options: BedrockOptions,
-    /// Created at the first call, because that may query the machine for its region.
+    /// Created on the first call, because that may query the machine for its region.
     client: OnceCell<Client>,
 }
 
@@ -135,10 +135,10 @@ impl fmt::Debug for Bedrock {
 }
 
 impl Bedrock {
-    /// Creates the client. Its requests log at `log` which proxy they use.
+    /// Creates the client. Its requests report to `log` which proxy they use.
     async fn connect(&self, log: Dispatch) -> Result<Client, RemoteError> {
         let BedrockOptions { region, api_key, endpoint, plain_http, .. } = &self.options;
-        // The caller bounds the time of a call.
+        // The caller limits the time of a call.
         let times = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .http_client(http_client())
@@ -157,7 +157,7 @@ impl Bedrock {
             config = config.credentials_provider(RegisteredCredentials(credentials));
         }
         if let Some(key) = api_key {
-            // Takes precedence over credentials of the chain.
+            // Takes precedence over the credentials chain.
             config = config
                 .bearer_token(Token::new(key.expose(), None))
                 .auth_scheme_preference([HTTP_BEARER_AUTH_SCHEME_ID]);
@@ -169,7 +169,7 @@ impl Bedrock {
     }
 }
 
-/// The SDK's own client with ring for cryptography: the default, aws-lc-rs, takes minutes to build.
+/// The SDK's client with ring for cryptography, because the default, aws-lc-rs, takes minutes to build.
 fn http_client() -> SharedHttpClient {
     Builder::new().build_with_connector_fn(|settings, components| {
         let mut connector = ConnectorBuilder::default()

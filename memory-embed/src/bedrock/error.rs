@@ -17,7 +17,7 @@ use crate::{
 const HOW_CREDENTIALS: &str =
     "set AWS_PROFILE, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, or log in again";
 
-/// The error of a call, as of a first attempt.
+/// Converts the error of a call, as of a first attempt.
 pub(super) fn remote_error<R>(error: &SdkError<InvokeModelError, R>, status: Option<u16>) -> RemoteError
 where
     R: std::fmt::Debug,
@@ -102,7 +102,7 @@ fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // The SDK's own type, or its text where another error type hides it.
+        // Another error type may hide the SDK's own, which then shows only in the text.
         if error.is::<CredentialsError>() || error.to_string().contains("credentials") {
             return true;
         }

@@ -1,4 +1,4 @@
-//! Keeps the AWS SDK from leaking secrets to the network and to logs.
+//! Prevents the AWS SDK from leaking secrets to the network and to logs.
 
 use aws_credential_types::{
     Credentials,
@@ -11,11 +11,11 @@ use tracing::Dispatch;
 
 use crate::{redact::keep_secret, route::Route};
 
-/// Checks the address of each request before it is signed, because several sources can set that address.
+/// Checks the address of each request before it is signed, because several sources can set the address.
 #[derive(Debug)]
 pub(super) struct Guard {
     pub(super) plain_http: bool,
-    /// Where the proxy is logged: the SDK itself runs without a subscriber.
+    /// Receives the log lines about proxies, since the SDK itself runs without a subscriber.
     pub(super) log: Dispatch,
 }
 
@@ -42,7 +42,7 @@ impl Intercept for Guard {
     }
 }
 
-/// Registers credentials of the SDK's chain with the redactor as soon as they are loaded.
+/// Registers credentials of the SDK's chain with the redactor when they are loaded.
 #[derive(Debug)]
 pub(super) struct RegisteredCredentials(pub(super) SharedCredentialsProvider);
 

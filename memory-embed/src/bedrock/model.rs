@@ -25,7 +25,7 @@ pub enum BedrockFamily {
 
 /// A Bedrock model and the dimensions of its vectors.
 ///
-/// Its name is `bedrock:` and the service's identifier, with `?dimensions=` where there is a choice:
+/// The name is `bedrock:` and the service's identifier, with `?dimensions=` if there is a choice:
 ///
 /// | name | dimensions, the default first |
 /// |---|---|
@@ -66,7 +66,7 @@ pub enum InvalidBedrockModel {
         name: &'static str,
         /// The requested dimensions.
         asked: String,
-        /// The dimensions that the model has.
+        /// The dimensions that the model offers.
         possible: &'static [usize],
     },
     /// An option other than dimensions is set.
@@ -97,17 +97,17 @@ const KNOWN: &[KnownModel] = &[
 ];
 
 impl BedrockModel {
-    /// The model with identifier `id` and vectors of `dimensions`, or of its default.
+    /// The model with identifier `id` and vectors of `dimensions`, or of its default number.
     ///
     /// # Errors
-    /// [`InvalidBedrockModel`], if the model is not known or has no vectors of these dimensions.
+    /// [`InvalidBedrockModel`] if the model is unknown or has no vectors of these dimensions.
     pub fn new(id: &str, dimensions: Option<usize>) -> Result<Self, InvalidBedrockModel> {
         let known = KNOWN.iter().find(|known| known.id == id);
         let known = known.ok_or_else(|| InvalidBedrockModel::Unknown { name: id.to_owned() })?;
         known.with(dimensions, || dimensions.unwrap_or_default().to_string())
     }
 
-    /// The service's identifier.
+    /// Identifier of the service.
     #[must_use]
     pub const fn id(&self) -> &'static str {
         self.id
@@ -119,26 +119,26 @@ impl BedrockModel {
         self.family
     }
 
-    /// Components of its vectors.
+    /// Components of each vector.
     #[must_use]
     pub const fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Id that vectors are stored under, which always states the dimensions.
+    /// Id under which vectors are stored; always states the dimensions.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())
     }
 
-    /// The limits that its documentation states.
+    /// Limits according to the model's documentation.
     pub(crate) const fn limits(&self) -> Limits {
         match self.family {
             BedrockFamily::TitanV1 | BedrockFamily::TitanV2 | BedrockFamily::Nova => {
                 Limits { tokens: 8000, texts: 1, call_tokens: 8000 }
             }
-            // The model reads 512 tokens, special tokens included, and 2,048 characters; an estimated token has at most
-            // 4.
+            // The model reads 512 tokens, including special tokens, and 2,048 characters; an estimated token has at
+            // most 4 characters.
             BedrockFamily::CohereV3 => Limits { tokens: 500, texts: 96, call_tokens: 96 * 500 },
         }
     }

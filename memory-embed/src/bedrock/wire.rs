@@ -66,7 +66,7 @@ struct NovaResponse {
     embeddings: Vec<TitanResponse>,
 }
 
-/// The request body for the vectors of `texts`. A family that takes one text gets the first.
+/// Request body for the vectors of `texts`. A family that takes one text gets the first.
 pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) -> Result<Vec<u8>, RemoteError> {
     let text = texts.first().map(String::as_str).unwrap_or_default();
     let by = |document, query| match purpose {
@@ -92,7 +92,6 @@ pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) 
     serde_json::to_vec(&request).map_err(|error| RemoteError::Refused { detail: error.to_string() })
 }
 
-/// The vectors in a response of `family`.
 pub(super) fn vectors(family: BedrockFamily, body: &[u8]) -> Result<Vec<Vec<f32>>, RemoteError> {
     let vectors = match family {
         BedrockFamily::TitanV1 | BedrockFamily::TitanV2 => {

@@ -1,4 +1,4 @@
-//! The cache as derived data: shared by all conversations, and forgotten by text.
+//! The cache as derived data: shared by all conversations, forgotten by text.
 
 use std::{fs, io};
 

@@ -1,4 +1,4 @@
-//! An embedder that runs its model only for texts that are not in the cache.
+//! An embedder that runs its model only for texts that are not cached.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -9,10 +9,10 @@ use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder};
 
 use super::{EmbeddingCache, TextHash, Vectors};
 
-/// Embeds documents through a cache: a text is embedded once by each model.
+/// Embeds documents through a cache, so that a text is embedded once per model.
 ///
 /// Queries are not cached. Token vectors are not cached either, because they take far more space:
-/// [`with_tokens`](Embedder::with_tokens) returns that of the model itself.
+/// [`with_tokens`](Embedder::with_tokens) is the model's own.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,7 +46,7 @@ impl CachedEmbedder {
         let model = self.inner.model();
         let hashes: Vec<TextHash> = texts.iter().map(|text| self.cache.hash(model, text)).collect();
         let found = self.cache.get(&hashes, self.inner.dimensions());
-        // Each missing text once.
+        // Each missing text is embedded once.
         let mut places = HashMap::new();
         let (mut missing, mut missing_hashes) = (Vec::new(), Vec::new());
         for ((text, hash), _) in texts.iter().zip(&hashes).zip(&found).filter(|(_, found)| found.is_none()) {

@@ -13,15 +13,15 @@ use tempfile::NamedTempFile;
 use super::{TextHash, Vectors};
 
 const MAGIC: [u8; 8] = *b"MEMEMBED";
-/// Format 1 had no part of its hashes that depends on the text alone, so that no text could be forgotten in it.
+/// Format 1 had no hash of only the text, so that no text could be forgotten.
 const FORMAT: u32 = 2;
-/// The beginning of the name of a file that is being made.
+/// Name prefix of an unfinished file.
 pub(super) const PARTIAL: &str = ".recent-";
 /// Magic, format, id, key check, checksum.
 const HEADER: usize = 64;
 /// Hash, components, vectors, checksum of the vectors, checksum of this header.
 const RECORD: usize = 48;
-/// Bytes of the vectors of one text, at most. Larger ones are not cached.
+/// Maximum bytes of the vectors of one text. Larger ones are not cached.
 const MAX_RECORD: u64 = 64 << 20;
 
 /// Distinguishes a file from its successor under the same path.
@@ -31,12 +31,12 @@ pub(super) type GenerationId = [u8; 16];
 pub(super) struct Generation {
     file: File,
     id: GenerationId,
-    /// End of the valid records that were read.
+    /// End of the valid records so far.
     end: u64,
     locations: HashMap<TextHash, Location>,
 }
 
-/// Location of the vectors of a text.
+/// Location of a text's vectors.
 #[derive(Clone, Copy, Debug)]
 struct Location {
     at: u64,
@@ -63,20 +63,20 @@ impl Generation {
         Ok(open(path, check)?.map(|(_, id)| id))
     }
 
-    /// Opens the file at `path` without reading its records; `None` as for [`id_at`](Self::id_at).
+    /// Opens the file at `path` without reading its records; `None` as in [`id_at`](Self::id_at).
     pub(super) fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<Self>> {
         let generation = |(file, id)| Self { file, id, end: HEADER as u64, locations: HashMap::new() };
         Ok(open(path, check)?.map(generation))
     }
 
-    /// Replaces the file at `path` by an empty one.
+    /// Replaces the file at `path` with an empty one.
     pub(super) fn create(directory: &Path, path: &Path, check: &[u8; 32]) -> io::Result<Self> {
         let (partial, generation) = Self::begin(directory, check)?;
         partial.persist(path).map_err(|error| error.error)?;
         Ok(generation)
     }
 
-    /// An empty file that has no name of its own yet.
+    /// Creates an empty file without a name.
     fn begin(directory: &Path, check: &[u8; 32]) -> io::Result<(NamedTempFile, Self)> {
         let id = fastrand::u128(..).to_le_bytes();
         let mut partial = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(directory)?;
@@ -85,7 +85,7 @@ impl Generation {
         Ok((partial, Self { file, id, end: HEADER as u64, locations: HashMap::new() }))
     }
 
-    /// Replaces the file at `path`, which is this one, by one with some of its records. The caller holds the lock.
+    /// Replaces the file at `path`, which is this one, with some of its records. The caller holds the lock.
     pub(super) fn retain(
         &mut self,
         directory: &Path,
@@ -107,22 +107,21 @@ impl Generation {
         Ok(())
     }
 
-    /// True if the generation has a record of such a hash.
+    /// True if a record has a hash that `is_sought` accepts.
     pub(super) fn holds(&self, is_sought: impl Fn(&TextHash) -> bool) -> bool {
         self.locations.keys().any(is_sought)
     }
 
-    /// True if nothing stands after the valid records.
+    /// True if no bytes follow the valid records.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.len() <= self.end)
     }
 
-    /// How many texts there are.
     pub(super) fn texts(&self) -> u64 {
         self.locations.len() as u64
     }
 
-    /// How many texts have damaged vectors.
+    /// Number of texts with damaged vectors.
     pub(super) fn damaged(&mut self) -> usize {
         let all: Vec<Location> = self.locations.values().copied().collect();
         all.iter().filter(|location| self.read(location).is_none()).count()
@@ -132,12 +131,11 @@ impl Generation {
         self.id
     }
 
-    /// Offset of the next record.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Reads the headers of records that were appended since; stops before the first incomplete one.
+    /// Reads the headers of appended records up to the first incomplete one.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         let mut header = [0; RECORD];
@@ -155,7 +153,7 @@ impl Generation {
         Ok(())
     }
 
-    /// The vectors under `hash`. Damaged ones are dropped.
+    /// Vectors under `hash`. Damaged vectors are dropped.
     pub(super) fn get(&mut self, hash: &TextHash) -> Option<Vectors> {
         let location = *self.locations.get(hash)?;
         let read = self.read(&location);
@@ -167,7 +165,7 @@ impl Generation {
     }
 
     fn read(&mut self, location: &Location) -> Option<Vectors> {
-        // At most MAX_RECORD, and within the file's length.
+        // At most MAX_RECORD, and within the file.
         let mut bytes = vec![0; usize::try_from(location.bytes()).ok()?];
         self.file.seek(SeekFrom::Start(location.at)).ok()?;
         self.file.read_exact(&mut bytes).ok()?;
@@ -202,7 +200,7 @@ impl Generation {
             bytes.extend_from_slice(&body);
             locations.push((*hash, location));
         }
-        // Cuts off a torn write.
+        // Truncates a torn write.
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&bytes)?;
@@ -213,7 +211,7 @@ impl Generation {
 }
 
 fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<(File, GenerationId)>> {
-    // Falls back to a file that can only be read.
+    // Falls back to opening the file read-only.
     let writable = open_with(File::options().read(true).write(true), path, Links::Refuse);
     let opened = writable.or_else(|error| match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => memory_files::open(path, Links::Refuse),
@@ -261,7 +259,7 @@ fn decode(header: &[u8; RECORD], at: u64) -> Option<(TextHash, Location)> {
     (encode(hash, &location) == *header && location.bytes() > 0).then_some((*hash, location))
 }
 
-/// The concatenated fields, and their checksum in the last four bytes.
+/// Concatenates the fields and their checksum, which takes the last four bytes.
 fn with_checksum<const N: usize>(fields: &[&[u8]]) -> [u8; N] {
     let mut bytes = [0; N];
     let sum = crc32c::crc32c(&fields.concat()).to_le_bytes();

@@ -12,7 +12,7 @@ use super::{
     weights::Weights,
 };
 
-/// Distances from here on share a bucket in MPNet.
+/// Minimum distance at which distances share the last bucket in MPNet.
 const MAX_DISTANCE: f32 = 128.0;
 
 /// Builds an encoder's graph. Tokens are rows of matrices, `[batch · sequence, hidden]`, except in attention.
@@ -53,13 +53,12 @@ impl Family {
     }
 }
 
-/// Values that all layers share.
 struct SharedValues {
     /// The shape of a matrix of tokens, `[-1, hidden]`.
     flat: Value,
     /// The shape of the tokens by texts, `[batch, sequence, hidden]`.
     by_text: Value,
-    /// Tokens of each text, `[batch]`: attention is limited to these.
+    /// Tokens of each text, `[batch]`, to which attention is limited.
     lengths: Value,
     /// Bias of the attention scores, `[1, heads, sequence, sequence]`, or absent.
     bias: Value,
@@ -72,7 +71,6 @@ impl<'a> Encoder<'a> {
         Self { graph: GraphBuilder::default(), architecture, weights, format }
     }
 
-    /// Builds the whole graph.
     pub(super) fn write(&mut self) -> Result<(), ConvertError> {
         let &Architecture { hidden, layers, .. } = self.architecture;
         let ids = self.graph.tokens("input_ids");
@@ -227,7 +225,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Folds the smoothing of the inputs of `output`, calibrated under `site`, into the outputs of `value`, so that it
-    /// costs nothing at run time: attention averages the outputs of `value`.
+    /// takes no time in the graph: attention averages the outputs of `value`.
     fn fold_smoothing(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ConvertError> {
         let NumberFormat::Quantized(ranges) = self.format else { return Ok(Smoothing::None) };
         let by = divisors(ranges.of(site, self.architecture.hidden)?, &[output]);
@@ -253,8 +251,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// MPNet's bucket of a distance. Half of the buckets are for positions `after`. In each half small distances have a
-/// bucket each, larger ones logarithmic buckets.
+/// MPNet's bucket of a distance. Half of the buckets are for positions `after`. In each half, small distances have a
+/// bucket each, and larger ones logarithmic buckets.
 fn bucket(distance: usize, after: bool, buckets: usize) -> usize {
     let half = buckets / 2;
     let exact = half / 2;

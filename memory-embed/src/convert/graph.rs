@@ -41,7 +41,6 @@ pub(crate) enum Setting<'a> {
     Float(&'static str, f32),
 }
 
-/// A graph under construction.
 #[derive(Debug, Default)]
 pub(crate) struct GraphBuilder {
     graph: proto::Graph,
@@ -67,22 +66,18 @@ impl GraphBuilder {
         self.tensor(name, proto::INT8, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 
-    /// A scalar float.
     pub(super) fn number(&mut self, value: f32) -> Value {
         self.constant(&format!("number_{value:e}"), proto::FLOAT, &[], &value.to_le_bytes())
     }
 
-    /// A scalar byte.
     pub(super) fn byte(&mut self, value: u8) -> Value {
         self.constant(&format!("byte_{value}"), proto::UINT8, &[], &[value])
     }
 
-    /// A scalar integer.
     pub(super) fn integer(&mut self, value: i64) -> Value {
         self.constant(&format!("integer_{value}"), proto::INT64, &[], &value.to_le_bytes())
     }
 
-    /// A list of integers.
     pub(crate) fn integers(&mut self, values: &[i64]) -> Value {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(&format!("integers_{values:?}"), proto::INT64, &[values.len()], &bytes)

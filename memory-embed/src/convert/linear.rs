@@ -7,26 +7,26 @@ use super::{
 };
 use crate::processor::int8_sums_saturate;
 
-/// The greatest signed code: codes range from -127 to 127.
+/// Maximum signed code: codes range from -127 to 127.
 pub(super) const MAX_CODE: f32 = 127.0;
 
-/// The greatest code of a weight where the sum of two products is cut off at 16 bits: 2 · 255 · 64 fits.
+/// Maximum code of a weight on processors that saturate the sum of two products at 16 bits: 2 · 255 · 64 fits.
 const MAX_CODE_IN_16_BITS: f32 = 64.0;
 
-/// Zero point of the outputs of GELU. The quantized values below it reach down to their minimum, -0.17.
+/// Zero point of the outputs of GELU. Codes below it reach down to GELU's minimum, -0.17.
 pub(super) const GELU_ZERO_POINT: u8 = 20;
 
-/// The scale of a row, divided by its greatest value.
+/// Scale of a row, divided by its maximum.
 const GELU_UNIT_SCALE: f32 = 1.0 / (255.0 - 20.0);
 
-/// The least greatest value assumed for a row, so that the values below the zero point reach down to -0.17.
+/// Minimum assumed maximum of a row, so that codes below the zero point reach down to -0.17.
 const GELU_MIN_PEAK: f32 = 2.0;
 
 /// SmoothQuant's migration strength: the share of a column's range that moves from the inputs to the weights.
 const MIGRATION_STRENGTH: f32 = 0.5;
 
-/// The least range assumed for a column and its weights, as a share of the mean: a column that the sample hardly uses
-/// may be used elsewhere.
+/// Minimum assumed range of a column and its weights, as a share of the mean, because a column that the sample hardly
+/// uses may be used elsewhere.
 const MIN_WIDTH_SHARE: f32 = 0.01;
 
 /// The number format of linear layers.
@@ -71,19 +71,19 @@ impl Linear {
     }
 }
 
-/// How wide columns of the inputs are scaled down, so that they do not cost all others their precision.
+/// Scaling of wide columns of the inputs, so that they do not cost all others their precision.
 #[derive(Debug)]
 pub(super) enum Smoothing {
-    /// Nothing.
+    /// None.
     None,
-    /// Divide each column of the inputs by its number, and multiply its weights by it.
+    /// Divides each column of the inputs by its number; the weights are multiplied by it.
     Divide(Vec<f32>),
-    /// The same for inputs that are divided already.
+    /// The same, for inputs that are divided already.
     Divided(Vec<f32>),
 }
 
-/// Divisors of input columns with the ranges `columns`, the inputs of `layers`. Inputs and weights become equally hard
-/// to quantize by them (SmoothQuant, Xiao et al., 2022). Their geometric mean is 1.
+/// Divisors of the input columns of `layers`, which have the ranges `columns`. They make inputs and weights equally
+/// hard to quantize (SmoothQuant, Xiao et al., 2022). Their geometric mean is 1.
 pub(super) fn divisors(columns: &Columns, layers: &[&Linear]) -> Vec<f32> {
     let mut widest = vec![0.0_f32; columns.len()];
     for layer in layers {
@@ -113,8 +113,8 @@ fn mean(values: &[f32]) -> f32 {
 
 /// Multiplies the rows `inputs`, `[rows, inputs]`, by each of `layers`.
 ///
-/// In 8 bits the inputs have one static scale, from the ranges under `site`: a text's vector depends on no other text,
-/// and nothing is measured at run time.
+/// In 8 bits the inputs have one static scale, from the ranges under `site`, so that a text's vector depends on no
+/// other text, and nothing is measured at run time.
 pub(super) fn multiply<const N: usize>(
     graph: &mut GraphBuilder,
     format: NumberFormat<'_>,
@@ -171,10 +171,10 @@ pub(super) fn multiply_by(
 
 /// Multiplies `inputs`, the outputs of GELU, by `layer`.
 ///
-/// In 8 bits each row has a dynamic scale, by its greatest value. One scale for all rows loses too much: a few tokens
+/// In 8 bits each row has a dynamic scale, from its maximum. A single scale for all rows loses too much: a few tokens
 /// of some encoders, such as MPNet, are a hundred times as wide as the others ("massive activations", Sun et al.,
-/// 2024). Smoothing does not help, because a column can be narrow in one text and wide in another. `zero_points` holds
-/// [`GELU_ZERO_POINT`] once for each row.
+/// 2024). Smoothing does not help, because a column can be narrow in one text and wide in another. `zero_points`
+/// contains [`GELU_ZERO_POINT`] once per row.
 pub(super) fn multiply_gelu(
     graph: &mut GraphBuilder,
     format: NumberFormat<'_>,
@@ -211,8 +211,8 @@ fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value 
     graph.op("Add", &[&product, &bias], &[])
 }
 
-/// Multiplies quantized rows by an ONNX Runtime operator. Its rewrite of `QuantizeLinear` - `DequantizeLinear` - `Gemm`
-/// is slower, and its rewrite of one with `MatMul` multiplies floats.
+/// Multiplies quantized rows with an ONNX Runtime operator. The runtime's rewrite of `QuantizeLinear` -
+/// `DequantizeLinear` - `Gemm` is slower, and its rewrite with `MatMul` multiplies floats.
 fn in_integers(graph: &mut GraphBuilder, [codes, scale, zero]: [&Value; 3], layer: &Linear, bias: &Value) -> Value {
     let Linear { name, weight, .. } = layer;
     let (inner, outer) = (layer.inputs(), layer.bias.len());
@@ -223,13 +223,13 @@ fn in_integers(graph: &mut GraphBuilder, [codes, scale, zero]: [&Value; 3], laye
     graph.runtime_op("MatMulIntegerToFloat", &[codes, &weight, scale, &scales, zero, &no_zero_points, bias])
 }
 
-/// The greatest code of a weight, so that this processor adds the products exactly.
+/// Maximum code of a weight for which this processor adds products exactly.
 fn max_weight_code() -> f32 {
     if int8_sums_saturate() { MAX_CODE_IN_16_BITS } else { MAX_CODE }
 }
 
-/// Quantizes a row-major matrix to codes from `-max_code` to `max_code`: its codes, and the scale of each row of
-/// `width` values.
+/// Quantizes a row-major matrix to codes from `-max_code` to `max_code`. Returns the codes, and the scale of each row
+/// of `width` values.
 pub(super) fn quantized(matrix: &[f32], width: usize, max_code: f32) -> (Vec<i8>, Vec<f32>) {
     let mut codes = Vec::with_capacity(matrix.len());
     let mut scales = Vec::with_capacity(matrix.len() / width.max(1));

@@ -10,10 +10,10 @@ pub(super) const MINIMA: &str = ":lows";
 /// Name suffix of the output with the maximum of each column.
 pub(super) const MAXIMA: &str = ":highs";
 
-/// Quantized inputs range from 0 to 255.
+/// Maximum quantized input; the minimum is 0.
 const MAX_QUANTIZED: f32 = 255.0;
 
-/// The least width of the range of all inputs, so that the scale is positive.
+/// Minimum width of the range of all inputs, so that the scale is positive.
 const MIN_WIDTH: f32 = 1e-6;
 
 /// The minimum and maximum of each column.
@@ -33,7 +33,6 @@ impl Columns {
         self.minima.len()
     }
 
-    /// The greatest magnitude of each column.
     pub(super) fn magnitudes(&self) -> impl Iterator<Item = f32> {
         self.minima.iter().zip(&self.maxima).map(|(low, high)| low.abs().max(high.abs()))
     }
@@ -45,7 +44,7 @@ impl Columns {
         }
     }
 
-    /// The scale and the zero point: `value = (code - zero) · step`. Zero is always representable.
+    /// Scale and zero point, with `value = (code - zero) · step`. Zero is always representable.
     pub(super) fn scale_and_zero_point(&self) -> (f32, u8) {
         let low = self.minima.iter().copied().fold(0.0, f32::min);
         let high = self.maxima.iter().copied().fold(0.0, f32::max).max(low + MIN_WIDTH);
@@ -56,7 +55,7 @@ impl Columns {
     }
 }
 
-/// The ranges of the inputs of all linear layers, by the name of the inputs.
+/// Ranges of the inputs of all linear layers, by the name of the inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ranges(BTreeMap<String, Columns>);
 
@@ -74,7 +73,7 @@ impl Ranges {
         if ends.is_empty() {
             ends.extend_from_slice(values);
         }
-        // NaN, or another width, invalidates the range for good.
+        // NaN, or another width, invalidates the range permanently.
         let fits = ends.len() == values.len();
         let taken = |end: f32, value: f32| {
             if fits && !value.is_nan() && !end.is_nan() { further(end, value) } else { f32::NAN }

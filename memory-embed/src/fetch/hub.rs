@@ -22,13 +22,13 @@ use crate::{
     checksum::sha256_hex_of_file, convert::task_head, excerpt::excerpt, files, models::ModelStore, redact::redacted,
 };
 
-/// The environment variable that names another hub or a mirror, as in other programs.
+/// Environment variable with the address of another hub or a mirror, as in other programs.
 pub const HUB_ENDPOINT_VARIABLE: &str = "HF_ENDPOINT";
 
-/// The environment variable with a token for restricted models.
+/// Environment variable with a token for restricted models.
 const TOKEN_VARIABLE: &str = "HF_TOKEN";
 
-/// Directory of incomplete downloads, which the next fetch resumes. Readers ignore it.
+/// Directory of unfinished downloads, which the next fetch resumes. Readers ignore it.
 const DOWNLOADS: &str = ".hub";
 
 /// Optional files that are fetched next to the weights.
@@ -43,24 +43,24 @@ const CONFIGURATION: [&str; 6] = [
 const WEIGHTS: &str = "model.safetensors";
 const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 
-/// How to fetch from a hub.
+/// Options of a fetch from a hub.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HubOptions {
-    /// The hub's address. By default that of [`HUB_ENDPOINT_VARIABLE`], else the client's own.
+    /// Address of the hub. By default the one of [`HUB_ENDPOINT_VARIABLE`], otherwise the client's.
     pub endpoint: Option<String>,
     /// A branch, a tag or a commit. By default `main`.
     pub revision: Option<String>,
-    /// True to fetch again what is there already.
+    /// True to fetch again what exists already.
     pub force: bool,
-    /// True if a token may go over plain http to another machine, or to a proxy on one. Others can then read it.
+    /// True to allow plain http to another machine, or to a proxy on one, which exposes the token.
     pub plain_http: bool,
 }
 
 impl fmt::Debug for HubOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { endpoint, revision, force, plain_http } = self;
-        // The address may hold a password.
+        // The address may contain a password.
         f.debug_struct("HubOptions")
             .field("endpoint", &endpoint.as_deref().map(redacted))
             .field("revision", revision)
@@ -89,30 +89,30 @@ pub struct HubReport {
     pub commit: String,
     /// Total size of its files in bytes.
     pub bytes: u64,
-    /// True if anything was downloaded; otherwise all files were there already.
+    /// True if anything was downloaded; false if all files existed already.
     pub downloaded: bool,
-    /// True if the files include weights, which [`prepare`](crate::prepare) converts; otherwise they include a graph.
+    /// True if the files include weights, which [`prepare`](crate::prepare) converts; false if they include a graph.
     pub has_weights: bool,
 }
 
 #[derive(Deserialize)]
 struct HubConfig {
-    // A field may be `null`, which is the same as missing.
+    // A field may be `null`, which counts as missing.
     model_type: Option<String>,
     architectures: Option<Vec<String>>,
 }
 
-/// Fetches the model `id` (`ORGANIZATION/NAME`) from a hub into `store`: its configuration, its tokenizer and its
-/// weights. Fetches its ONNX graph instead of the weights if it is a cross-encoder, is of a family that
-/// [`convert`](crate::convert()) does not support, or has no weights in safetensors.
+/// Fetches the model `id` (`ORGANIZATION/NAME`) from a hub into `store`: its configuration, tokenizer and weights.
+/// Fetches its ONNX graph instead of the weights if it is a cross-encoder, of a family that
+/// [`convert`](crate::convert()) does not support, or without weights in safetensors.
 ///
-/// All files are of one commit. Each is compared with the hub's checksum before any is put in place: the SHA-256 of a
-/// large file, git's hash of a small one. An interrupted download is resumed, up to three times in this call, and by
-/// later calls. A download with wrong bytes is repeated once. If all files are there unchanged, no request is sent.
-/// Fetches into one store wait for one another.
+/// All files are of one commit. Each is compared with the hub's checksum before any is moved into place: the SHA-256 of
+/// a large file, git's hash of a small one. An interrupted download is resumed, up to three times in this call, and by
+/// later calls. A download with wrong bytes is repeated once. If all files exist unchanged, no request is sent.
+/// Concurrent fetches into one store wait for each other.
 ///
 /// # Errors
-/// [`FetchError`]; files that were in place before are kept.
+/// [`FetchError`]; existing files are kept.
 pub fn fetch_from_hub(
     store: &ModelStore,
     id: &str,
@@ -158,10 +158,10 @@ pub fn fetch_from_hub(
             .map(|file| RecordedFile { path: file.name.clone(), size: file.size, sha256: file.sha256.clone() })
             .collect(),
     };
-    // An old record must not vouch for a mixture of files.
+    // An old record must not vouch for a mixture of old and new files.
     HubRecord::remove(&directory)?;
     for (at, file) in fetched.iter().enumerate() {
-        // Files with the same bytes share one download.
+        // Files with equal bytes share one download.
         let is_shared = fetched.iter().skip(at + 1).any(|other| other.path == file.path);
         let from = if is_shared { file.path.with_extension("copy") } else { file.path.clone() };
         if is_shared {
@@ -188,7 +188,7 @@ fn report(directory: PathBuf, record: &HubRecord, downloaded: bool) -> HubReport
     }
 }
 
-/// The record of the files in `directory`, if they are unchanged and of `revision`.
+/// Record of the files in `directory`, if they are unchanged and of `revision`.
 fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchError> {
     let Some(record) = HubRecord::read(directory)? else { return Ok(None) };
     if ![&record.revision, &record.commit].iter().any(|known| *known == revision) {
@@ -205,7 +205,6 @@ fn present(directory: &Path, revision: &str) -> Result<Option<HubRecord>, FetchE
     Ok(Some(record))
 }
 
-/// The files to fetch.
 fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<String>, FetchError> {
     let json = files::read_text(config).map_err(FetchError::io(config))?;
     let config: HubConfig =
@@ -221,7 +220,7 @@ fn files_to_fetch(id: &str, listing: &Listing, config: &Path) -> Result<Vec<Stri
         return Err(FetchError::OtherPurpose { id: id.to_owned(), architecture });
     }
     let graph = GRAPHS.into_iter().find(|name| listing.has(name));
-    // Models of other families run by their authors' graph.
+    // Models of other families run with their authors' graph.
     let is_made = matches!(config.model_type.as_deref(), Some("bert" | "mpnet" | "model2vec")) && !is_cross_encoder;
     let weights = Some(WEIGHTS).filter(|name| listing.has(name) && (is_made || graph.is_none()));
     let weights = weights.filter(|_| !is_cross_encoder).or(graph).ok_or_else(|| {
@@ -243,8 +242,7 @@ fn is_module(name: &str) -> bool {
     all(number, u8::is_ascii_digit) && all(kind, u8::is_ascii_alphabetic)
 }
 
-/// True if `id` is `ORGANIZATION/NAME` with the characters that hubs allow. Such an id cannot leave a directory as a
-/// path.
+/// True if `id` is `ORGANIZATION/NAME` in the characters that hubs allow, which as a path cannot leave a directory.
 fn is_id(id: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()

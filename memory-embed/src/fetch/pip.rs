@@ -10,10 +10,10 @@ use std::{
 use super::{FetchError, PackageSource, Wheel};
 use crate::{models::Python, redact::redacted};
 
-/// Lines of pip's output that an error quotes.
+/// Maximum lines of pip's output in an error.
 const LAST_LINES: usize = 12;
 
-/// Any Python may run pip: the options name the Python of the requested wheels.
+/// Any Python may run pip, because the options name the Python version of the wheels.
 const OPTIONS: &[&str] = &[
     "download",
     "--no-input",
@@ -29,7 +29,7 @@ const OPTIONS: &[&str] = &[
     "--platform=any",
 ];
 
-/// The commands that may start pip, preferred first.
+/// Commands that may start pip, preferred first.
 #[derive(Debug)]
 pub(super) struct Pip {
     commands: Vec<Vec<String>>,
@@ -43,7 +43,6 @@ impl Default for Pip {
 }
 
 impl Pip {
-    /// The first command that runs.
     fn find(&self) -> Result<&[String], FetchError> {
         self.commands
             .iter()
@@ -109,7 +108,7 @@ fn wheel_in(directory: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The last lines of pip's output. Errors are at the end, on standard error.
+/// Last lines of pip's output; errors are at the end, on standard error.
 fn last_lines(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     let text = String::from_utf8_lossy(&text);

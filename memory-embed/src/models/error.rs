@@ -20,13 +20,13 @@ pub enum ModelError {
         what: String,
         /// Its expected path.
         path: PathBuf,
-        /// How to get it.
+        /// Remedy.
         how: &'static str,
     },
-    /// No directory for models was given, and this user has no cache directory.
+    /// No model directory was given, and this user has no cache directory.
     #[error("there is no cache directory to keep models in: set {variable} to a directory")]
     NoCacheDirectory {
-        /// The variable that names one.
+        /// Variable that can name a directory.
         variable: &'static str,
     },
     /// A file does not have the pinned SHA-256.
@@ -48,15 +48,15 @@ pub enum ModelError {
         #[source]
         source: BoxError,
     },
-    /// The model's quantized graph was not checked on this kind of processor, or failed its check.
+    /// The model's quantized graph was not checked on this kind of processor, or failed the check.
     #[error("the int8 graph of {model} {why}: run `memory model convert {model}`, or use its fp32 graph")]
     NotChecked {
         /// The model.
         model: String,
-        /// The state of its check.
+        /// State of the check.
         why: String,
     },
-    /// The vectors of a quantized graph are too far from those of the fp32 graph.
+    /// The vectors of a quantized graph differ too much from those of the fp32 graph.
     #[error(
         "the int8 graph of {model} is refused: cosine to fp32 {mean:.4} in the mean and {least:.4} at worst, \
          at least {required_mean} and {required_least} are required; use the fp32 graph"
@@ -66,14 +66,14 @@ pub enum ModelError {
         model: String,
         /// The mean cosine over the sample.
         mean: f64,
-        /// The worst cosine.
+        /// Minimum cosine.
         least: f64,
         /// The required mean.
         required_mean: f64,
-        /// The required cosine of each text.
+        /// Required minimum cosine.
         required_least: f64,
     },
-    /// No model has that name.
+    /// No model has this name.
     #[error("there is no model {name}: {known}")]
     Unknown {
         /// The name.
@@ -99,7 +99,7 @@ pub enum ModelError {
         #[source]
         source: BoxError,
     },
-    /// Another ONNX Runtime is loaded; a process can load only one.
+    /// Another ONNX Runtime is loaded already; a process can load only one.
     #[error(
         "ONNX Runtime is already loaded from {loaded}, so {asked} cannot be: use the same library, or another process"
     )]
@@ -148,7 +148,7 @@ impl ModelError {
         Self::Missing { what: what.to_owned(), path: path.to_path_buf(), how: HOW_TO_GET_IT }
     }
 
-    /// The error of a model without converted graphs: `path` is missing.
+    /// The error for a model without converted graphs; `path` is missing.
     pub(crate) fn not_converted(name: &str, path: &Path) -> Self {
         let what = format!("the graph of {name}");
         Self::Missing { what, path: path.to_path_buf(), how: "run `memory model fetch`, or `memory model convert`" }

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::ModelError;
 use crate::{Precision, checksum::sha256_hex, files, processor::int8_instructions};
 
-/// The name of the file, in a model's `onnx` directory.
+/// Name of the file in a model's `onnx` directory.
 const NAME: &str = "converted.json";
 
-/// The first converter with calibration. Before it, quantized graphs were the same on every machine.
+/// First converter with calibration. Older quantized graphs are the same on every machine.
 const FIRST_CALIBRATING: u32 = 2;
 
-/// Result of the quality gate of a quantized graph: cosines between its vectors and those of the fp32 graph over a
+/// Result of the quality gate of a quantized graph: cosines between its vectors and those of the fp32 graph on a
 /// sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -25,9 +25,9 @@ pub struct GateReport {
     pub texts: usize,
     /// The mean cosine.
     pub mean: f64,
-    /// The least cosine.
+    /// Minimum cosine.
     pub least: f64,
-    /// The instruction set that it was measured with: integer products differ between processors.
+    /// Instruction set of the measurement, because integer products differ between processors.
     pub processor: String,
 }
 
@@ -43,20 +43,18 @@ impl GateReport {
     }
 }
 
-/// A converted graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConvertedGraph {
     pub(crate) file: String,
     pub(crate) size: u64,
     pub(crate) sha256: String,
-    /// The quality gate of a quantized graph.
+    /// Result of the quality gate of a quantized graph.
     pub(crate) gate: Option<GateReport>,
 }
 
 /// The graphs in a model's `onnx` directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConvertedGraphs {
-    /// The version of the converter.
     pub(crate) converter: u32,
     pub(crate) weights_sha256: String,
     pub(crate) tokenizer_sha256: String,
@@ -76,10 +74,10 @@ impl ConvertedGraphs {
         Self::directory(model).join(NAME)
     }
 
-    /// The identity of the graph of this precision in model ids; `None` if it is the graph's own SHA-256.
+    /// Identity of the graph of this precision in model ids; `None` for the graph's own SHA-256.
     ///
     /// A quantized graph depends on calibrated ranges, which differ between processors in the last digits. Its identity
-    /// is that of the fp32 graph, which is the same on every machine and which every quantized graph was compared with.
+    /// is that of the fp32 graph, which is the same on every machine and with which every quantized graph was compared.
     pub(crate) fn identity(&self, precision: Precision) -> Option<String> {
         match precision {
             Precision::Int8 if self.converter >= FIRST_CALIBRATING => {
@@ -89,8 +87,7 @@ impl ConvertedGraphs {
         }
     }
 
-    /// Reads the record of the model in directory `model`; `None` if it is missing or invalid: then it is written
-    /// again.
+    /// Reads the record of the model in directory `model`; `None` if it is missing or invalid, so that it is rebuilt.
     pub(crate) fn read(model: &Path) -> Result<Option<Self>, ModelError> {
         let path = Self::path(model);
         match files::read_text(&path) {

@@ -1,4 +1,4 @@
-//! The source of a model by name or path, and how it is loaded.
+//! Sources of models by name or path, and loading.
 
 use std::{
     convert::Infallible,
@@ -17,14 +17,14 @@ use crate::{OnnxEmbedder, OnnxOptions, OnnxReranker, Precision, RerankerFiles, R
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelLocation {
-    /// A directory of the model store, by name: that of a pinned model, or an id on a hub, as in
+    /// A directory of the model store, by name: of a pinned model, or an id on a hub, such as
     /// `sentence-transformers/all-MiniLM-L12-v2`.
     Stored(String),
     /// Any other directory.
     Directory(PathBuf),
 }
 
-/// The location and the precision of a model.
+/// Location and precision of a model.
 ///
 /// Written as `NAME`, `ORGANIZATION/NAME`, or a path that begins with `.` or `/`, each optionally followed by `/fp32`
 /// or `/int8`. The default is `int8`. A static model ignores the precision.
@@ -78,7 +78,7 @@ impl ModelSource {
         Self { location, precision }
     }
 
-    /// Splits off the precision, if there is one.
+    /// Splits off the precision, if any.
     #[must_use]
     pub fn split(text: &str) -> (&str, Option<Precision>) {
         let suffixed = [Precision::Full, Precision::Int8].into_iter().find_map(|precision| {
@@ -88,7 +88,7 @@ impl ModelSource {
         suffixed.unwrap_or((text, None))
     }
 
-    /// The model's name; of a path, its last component.
+    /// Name of the model; for a path, its last component.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.location {
@@ -124,7 +124,7 @@ impl ModelSource {
         }
     }
 
-    /// Loads the model as a cross-encoder, with the ONNX Runtime of `store`. Its graph decides the precision;
+    /// Loads the model as a cross-encoder, with the ONNX Runtime of `store`. The precision is that of its graph;
     /// [`precision`](Self::precision) is ignored.
     ///
     /// # Errors

@@ -22,14 +22,14 @@ pub struct ModelStore {
     root: PathBuf,
 }
 
-/// The files and settings that an embedder is loaded from.
+/// Files and settings from which an embedder is loaded.
 ///
-/// [`ModelStore::locate`] finds those of a model in a store, [`ModelFiles::in_directory`] those of a model elsewhere,
-/// and [`ModelFiles::new`] names the files one by one.
+/// [`ModelStore::locate`] finds those of a model in a store, [`ModelFiles::in_directory`] those of a model elsewhere;
+/// [`ModelFiles::new`] takes the files one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelFiles {
-    /// The model's name. The [`ModelId`](memory_core::ModelId) adds a checksum of everything that the vectors of
+    /// Name of the model. The [`ModelId`](memory_core::ModelId) adds a checksum of everything that the vectors of
     /// documents depend on.
     pub name: String,
     /// The ONNX Runtime shared library.
@@ -39,16 +39,16 @@ pub struct ModelFiles {
     pub model: PathBuf,
     /// The SHA-256 that the graph must have, in lower-case hexadecimal.
     pub model_sha256: Option<String>,
-    /// The identity of the graph in the id of the model, if not its own SHA-256: graphs with comparable vectors share
-    /// it. Ignored without [`model_sha256`](Self::model_sha256).
+    /// Identity of the graph in the model's id, if not its own SHA-256; graphs with comparable vectors share an
+    /// identity. Ignored without [`model_sha256`](Self::model_sha256).
     pub identity: Option<String>,
     /// The `tokenizer.json`.
     pub tokenizer: PathBuf,
     /// The SHA-256 that the tokenizer must have, in lower-case hexadecimal.
     pub tokenizer_sha256: Option<String>,
-    /// Tokens of an input, at most, including the two special tokens around a text.
+    /// Maximum tokens of an input, including the two special tokens around a text.
     pub max_tokens: usize,
-    /// How token vectors are pooled.
+    /// Pooling of token vectors.
     pub pooling: Pooling,
     /// Prompts before texts.
     pub prompts: Prompts,
@@ -90,9 +90,9 @@ impl ModelFiles {
         const lower_case: bool,
     }
 
-    /// Locates the files of the encoder `name` in `directory`, to be run by the library at `runtime`.
+    /// Locates the files of the encoder `name` in `directory`, to be run with the library at `runtime`.
     ///
-    /// The graph is that of [`prepare`](crate::prepare), or, in 32 bits, one that came with the model.
+    /// The graph is the one of [`prepare`](crate::prepare), or, in 32 bits, one that came with the model.
     ///
     /// # Errors
     /// [`ModelError::Missing`] for a missing or incomplete file, [`ModelError::NotChecked`] for a quantized graph that
@@ -150,7 +150,7 @@ impl ModelFiles {
     }
 }
 
-/// The quantized graph of a record, if it passed the quality gate with the instruction set of this processor.
+/// The quantized graph of a record, if it passed the quality gate with this processor's instruction set.
 fn checked<'a>(name: &str, record: &'a ConvertedGraphs) -> Result<&'a ConvertedGraph, ModelError> {
     let not_checked = |why: &str| ModelError::NotChecked { model: name.to_owned(), why: why.to_owned() };
     let graph = record.int8.as_ref().ok_or_else(|| not_checked("did not pass its check"))?;
@@ -161,7 +161,7 @@ fn checked<'a>(name: &str, record: &'a ConvertedGraphs) -> Result<&'a ConvertedG
     }
 }
 
-/// `path`, if it is a file of this size. Loading a truncated library would crash the process.
+/// `path`, if it is a file of this size, because loading a truncated library would crash the process.
 fn file_of_size(what: &str, path: PathBuf, size: u64) -> Result<PathBuf, ModelError> {
     match fs::metadata(&path) {
         Ok(found) if found.is_file() && found.len() == size => Ok(path),
@@ -176,7 +176,8 @@ impl ModelStore {
         Self { root: root.into() }
     }
 
-    /// The store in the given directory, else in that of [`MODELS_VARIABLE`], else in this user's cache directory.
+    /// The store in the given directory, otherwise in that of [`MODELS_VARIABLE`], otherwise in this user's cache
+    /// directory.
     ///
     /// # Errors
     /// [`ModelError::NoCacheDirectory`], if there is none of these.
@@ -219,10 +220,10 @@ impl ModelStore {
             .fold(self.root.clone(), |path, part| path.join(part))
     }
 
-    /// The sorted names of the models in the store: its directories, and those one level down, with a `config.json`.
+    /// Sorted names of the models in the store: directories with a `config.json`, at most two levels deep.
     ///
     /// # Errors
-    /// When a directory cannot be read.
+    /// If a directory cannot be read.
     pub fn models(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for name in directories_in(&self.root)? {
@@ -258,7 +259,7 @@ impl ModelStore {
     /// True if `file` exists with the pinned content. Reads the whole file.
     ///
     /// # Errors
-    /// When it exists but cannot be read.
+    /// If it exists but cannot be read.
     pub(crate) fn holds(&self, file: &PinnedFile) -> io::Result<bool> {
         let path = self.path_of(file);
         match fs::metadata(&path) {
@@ -270,7 +271,7 @@ impl ModelStore {
     }
 }
 
-/// The names of the directories in `path`, without hidden ones; none if `path` is missing.
+/// Names of the directories in `path`, except hidden ones; none if `path` is missing.
 fn directories_in(path: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,

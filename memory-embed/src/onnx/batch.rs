@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-/// Groups sequences of the given lengths, longest first. A batch, padded to its longest sequence, has at most `budget`
-/// tokens. A sequence longer than the budget is a batch of its own.
+/// Groups sequences by their lengths, longest first. A batch, padded to its longest sequence, has at most `budget`
+/// tokens; a sequence longer than that is a batch of its own.
 ///
 /// Similar lengths need little padding, which makes mixed texts 4 to 5 times as fast.
 pub(super) fn plan_batches(lengths: &[usize], budget: usize) -> Vec<Vec<usize>> {

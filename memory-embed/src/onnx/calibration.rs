@@ -12,10 +12,10 @@ use crate::{
     convert::{Ranges, convert_for_calibration},
 };
 
-/// Sample as mixed as that of the quality gate, but disjoint from it; one text in each line.
+/// Sample as varied as that of the quality gate, but disjoint from it; one text per line.
 const SAMPLE: &str = include_str!("calibration/sample.txt");
 
-/// Runs the encoder in `directory` over a fixed sample of texts. The graph of `files` need not exist.
+/// Runs the encoder in `directory` on a fixed sample of texts. The graph of `files` need not exist.
 pub(super) fn measured_ranges(directory: &Path, files: &ModelFiles) -> Result<Ranges, PrepareError> {
     let graph = convert_for_calibration(directory)?;
     let (splitter, _, open) = LoadedModel::without_graph(files, &OnnxOptions::default())?;

@@ -12,26 +12,26 @@ use super::{
 };
 use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, files, model_id, unit::unit_sum};
 
-/// A graph of at most so many bytes runs in batches of [`SMALL_BATCH`] tokens, a larger one in [`LARGE_BATCH`].
+/// Maximum bytes of a graph that runs in batches of [`SMALL_BATCH`] tokens; a larger one uses [`LARGE_BATCH`].
 const SMALL_GRAPH: usize = 64 << 20;
 const SMALL_BATCH: usize = 128;
 const LARGE_BATCH: usize = 256;
 
-/// How to run a model.
+/// Options of running a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnnxOptions {
-    /// Sessions, at most, each with its own copy of the weights. The first is loaded at once, the others when the queue
-    /// grows. By default one for each processor, up to 8.
+    /// Maximum sessions, each with its own copy of the weights. The first is loaded at once, the others when the queue
+    /// grows. By default one per processor, up to 8.
     pub workers: usize,
-    /// Threads of each session. By default 1: one session for each processor is faster than one with many threads.
+    /// Threads per session. By default 1, because one session per processor is faster than one with many threads.
     pub threads_per_worker: usize,
-    /// Tokens of a batch, at most, padding included. By default 128 for a graph of up to 64 MiB and 256 for a larger
+    /// Maximum tokens of a batch, including padding. By default 128 for a graph of up to 64 MiB and 256 for a larger
     /// one, whose weights are read again for each batch. Much larger batches are slower.
     pub batch_tokens: Option<usize>,
-    /// Tokens that a chunk of a long text repeats from the previous chunk, at most. By default 32.
+    /// Maximum tokens that a chunk of a long text repeats from the previous chunk. By default 32.
     pub overlap_tokens: usize,
-    /// Requests that are accepted, of documents and of queries each, before callers wait. By default 32.
+    /// Maximum accepted requests, of documents and of queries each, before callers wait. By default 32.
     pub queue: usize,
 }
 
@@ -80,7 +80,7 @@ impl OnnxOptions {
     }
 }
 
-/// Refuses the first option that is 0.
+/// Rejects the first option that is 0.
 pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]) -> Result<(), ModelError> {
     match options.into_iter().find(|(_, value)| *value == 0) {
         Some((option, value)) => Err(ModelError::Option { option, value, must: "at least 1".to_owned() }),
@@ -95,7 +95,8 @@ pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]
 /// vector of such a query is the normalized sum of its chunks' vectors. The model's prompts are put before documents
 /// and queries. The vectors of a text do not depend on the other texts of its batch, bit for bit.
 ///
-/// Works under any async runtime or none. Queries take precedence over documents. Dropping it waits for the running
+/// Works under any async runtime or none. Queries take precedence over documents. Dropping it waits for running
+/// batches; drop it before the process ends.
 /// batches; drop it before the process ends.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
@@ -109,7 +110,7 @@ impl OnnxEmbedder {
     /// Loads runtime, tokenizer and graph, in about a tenth of a second.
     ///
     /// # Errors
-    /// [`ModelError`], when a file is missing, damaged or not supported, or an option is invalid.
+    /// [`ModelError`] if a file is missing, damaged or not supported, or an option is invalid.
     pub fn load(files: &ModelFiles, options: &OnnxOptions) -> Result<Self, ModelError> {
         options.check(files.max_tokens)?;
         let LoadedModel { splitter, session, sha256, graph_bytes, tokenizer, open } =
@@ -118,7 +119,8 @@ impl OnnxEmbedder {
         let model = id_of(files, &sha256, &tokenizer);
         let dimensions = session.dimensions();
 
-        // Further workers read the graph again instead of keeping it, and verify it: the file may have been replaced.
+        // Further workers read and verify the graph again instead of sharing it, because the file may have been
+        // replaced.
         let path = files.model.clone();
         let start = move || {
             let graph = read("the model", &path, Some(&sha256))?;
@@ -135,7 +137,7 @@ impl OnnxEmbedder {
         Ok(Self { model, dimensions, splitter: Arc::new(splitter), workers })
     }
 
-    /// The vectors of each chunk of each text.
+    /// Vectors of each chunk of each text.
     async fn embed(
         &self,
         texts: &[&str],
@@ -155,7 +157,7 @@ impl OnnxEmbedder {
         self.workers.run(count, split, priority).await.map_err(|error| error.of_embedding(&self.model))
     }
 
-    /// The chunks of a query, and the normalized sum of their vectors.
+    /// The normalized sum of the vectors of a query's chunks, and the chunks.
     async fn query(&self, text: &str, with_tokens: bool) -> Result<(Vec<f32>, Vec<ChunkVectors>), EmbedError> {
         let chunks = self.embed(&[text], Priority::Query, with_tokens).await?.pop().unwrap_or_default();
         let wholes = chunks.iter().map(|chunk| chunk.whole.as_slice());
@@ -228,7 +230,7 @@ fn default_batch(graph_bytes: usize) -> usize {
     if graph_bytes <= SMALL_GRAPH { SMALL_BATCH } else { LARGE_BATCH }
 }
 
-/// The id of a model: its name and a checksum of everything that the vectors of documents depend on. With another
+/// Id of a model: its name and a checksum of everything that the vectors of documents depend on. With another
 /// tokenizer, pooling, length or prompt the same graph gives vectors that cannot be compared.
 fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
     let ModelFiles { name, max_tokens, pooling, prompts, lower_case, .. } = files;
@@ -242,7 +244,6 @@ fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
     model_id::from_parts(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
 }
 
-/// A model in memory.
 pub(super) struct LoadedModel {
     pub(super) splitter: Splitter,
     pub(super) session: SentenceSession,

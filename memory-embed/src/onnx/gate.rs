@@ -1,4 +1,4 @@
-//! The quality gate of a quantized graph: its vectors compared with those of the fp32 graph.
+//! The quality gate of a quantized graph, which compares its vectors with those of the fp32 graph.
 
 use memory_core::BoxError;
 
@@ -16,13 +16,13 @@ const MIN_MEAN_COSINE: f64 = 0.99;
 /// The required cosine of each text.
 const MIN_COSINE: f64 = 0.95;
 
-/// Remarks, questions, code, tables, logs and other languages, short and long, one in each line.
+/// Statements, questions, code, tables, logs and other languages, short and long, one per line.
 const SAMPLE: &str = include_str!("gate/sample.txt");
 
 /// Compares the vectors of `quantized` with those of its fp32 graph `full` on a fixed sample of texts.
 ///
 /// # Errors
-/// [`ModelError::Gate`] if they are too far apart; [`ModelError::Graph`] if a graph returns no vectors; the errors of
+/// [`ModelError::Gate`] if they differ too much; [`ModelError::Graph`] if a graph returns no vectors; the errors of
 /// [`OnnxEmbedder::load`](crate::OnnxEmbedder::load).
 pub fn check_quantized(full: &ModelFiles, quantized: &ModelFiles) -> Result<GateReport, ModelError> {
     let texts: Vec<&str> = SAMPLE.lines().filter(|line| !line.is_empty()).collect();
@@ -69,7 +69,6 @@ pub(super) fn chunks_of(splitter: &Splitter, files: &ModelFiles, text: &str) -> 
     Ok(chunks)
 }
 
-/// The cosine of unit vectors.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }

@@ -26,11 +26,11 @@ pub enum PrepareError {
     Model(#[from] ModelError),
 }
 
-/// How to prepare a model.
+/// Options of preparing a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrepareOptions {
-    /// True to convert graphs again that are up to date.
+    /// True to convert up-to-date graphs again.
     pub force: bool,
 }
 
@@ -44,7 +44,7 @@ impl PrepareOptions {
 pub enum PrepareEvent {
     /// A graph is being written.
     Converting(Precision),
-    /// The ranges of the inputs of its layers are being measured.
+    /// The ranges of the inputs of its linear layers are being measured.
     Measuring,
     /// The quantized graph is being compared with the fp32 graph.
     Checking,
@@ -54,16 +54,16 @@ pub enum PrepareEvent {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Prepared {
-    /// True if graphs were converted; otherwise they were up to date.
+    /// True if graphs were converted; false if they were up to date.
     pub converted: bool,
-    /// The quality of the quantized graph, or why it was refused.
+    /// Quality of the quantized graph, or why it was refused.
     pub int8: Result<GateReport, ModelError>,
 }
 
 /// Converts the weights of the encoder `name` in `directory` to a graph in 32-bit floats and one in 8-bit integers, in
 /// `onnx/` next to them. Removes the 8-bit graph if it does not pass [`check_quantized`].
 ///
-/// Graphs of the model's authors stay, as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if this
+/// Graphs of the model's authors are kept as `model_shipped.onnx` and `model_int8_shipped.onnx`. Does nothing if this
 /// version has converted both graphs from these weights and checked them on a processor like this one, unless
 /// [`PrepareOptions::force`] is set. Writes each file atomically, and their record last.
 ///
@@ -90,14 +90,14 @@ pub fn prepare(
         let size = bytes.len() as u64;
         Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(bytes), gate: None })
     };
-    // Calibration first: if the runtime fails at it, the old graphs stay.
+    // Calibrates first, so that the old graphs stay if the runtime fails.
     progress(PrepareEvent::Measuring);
     let ranges = measured_ranges(directory, &ModelFiles::unconverted(directory, name, runtime, Precision::Full)?)?;
     progress(PrepareEvent::Converting(Precision::Full));
     let full = convert(directory)?;
     if ConvertedGraphs::read(directory)?.is_none() {
         keep_shipped(&graphs.join("model.onnx"), &graphs.join("model_shipped.onnx"), &full)?;
-        // An int8 graph that is there is no conversion of ours: the record is written before one.
+        // Without a record, an existing int8 graph is not ours: the record is written before such a graph.
         keep_shipped(&graphs.join("model_int8.onnx"), &graphs.join("model_int8_shipped.onnx"), &[])?;
     }
     let full = make(&full, "model.onnx")?;
@@ -131,7 +131,7 @@ pub fn prepare(
     Ok(Prepared { converted: true, int8: report })
 }
 
-/// Keeps the graph at `there` under the name `aside` too, unless it is our own conversion.
+/// Keeps the graph at `there` also under the name `aside`, unless it is our own conversion.
 fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareError> {
     if aside.exists() {
         return Ok(());
@@ -139,7 +139,7 @@ fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareEr
     match sha256_hex_of_file(there) {
         // Converted by an earlier, interrupted call.
         Ok(sha256) if sha256 == sha256_hex(made) => Ok(()),
-        // The graph keeps its own name until it is replaced. Not every file system supports hard links.
+        // The graph keeps its name until it is replaced. Not every file system supports hard links.
         Ok(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
         Ok(_) => Ok(write(aside, &files::read_weights(there).map_err(failed(there))?)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -176,7 +176,7 @@ fn write_record(directory: &Path, record: &ConvertedGraphs) -> Result<(), Prepar
     Ok(write(&path, &json)?)
 }
 
-/// Replaces the file at `path` by one with `bytes`, atomically.
+/// Replaces the file at `path` atomically.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let partial = tempfile::NamedTempFile::new_in(directory).map_err(failed(path))?;

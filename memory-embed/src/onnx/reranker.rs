@@ -21,21 +21,20 @@ use crate::{ModelError, model_id};
 
 pub use files::{MS_MARCO_MINILM_L6_V2, RerankerFiles};
 
-/// How to run a cross-encoder.
+/// Options of running a cross-encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RerankerOptions {
-    /// Sessions, at most, each with its own copy of the weights. The first is loaded at once, the others when the queue
-    /// grows. By default one for each processor, up to 8.
+    /// Maximum sessions, each with its own copy of the weights. The first is loaded at once, the others when the queue
+    /// grows. By default one per processor, up to 8.
     pub workers: usize,
-    /// Threads of each session. By default 1.
+    /// Threads per session. By default 1.
     pub threads_per_worker: usize,
-    /// Tokens of a batch, at most, padding included. By default 512.
+    /// Maximum tokens of a batch, including padding. By default 512.
     pub batch_tokens: usize,
-    /// Requests that are accepted before callers wait. By default 32.
+    /// Maximum accepted requests before callers wait. By default 32.
     pub queue: usize,
-    /// Passages of a long text that are scored, at most. By default 4. With 1, only the beginning of the text is
-    /// scored.
+    /// Maximum passages of a long text that are scored. By default 4. With 1, only the beginning of the text is scored.
     pub passages: usize,
 }
 
@@ -74,14 +73,14 @@ impl RerankerOptions {
 /// Scores texts for a question with a cross-encoder in ONNX format, on threads of its own.
 ///
 /// The model reads question and text together, as its tokenizer pairs them. A text that is too long is cut into
-/// passages at sentence boundaries, and its score is that of its best passage (MaxP: Dai and Callan 2019, [*Deeper Text
-/// Understanding for IR with Contextual Neural Language Modeling*](https://arxiv.org/abs/1905.09217)). Where there are
+/// passages at sentence boundaries and scored by its best passage (MaxP: Dai and Callan 2019, [*Deeper Text
+/// Understanding for IR with Contextual Neural Language Modeling*](https://arxiv.org/abs/1905.09217)). If there are
 /// more passages than [`RerankerOptions::passages`], those with most of the question's rare words are scored. Passages
 /// are taken from the first 64 KiB of a text. If the question leaves no room for passages, the longer of the two is
-/// truncated token by token (`longest_first`). Scores are logits, without bounds: the model's only output, or the
-/// difference of its two outputs (relevant less irrelevant). The reranker is designed for [`MS_MARCO_MINILM_L6_V2`].
+/// truncated token by token (`longest_first`). Scores are unbounded logits: the model's only output, or the difference
+/// of its two outputs (relevant minus irrelevant). The reranker is designed for [`MS_MARCO_MINILM_L6_V2`].
 ///
-/// Works under any async runtime or none. Dropping it waits for the running batches; drop it before the process ends.
+/// Works under any async runtime or none. Dropping it waits for running batches; drop it before the process ends.
 #[derive(Debug)]
 pub struct OnnxReranker {
     model: ModelId,
@@ -94,7 +93,7 @@ impl OnnxReranker {
     /// Loads runtime, tokenizer and graph.
     ///
     /// # Errors
-    /// [`ModelError`], when a file is missing, damaged or not supported, or an option is invalid.
+    /// [`ModelError`] if a file is missing, damaged or not supported, or an option is invalid.
     pub fn load(files: &RerankerFiles, options: &RerankerOptions) -> Result<Self, ModelError> {
         options.check()?;
         let environment = runtime::environment(&files.runtime)?;
@@ -110,7 +109,8 @@ impl OnnxReranker {
         let session = open(&graph.bytes)?;
         let model = model_id::from_sha256(&files.name, &graph.sha256);
 
-        // Further workers read the graph again instead of keeping it, and verify it: the file may have been replaced.
+        // Further workers read and verify the graph again instead of sharing it, because the file may have been
+        // replaced.
         let (path, sha256) = (files.model.clone(), graph.sha256);
         let start = move || {
             let graph = read("the reranker", &path, Some(&sha256))?;

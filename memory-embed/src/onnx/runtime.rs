@@ -1,4 +1,4 @@
-//! Loads the only ONNX Runtime of this process.
+//! Loads the single ONNX Runtime of this process.
 
 use std::{
     env,
@@ -11,7 +11,7 @@ use ort::environment::Environment;
 
 use crate::{ModelError, files};
 
-/// The environment variable that turns ONNX Runtime's telemetry off.
+/// Environment variable that disables ONNX Runtime's telemetry.
 const TELEMETRY_VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
 
 struct LoadedRuntime {
@@ -19,17 +19,17 @@ struct LoadedRuntime {
     environment: Environment,
 }
 
-/// Never dropped: ONNX Runtime allows one environment in the life of a process.
+/// Never dropped, because ONNX Runtime allows one environment in the life of a process.
 static LOADED: Mutex<Option<LoadedRuntime>> = Mutex::new(None);
 
-/// Turns off the telemetry of ONNX Runtime in this process and its children. Otherwise it writes an identifier and
-/// events below the user's cache directory and sends them to its vendor.
+/// Disables the telemetry of ONNX Runtime in this process and its children. Otherwise ONNX Runtime writes an identifier
+/// and events below the user's cache directory and sends them to its vendor.
 ///
-/// Loading a model calls this first. The only switch that ONNX Runtime reads early enough is the environment variable
-/// `ORT_DISABLE_TELEMETRY`; this sets it to `1`. A program whose threads read the environment through the C library
+/// Loading a model calls this first. ONNX Runtime reads no other switch early enough than the environment variable
+/// `ORT_DISABLE_TELEMETRY`, which this sets to `1`. A program whose threads read the environment through the C library
 /// must call this at its start, or be started with the variable set.
 pub fn disable_telemetry() {
-    // The lock is held, so that the variable is written once.
+    // The lock ensures that the variable is written once.
     let _loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     disable_telemetry_once();
 }
@@ -47,10 +47,9 @@ fn disable_telemetry_once() {
     }
 }
 
-/// The environment of the library at `path`, which the first call loads. After a failure another library can be
-/// loaded.
+/// Environment of the library at `path`, which the first call loads. After a failure another library can be loaded.
 pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
-    // Absolute: the loader looks for a relative path next to the program first.
+    // Absolute, because the loader searches a relative path next to the program first.
     let path = path.canonicalize().map_err(|source| ModelError::reading("ONNX Runtime", path, source))?;
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(loaded) = loaded.as_ref() {
@@ -63,7 +62,7 @@ pub(super) fn environment(path: &Path) -> Result<Environment, ModelError> {
     // The library reads the switch when its environment is created, before `with_telemetry` takes effect.
     disable_telemetry_once();
     let failed = |source| ModelError::Runtime { path: path.clone(), source };
-    // Refuses a FIFO, on which the loader would block.
+    // Rejects a FIFO, on which the loader would block.
     files::open(&path).map_err(|source| ModelError::reading("ONNX Runtime", &path, source))?;
     let environment = ort::init_from(&path)
         .map_err(|error| failed(error.into()))?

@@ -19,7 +19,7 @@ pub(super) const MASK: &str = "attention_mask";
 pub(super) const TYPES: &str = "token_type_ids";
 const HIDDEN: &str = "last_hidden_state";
 
-/// The fused operator of a sum and a normalization takes several times as long as the two.
+/// The runtime's fused operator of sum and normalization takes several times as long as the two.
 const SLOW_REWRITE: &str = "SkipLayerNormFusion";
 
 /// The tokens of a chunk.
@@ -27,7 +27,7 @@ const SLOW_REWRITE: &str = "SkipLayerNormFusion";
 pub(crate) struct Chunk {
     /// Token ids, including special tokens and prompt.
     pub(crate) ids: Vec<u32>,
-    /// Indices of the tokens whose own vectors are requested, in order.
+    /// Indices of the tokens with requested vectors, in order.
     pub(super) requested: Vec<usize>,
 }
 
@@ -37,16 +37,14 @@ impl Sequence for Chunk {
     }
 }
 
-/// The vectors of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChunkVectors {
-    /// The vector of the whole chunk, of unit length.
+    /// Vector of the whole chunk, of unit length.
     pub(super) whole: Vec<f32>,
-    /// The requested vectors of its tokens.
+    /// Requested vectors of tokens.
     pub(super) tokens: TokenVectors,
 }
 
-/// A loaded graph.
 #[derive(Debug)]
 pub(super) struct SentenceSession {
     session: Session,
@@ -57,7 +55,7 @@ pub(super) struct SentenceSession {
 }
 
 impl SentenceSession {
-    /// Loads `graph` to run on `threads` threads, padding rows with token `pad` and pooling by `pooling`.
+    /// Loads `graph`, running it on `threads` threads, padding rows with token `pad` and pooling with `pooling`.
     pub(super) fn open(
         environment: &Environment,
         graph: &[u8],
@@ -83,7 +81,6 @@ impl SentenceSession {
         Ok(Self { takes_types: takes(TYPES), session, dimensions, pooling, pad })
     }
 
-    /// Components of its vectors.
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
     }
@@ -95,7 +92,7 @@ pub(super) fn build(environment: &Environment, graph: &[u8], threads: usize) -> 
         .with_intra_threads(threads)?
         .with_inter_threads(1)?
         .with_intra_op_spinning(false)?
-        // Memory patterns fit one shape only; batches differ in shape.
+        // Memory patterns fit only one shape; batches differ in shape.
         .with_memory_pattern(false)?
         .with_disabled_optimizers(SLOW_REWRITE)?
         .commit_from_memory(graph)

@@ -8,10 +8,10 @@ use tokenizers::{Tokenizer, models::ModelWrapper};
 use super::{session::Chunk, workers::Priority};
 use crate::{Prompts, chunk::plan_chunks};
 
-/// Bytes of a text that are tokenized in one step: an encoding takes a hundred times the memory of its text.
+/// Bytes of a text that are tokenized at once, because an encoding takes a hundred times the memory of its text.
 const STEP: usize = 64 << 10;
 
-/// Bytes of a word, at most. WordPiece maps a word of more characters to one unknown token.
+/// Maximum bytes of a word. WordPiece maps a longer word to a single unknown token.
 const MAX_WORD: usize = 100;
 
 /// Tokenizes texts and splits those that are too long for the model.
@@ -19,10 +19,10 @@ const MAX_WORD: usize = 100;
 pub(crate) struct Splitter {
     tokenizer: Tokenizer,
     words: WordBoundary,
-    /// The two special tokens around a text, if there are any.
+    /// The two special tokens around a text, if any.
     frame: Option<[u32; 2]>,
     pad: u32,
-    /// Tokens of a chunk without special tokens, at most.
+    /// Maximum tokens of a chunk, without special tokens.
     limit: usize,
     overlap: usize,
     lower_case: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Splitter {
 impl Splitter {
     /// Parses a `tokenizer.json` for a model with inputs of `max_tokens`.
     ///
-    /// Ignores its padding and truncation. Encodes text such as `[SEP]` as ordinary text.
+    /// Ignores the tokenizer's padding and truncation. Encodes text such as `[SEP]` as ordinary text.
     pub(super) fn new(json: &[u8], max_tokens: usize, overlap: usize) -> Result<Self, BoxError> {
         let splitter = Self::unframed(json, max_tokens.saturating_sub(2), overlap)?;
         let frame = splitter.tokenizer.encode_fast("", true)?;
@@ -45,7 +45,7 @@ impl Splitter {
         Ok(Self { frame: Some([begin, end]), ..splitter })
     }
 
-    /// A splitter for a model without special tokens around a text, and chunks of at most `limit` tokens.
+    /// A splitter without special tokens around a text, with chunks of at most `limit` tokens.
     pub(crate) fn unframed(json: &[u8], limit: usize, overlap: usize) -> Result<Self, BoxError> {
         let mut tokenizer = Tokenizer::from_bytes(json)?;
         let pad = tokenizer.get_padding().map_or(0, |padding| padding.pad_id);
@@ -59,21 +59,19 @@ impl Splitter {
         Ok(Self { tokenizer, words, frame: None, pad, limit, overlap, lower_case: false, query, document })
     }
 
-    /// The unknown token.
     pub(crate) fn unknown(&self) -> Option<u32> {
         ["[UNK]", "<unk>"].into_iter().find_map(|name| self.tokenizer.token_to_id(name))
     }
 
-    /// Sets whether texts are lower-cased first.
     pub(crate) fn lower_case(self, lower_case: bool) -> Self {
         Self { lower_case, ..self }
     }
 
-    /// Sets the prompts before each chunk. Refuses a prompt that leaves less than half of the model's input for the
+    /// Sets the prompts before each chunk. Rejects a prompt that leaves less than half of the model's input for the
     /// text.
     pub(crate) fn prompts(mut self, prompts: &Prompts) -> Result<Self, BoxError> {
         let tokens = |prompt: &str| -> Result<Vec<u32>, BoxError> {
-            // A trailing blank belongs to the next word.
+            // A trailing blank would belong to the next word.
             let (tokens, _) = self.tokens(prompt.trim_end())?;
             if tokens.len() > self.limit / 2 {
                 return Err(format!("the prompt {prompt:?} takes more than half of the model's input").into());
@@ -84,12 +82,11 @@ impl Splitter {
         Ok(self)
     }
 
-    /// The padding token.
     pub(super) fn pad(&self) -> u32 {
         self.pad
     }
 
-    /// The chunks of `text`, at least one, with special tokens and within the model's limit. `with_tokens` requests the
+    /// Chunks of `text`, at least one, with special tokens and within the model's limit. `with_tokens` requests the
     /// vector of each token of the text once, except punctuation (as in ColBERT).
     pub(crate) fn split(&self, text: &str, priority: Priority, with_tokens: bool) -> Result<Vec<Chunk>, BoxError> {
         let lower;
@@ -110,7 +107,7 @@ impl Splitter {
             let piece = bytes.get(*token).and_then(|place| text.get(place.clone()));
             piece.is_some_and(|piece| piece.chars().any(char::is_alphanumeric))
         };
-        // A token in an overlap is requested in the first of its chunks.
+        // The vector of a token in an overlap is requested in the first of its chunks.
         let mut covered = 0;
         let chunk = |inner: Range<usize>| {
             let before = begin.iter().len() + prompt.len();
@@ -141,18 +138,17 @@ impl Splitter {
     }
 }
 
-/// Where a text can be cut without changing its tokens.
+/// Places where a text can be cut without changing its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordBoundary {
-    /// WordPiece: next to every character that is not a letter or a digit.
+    /// WordPiece: next to any character that is not a letter or a digit.
     WordPiece,
     /// All others: before the first blank after a word. SentencePiece distinguishes words after a blank from others,
-    /// and would take the text after any other cut for the beginning of a word.
+    /// and would treat the text after any other cut as the beginning of a word.
     Blanks,
 }
 
 impl WordBoundary {
-    /// Bytes of a word, at most.
     fn max_bytes(self) -> usize {
         match self {
             Self::WordPiece => MAX_WORD,
@@ -160,7 +156,7 @@ impl WordBoundary {
         }
     }
 
-    /// True if a step may end before `c`, a character between words, which follows a word or another such character.
+    /// True if a piece may end before `c`, a character between words. `after_word` is true if a word precedes `c`.
     fn may_end_before(self, c: char, after_word: bool) -> bool {
         match self {
             Self::WordPiece => true,
@@ -177,8 +173,8 @@ impl WordBoundary {
     }
 }
 
-/// Cuts a text into pieces of about [`STEP`] bytes where that changes no token, and cuts words that are too long, so
-/// that none is lost. Returns each piece with its offset.
+/// Cuts a text into pieces of about [`STEP`] bytes without changing tokens, and cuts words that are too long, so that
+/// none is lost. Returns each piece with its offset.
 fn steps(text: &str, words: WordBoundary) -> Vec<(usize, &str)> {
     let mut cuts = Vec::new();
     let mut step = 0;
@@ -191,7 +187,7 @@ fn steps(text: &str, words: WordBoundary) -> Vec<(usize, &str)> {
                 (step, word) = (at, at);
             }
         } else {
-            // At 2 · STEP any character between words will do, as in lines without blanks.
+            // From 2 · STEP on, any character between words will do, for example in lines without blanks.
             if at - step >= STEP && words.may_end_before(c, at > word) || at - step >= 2 * STEP {
                 cuts.push(at);
                 step = at;

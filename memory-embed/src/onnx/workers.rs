@@ -17,8 +17,8 @@ use self::split::{SplitJob, Step};
 use super::batch::plan_batches;
 use crate::ModelError;
 
-/// Queued tasks for each worker before another worker is started. Loading a session takes as long as a few batches, so
-/// a single query never starts a second worker.
+/// Queued tasks per worker before another worker is started. Loading a session takes as long as a few batches, so a
+/// single query never starts a second worker.
 const BACKLOG: usize = 4;
 
 /// A model's session, owned by one thread.
@@ -29,7 +29,7 @@ pub(super) trait Engine<I, O>: Send {
 
 /// One row of a batch.
 pub(super) trait Sequence: Send + 'static {
-    /// Its length in tokens.
+    /// Length in tokens.
     fn tokens(&self) -> usize;
 }
 
@@ -52,7 +52,7 @@ pub(super) enum WorkError {
 }
 
 impl WorkError {
-    /// The error as one of embedding with `model`.
+    /// Converts to an error of embedding with `model`.
     pub(super) fn of_embedding(self, model: &ModelId) -> EmbedError {
         let model = model.clone();
         match self {
@@ -71,24 +71,21 @@ impl From<WorkError> for BoxError {
     }
 }
 
-/// The configuration of the workers.
 pub(super) struct WorkerConfig<I, O> {
-    /// The prefix of the threads' names; a number is added.
+    /// Prefix of the threads' names; a number is appended.
     pub(super) name: &'static str,
     /// Creates the engines of all workers but the first.
     pub(super) start: Box<StartEngine<I, O>>,
-    /// Workers, at most.
     pub(super) workers: usize,
-    /// Tokens of a batch, at most, padding included.
+    /// Maximum tokens of a batch, including padding.
     pub(super) batch_tokens: usize,
-    /// Requests of each kind that are accepted before callers wait.
+    /// Maximum accepted requests of each kind before callers wait.
     pub(super) queue: usize,
 }
 
-/// The priority of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// A query: served before all else.
+    /// A query, which precedes all documents.
     Query,
     /// Documents to be indexed.
     Indexing,
@@ -96,7 +93,7 @@ pub(crate) enum Priority {
 
 type Reply<O> = oneshot::Sender<Result<Vec<Vec<O>>, WorkError>>;
 
-/// Runs a model on threads of its own; stops them when dropped.
+/// Runs a model on its own threads, which end when this is dropped.
 pub(super) struct Workers<I: Sequence, O: Send + 'static> {
     shared: Arc<Pool<I, O>>,
     queries: Arc<Semaphore>,
@@ -116,7 +113,7 @@ impl<I: Sequence, O: Send + 'static> Workers<I, O> {
         Ok(workers)
     }
 
-    /// Splits each of so many `texts` into inputs by `split` and returns their outputs in the same order and grouping.
+    /// Splits each of `texts` texts into inputs with `split`, and returns their outputs in the same order and grouping.
     /// Splits on the workers, and waits for room in the queue without blocking the thread.
     pub(super) async fn run(
         &self,
@@ -139,7 +136,7 @@ impl<I: Sequence, O: Send + 'static> Workers<I, O> {
 }
 
 impl<I: Sequence, O: Send + 'static> Drop for Workers<I, O> {
-    /// Waits for the running batches: ONNX Runtime must not run while the process ends.
+    /// Waits for running batches, because ONNX Runtime must not run while the process ends.
     fn drop(&mut self) {
         let threads = {
             let mut state = self.shared.lock();
@@ -164,18 +161,18 @@ impl<I: Sequence, O: Send + 'static> fmt::Debug for Workers<I, O> {
 struct Request<I, O> {
     split_job: SplitJob<I>,
     priority: Priority,
-    /// Taken by the worker that finishes splitting it, or that finds the request cancelled.
+    /// Taken by the worker that finishes splitting, or that finds the request cancelled.
     reply: Mutex<ReplySlot<O>>,
 }
 
-/// `None` once replied to. Dropping the permit admits the next request.
+/// `None` after the reply. Dropping the permit admits the next request.
 type ReplySlot<O> = Option<(Reply<O>, OwnedSemaphorePermit)>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True if the request was replied to or cancelled.
+/// True if the request was answered or cancelled.
 fn is_closed<O>(answer: &ReplySlot<O>) -> bool {
     answer.as_ref().is_none_or(|(reply, _)| reply.is_closed())
 }
@@ -189,7 +186,7 @@ struct Batch<I, O> {
 
 enum Task<I, O> {
     Request(Arc<Request<I, O>>),
-    /// A request that another worker is splitting.
+    /// A request that another worker is splitting too.
     Help(Arc<Request<I, O>>),
     Batch(Batch<I, O>),
 }
@@ -245,11 +242,11 @@ impl<O> Pending<O> {
 struct PoolState<I, O> {
     /// Queries, split or not.
     queries: VecDeque<Task<I, O>>,
-    /// Requests that are being split, and batches: finished before another request is begun.
+    /// Requests that are being split, and batches, all of which precede new requests.
     begun: VecDeque<Task<I, O>>,
     requests: VecDeque<Task<I, O>>,
     started: usize,
-    /// Workers that wait for a task.
+    /// Number of workers that wait for a task.
     idle: usize,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
@@ -315,7 +312,7 @@ impl<I: Sequence, O: Send + 'static> Pool<I, O> {
         }
     }
 
-    /// Starts a worker with `engine`, or with one that it creates itself.
+    /// Starts a worker with `engine`, or with an engine that it creates itself.
     fn spawn(
         self: &Arc<Self>,
         state: &mut PoolState<I, O>,
@@ -371,7 +368,7 @@ impl<I: Sequence, O: Send + 'static> Pool<I, O> {
         let split = loop {
             let mut answer = lock(&request.reply);
             if is_closed(&answer) {
-                // Drops the permit even while other workers hold the request.
+                // Drops the permit even if other workers still reference the request.
                 *answer = None;
                 return;
             }

@@ -23,30 +23,30 @@ use crate::{
     route::{Route, is_loopback},
 };
 
-/// The environment variable with the key.
+/// Environment variable with the key.
 pub const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
 const BASE: &str = "https://api.openai.com/v1";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a response, at most: 96 vectors of 3072 components take 4 MB.
+/// Maximum bytes of a response; 96 vectors of 3072 components take 4 MB.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
-/// Texts of a call, at most. OpenAI takes 2,048, servers of other models fewer.
+/// Maximum texts of a call. OpenAI takes 2,048, servers of other models fewer.
 const MAX_TEXTS: usize = 96;
 
-/// Tokens of all texts of a call, at most. OpenAI takes 300,000.
+/// Maximum tokens of all texts of a call. OpenAI takes 300,000.
 const MAX_CALL_TOKENS: usize = 100_000;
 
-/// How to reach an OpenAI-compatible endpoint.
+/// Options of reaching an OpenAI-compatible endpoint.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenAiOptions {
-    /// The address before `/embeddings`, as in `http://127.0.0.1:11434/v1`. By default that of OpenAI.
+    /// Address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. By default OpenAI's.
     pub base: Option<String>,
-    /// The key. By default that of [`OPENAI_KEY_VARIABLE`]. A local server may need none.
+    /// The key. By default the one in [`OPENAI_KEY_VARIABLE`]. A local server may need none.
     pub api_key: Option<ApiKey>,
-    /// True if the key may go over plain http to another machine, or to a proxy on one. Others can then read it.
+    /// True to allow plain http to another machine, or to a proxy on one, which exposes the key.
     pub plain_http: bool,
     /// Retries, timeouts, concurrency and chunks.
     pub calls: RemoteOptions,
@@ -64,7 +64,7 @@ impl OpenAiOptions {
 impl fmt::Debug for OpenAiOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { base, api_key, plain_http, calls } = self;
-        // The address may hold a password.
+        // The address may contain a password.
         f.debug_struct("OpenAiOptions")
             .field("base", &base.as_deref().map(redacted))
             .field("api_key", api_key)
@@ -79,8 +79,8 @@ impl fmt::Debug for OpenAiOptions {
 /// Vectors are scaled to unit length. A text of more than [`RemoteOptions::chunk_tokens`], or of more than [the model's
 /// limit](OpenAiModel::tokens), is cut into overlapping chunks at sentence boundaries and has one vector for each
 /// chunk. Documents and queries are encoded alike. Redirects are not followed, because they would carry the key. The
-/// key does not go over plain http to another machine, unless [that is allowed](OpenAiOptions::plain_http). An endpoint
-/// on this machine is called without a proxy.
+/// key is not sent over plain http to another machine, unless [allowed](OpenAiOptions::plain_http). An endpoint on this
+/// machine is called without a proxy.
 ///
 /// Works under any async runtime or none. Sends nothing before the first text.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ impl Endpoint {
     }
 }
 
-/// TLS by ring, like the other clients, with the system's trusted certificates.
+/// TLS with ring, like the other clients, and with the system's trusted certificates.
 fn tls() -> Result<ClientConfig, rustls::Error> {
     ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?

@@ -7,7 +7,7 @@ use memory_core::ModelId;
 /// Prefix of the name of such a model.
 const PREFIX: &str = "openai:";
 
-/// Dimensions of a model, at most.
+/// Maximum dimensions of a model.
 const MAX_DIMENSIONS: usize = 65_536;
 
 /// Tokens of a chunk for OpenAI's models, whose limit is 8,191.
@@ -16,10 +16,10 @@ const TOKENS: usize = 8000;
 /// Plausible limits of tokens of a model.
 const PLAUSIBLE_TOKENS: std::ops::RangeInclusive<usize> = 32..=1_000_000;
 
-/// Special tokens that a server adds to a text, at most.
+/// Maximum special tokens that a server adds to a text.
 const SPECIAL_TOKENS: usize = 4;
 
-/// The known models, their default dimensions, and whether fewer can be requested.
+/// Known models, with default dimensions, and true if fewer can be requested.
 const KNOWN: &[(&str, usize, bool)] = &[
     ("text-embedding-3-small", 1536, true),
     ("text-embedding-3-large", 3072, true),
@@ -28,10 +28,10 @@ const KNOWN: &[(&str, usize, bool)] = &[
 
 /// A model behind an OpenAI-compatible endpoint and the dimensions of its vectors.
 ///
-/// Its name is `openai:` and the endpoint's name for it, with `?dimensions=`. `text-embedding-3-small` (1536) and
-/// `text-embedding-3-large` (3072) return fewer on request; `text-embedding-ada-002` returns 1536. The dimensions of
-/// any other model must be stated. `tokens=` states the model's limit of tokens, which matters if it is less than
-/// [`RemoteOptions::chunk_tokens`](crate::RemoteOptions::chunk_tokens), above all if the server truncates silently.
+/// The name is `openai:` and the endpoint's name for the model, with `?dimensions=`. `text-embedding-3-small` (1536)
+/// and `text-embedding-3-large` (3072) return fewer on request; `text-embedding-ada-002` returns 1536. The dimensions
+/// of any other model must be stated. `tokens=` states the model's limit of tokens, which is needed if it is lower than
+/// [`RemoteOptions::chunk_tokens`](crate::RemoteOptions::chunk_tokens), especially if the server truncates silently.
 ///
 /// ```
 /// use memory_embed::OpenAiModel;
@@ -48,7 +48,7 @@ const KNOWN: &[(&str, usize, bool)] = &[
 pub struct OpenAiModel {
     name: String,
     dimensions: usize,
-    /// True if requests state the dimensions: models without a choice refuse that.
+    /// True if requests state the dimensions, which models without a choice reject.
     has_choice: bool,
     /// The limit of tokens of a text, if stated.
     tokens: Option<usize>,
@@ -74,7 +74,7 @@ pub enum InvalidOpenAiModel {
         name: String,
         /// The requested dimensions.
         asked: String,
-        /// The dimensions that the model has.
+        /// Dimensions that the model offers.
         possible: String,
     },
     /// The limit of tokens is not plausible.
@@ -94,10 +94,10 @@ pub enum InvalidOpenAiModel {
 }
 
 impl OpenAiModel {
-    /// The model that the endpoint calls `name`, with vectors of `dimensions`, or of its default.
+    /// The model that the endpoint calls `name`, with vectors of `dimensions`, or of its default number.
     ///
     /// # Errors
-    /// [`InvalidOpenAiModel`], if the name is empty, or its dimensions are not known or not possible.
+    /// [`InvalidOpenAiModel`] if the name is empty, or its dimensions are unknown or not possible.
     pub fn new(name: &str, dimensions: Option<usize>) -> Result<Self, InvalidOpenAiModel> {
         if name.is_empty() {
             return Err(InvalidOpenAiModel::NoName);
@@ -143,12 +143,11 @@ impl OpenAiModel {
         self.tokens
     }
 
-    /// Tokens of a chunk, at most.
     pub(super) fn chunk_tokens(&self) -> usize {
         self.tokens.map_or(TOKENS, |tokens| tokens - SPECIAL_TOKENS)
     }
 
-    /// The endpoint's name for it.
+    /// Name of the model at the endpoint.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -160,8 +159,8 @@ impl OpenAiModel {
         self.dimensions
     }
 
-    /// Id that vectors are stored under. The id always states the dimensions, and the tokens if they are set, because
-    /// texts are cut by them. The id does not name the endpoint.
+    /// Id under which vectors are stored. Always states the dimensions, and the tokens if set, because they determine
+    /// the chunks. Does not name the endpoint.
     #[must_use]
     pub fn model_id(&self) -> ModelId {
         ModelId::new(&self.to_string())

@@ -12,7 +12,7 @@ use crate::{
 
 const HOW_CREDENTIALS: &str = "set OPENAI_API_KEY to a key of this endpoint";
 
-/// Messages about texts that are too long: of OpenAI and vLLM, LiteLLM, Ollama, text-embeddings-inference.
+/// Messages about texts that are too long, of OpenAI and vLLM, LiteLLM, Ollama, and text-embeddings-inference.
 const TOO_LONG: [&str; 6] = [
     "maximum context length",
     "maximum input length",
@@ -22,11 +22,11 @@ const TOO_LONG: [&str; 6] = [
     "too large",
 ];
 
-/// Such messages with status 500, as llama.cpp and Ollama send them. Other failures with that status are retried.
+/// Such messages with status 500, from llama.cpp and Ollama. Other failures with that status are retried.
 const TOO_LONG_IN_A_FAILURE: [&str; 3] =
     ["too large to process", "larger than the max context", "exceeds the context length"];
 
-/// The longest `Retry-After` that is honoured.
+/// Maximum `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// The body of `POST /embeddings`.
@@ -68,7 +68,7 @@ struct ErrorBody {
     code: Option<serde_json::Value>,
 }
 
-/// The vectors for `texts` texts, sorted by index: a response may have another order.
+/// Vectors for `texts` texts, sorted by index, because a response may have another order.
 pub(super) fn vectors(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, RemoteError> {
     let malformed = |what: String| RemoteError::Malformed { what };
     let EmbeddingResponse { mut data } =
@@ -105,7 +105,7 @@ pub(super) fn failure(status: u16, retry_after: Option<&str>, body: &[u8]) -> Fa
     Failure { error, retry_after: retry_after.and_then(seconds) }
 }
 
-/// Parses a `Retry-After` in seconds. A date is ignored: the pause is then this crate's own.
+/// Parses a `Retry-After` in seconds. A date is ignored, so that this crate's own pause applies.
 fn seconds(value: &str) -> Option<Duration> {
     let seconds: f64 = value.trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().map(|wait| wait.min(MAX_RETRY_AFTER))

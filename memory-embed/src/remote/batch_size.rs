@@ -1,11 +1,11 @@
-//! Adapts the number of texts of a call to the speed of the service.
+//! Adapts the number of texts per call to the speed of the service.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
-/// The number of texts of a call: halved by a call that timed out, doubled by a fast one.
+/// Number of texts per call: halved after a call that timed out, doubled after a fast one.
 #[derive(Debug)]
 pub(super) struct BatchSize {
     texts: AtomicUsize,
@@ -18,19 +18,19 @@ impl BatchSize {
         Self { texts: AtomicUsize::new(most.max(1)), most: most.max(1) }
     }
 
-    /// Texts of a call, at most; at least 1.
+    /// Maximum texts of a call, at least 1.
     pub(super) fn texts(&self) -> usize {
         self.texts.load(Ordering::Relaxed)
     }
 
-    /// Records that a call of so many texts timed out.
+    /// Records that a call of this many texts timed out.
     pub(super) fn timed_out(&self, texts: usize) {
         self.texts.fetch_min((texts / 2).max(1), Ordering::Relaxed);
     }
 
-    /// Records that a call of so many texts took `took` of the timeout `limit`.
+    /// Records that a call of this many texts took `took` of the timeout `limit`.
     pub(super) fn succeeded(&self, texts: usize, took: Duration, limit: Duration) {
-        // Leaves a margin: a call of twice as many texts should stay well below the timeout.
+        // Leaves a margin, so that a call of twice as many texts stays well below the timeout.
         if took < limit / 4 && texts >= self.texts() {
             let doubled = texts.saturating_mul(2).min(self.most);
             self.texts.fetch_max(doubled, Ordering::Relaxed);

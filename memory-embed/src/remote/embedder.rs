@@ -17,26 +17,26 @@ use crate::unit::unit_sum;
 /// The purpose of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A vector to be searched.
+    /// A vector of a document, to be searched.
     Document,
-    /// A vector to search with.
+    /// A vector of a query.
     Query,
 }
 
 /// The protocol of a service.
 pub(crate) trait Protocol: fmt::Debug + Send + Sync + 'static {
-    /// One call: returns a vector for each of `texts`, in order, of any norm.
+    /// Performs one call: returns a vector of any norm for each of `texts`, in order.
     fn call(&self, texts: &[String], purpose: Purpose) -> impl Future<Output = Result<Vec<Vec<f32>>, Failure>> + Send;
 }
 
 /// The limits of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Tokens of a text.
+    /// Maximum tokens of a text.
     pub(crate) tokens: usize,
-    /// Texts of a call.
+    /// Maximum texts of a call.
     pub(crate) texts: usize,
-    /// Tokens of all texts of a call.
+    /// Maximum tokens of all texts of a call.
     pub(crate) call_tokens: usize,
 }
 
@@ -123,7 +123,7 @@ impl<P> fmt::Debug for Remote<P> {
 /// Refused calls of a batch before each of its texts is sent alone.
 const MAX_HALVINGS: usize = 8;
 
-/// Bytes of a piece, at least: a shorter text is refused for another reason than its length.
+/// Minimum bytes of a piece; a shorter text is refused for a reason other than its length.
 const MIN_PIECE: usize = 16;
 
 /// Chunks of one call, each with its index in the request.
@@ -156,7 +156,7 @@ impl<P: Protocol> Service<P> {
         let mut waiting = self.batches(chunks.into_iter().flatten().enumerate());
         let mut running = JoinSet::new();
         loop {
-            // Spawns no more than may run, so that a query does not wait for a long queue of permits.
+            // Starts no more calls than may run, so that a query does not wait behind a long queue.
             while running.len() < self.options.concurrency
                 && let Some(batch) = waiting.pop_front()
             {
@@ -194,8 +194,8 @@ impl<P: Protocol> Service<P> {
         batches
     }
 
-    /// Embeds a batch: one vector for each chunk, or several if the service refused it as too long and it was cut
-    /// again.
+    /// Embeds a batch: returns one vector per chunk, or several if the service refused the chunk as too long and it was
+    /// cut again.
     async fn run(
         self: Arc<Self>,
         batch: CallBatch,
@@ -206,7 +206,7 @@ impl<P: Protocol> Service<P> {
         let mut waiting = vec![batch];
         let mut refused = 0;
         while let Some(mut batch) = waiting.pop() {
-            // The rest stays in one batch: the batch size may have changed when it is sent.
+            // The rest stays in one batch, because the batch size may change before it is sent.
             let at_once = self.batch_size.texts();
             if batch.len() > at_once {
                 waiting.push(batch.split_off(at_once));
@@ -221,11 +221,11 @@ impl<P: Protocol> Service<P> {
                         }
                     }
                 }
-                // The estimate was too low for one of them, and the service does not say which. The vectors of a text
-                // must not depend on the other texts of its call.
+                // At least one text exceeds its estimate, and the service does not say which. Send fewer texts, because
+                // the vectors of a text must not depend on the other texts of its call.
                 Err(RemoteError::TooLong { .. }) if texts.len() > 1 => {
                     refused += 1;
-                    // Halving finds one long text of a hundred. If many are too long, single calls are fewer.
+                    // Halving finds one long text among a hundred. If many are too long, single calls are fewer.
                     let part = if refused > MAX_HALVINGS { 1 } else { texts.len().div_ceil(2) };
                     push_parts(places.into_iter().zip(texts).collect(), part, &mut waiting);
                 }
@@ -250,7 +250,7 @@ impl<P: Protocol> Service<P> {
     }
 
     /// Cuts a chunk into pieces with at most as many bytes as the limit of tokens, or half of its own bytes if that is
-    /// less: a token has at least one byte, and the service's actual limit may be lower than the known one.
+    /// less, because a token has at least one byte, and the service's actual limit may be lower than the known one.
     fn cut_again(&self, (place, chunk): (usize, String)) -> CallBatch {
         let most = self.limits.tokens.min(chunk.len() / 2);
         if most < MIN_PIECE {
@@ -259,7 +259,7 @@ impl<P: Protocol> Service<P> {
         chunks_of(&chunk, TokenCount::Bytes, most, 0).into_iter().map(|piece| (place, piece.to_owned())).collect()
     }
 
-    /// One call with retries. The vectors are validated and of unit length.
+    /// Performs one call with retries. Vectors are validated and scaled to unit length.
     async fn call_with_retries(
         &self,
         texts: &[String],

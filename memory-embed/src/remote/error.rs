@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memory_core::{EmbedError, ModelId};
 
-/// Why a service returned no vectors, and what to do about it.
+/// Why a service returned no vectors, and the remedy.
 ///
 /// Source of [`EmbedError::Unreachable`] and [`EmbedError::Backend`].
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum RemoteError {
     /// The configuration is invalid.
     #[error("{what}")]
     Setup {
-        /// The invalid setting, and what to write instead.
+        /// The invalid setting, and a valid one.
         what: String,
     },
     /// The service does not know the model.
@@ -33,12 +33,12 @@ pub enum RemoteError {
     /// There are no credentials, or they are expired or wrong.
     #[error("credentials are missing, wrong or expired: {how} ({detail})")]
     Credentials {
-        /// How to provide them.
+        /// Remedy.
         how: &'static str,
         /// The message of the service or of the credentials chain.
         detail: String,
     },
-    /// The account's quota is used up. A retry does not help.
+    /// The account's quota is used up, so a retry does not help.
     #[error("the account's quota is used up: raise it or wait for the next period ({detail})")]
     Quota {
         /// The service's message.
@@ -76,7 +76,7 @@ pub enum RemoteError {
         /// The timeout of a call.
         limit: Duration,
     },
-    /// The deadline passed: that of a query, or that for the next successful call of a request of documents.
+    /// The deadline passed: of a query, or of the next successful call in a request of documents.
     #[error("nothing done within {after:?}: try later")]
     Deadline {
         /// The allowed time.
@@ -91,7 +91,7 @@ pub enum RemoteError {
         /// The service's message.
         detail: String,
     },
-    /// The service refused the request for another reason.
+    /// The service refused the request in another way.
     #[error("the service refused the request ({detail})")]
     Refused {
         /// The service's message.
@@ -132,7 +132,6 @@ impl RemoteError {
         self
     }
 
-    /// Converts to the port's error.
     pub(crate) fn into_embed_error(self, model: &ModelId) -> EmbedError {
         let model = model.clone();
         match self {
@@ -143,11 +142,10 @@ impl RemoteError {
     }
 }
 
-/// A failed call.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: RemoteError,
-    /// The least pause before the next call, if the service states one.
+    /// Minimum pause before the next call, if the service states one.
     pub(crate) retry_after: Option<Duration>,
 }
 

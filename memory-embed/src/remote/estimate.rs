@@ -1,26 +1,26 @@
-//! Estimates tokens for a model without a local tokenizer, and cuts texts by them.
+//! Estimates tokens for models without a local tokenizer, and cuts texts by them.
 
 use std::ops::Range;
 
 use crate::chunk::plan_chunks;
 
-/// Embedded in place of a blank text: services refuse an empty one.
+/// Embedded instead of a blank text, because services refuse an empty one.
 const PLACEHOLDER: &str = ".";
 
-/// Letters of a natural word, at most; vocabularies contain few longer ones.
+/// Maximum letters of a natural word; vocabularies contain few longer ones.
 const MAX_WORD: usize = 20;
 
-/// How to count tokens.
+/// Method of counting tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenCount {
-    /// An estimate: somewhat more than tokenizers count for prose and code in the Latin alphabet, about the same for
-    /// others.
+    /// An estimate: somewhat more than tokenizers count for prose and code in the Latin alphabet, and about the same
+    /// for others.
     Estimated,
-    /// One token for each byte, which no tokenizer exceeds.
+    /// One token per byte, which no tokenizer exceeds.
     Bytes,
 }
 
-/// Cuts a text into overlapping chunks of at most `limit` tokens at sentence boundaries, by [`plan_chunks`]. Every
+/// Cuts a text into overlapping chunks of at most `limit` tokens at sentence boundaries, with [`plan_chunks`]. Every
 /// character except blanks is in a chunk. There is at least one chunk, and none is blank.
 pub(super) fn chunks_of(text: &str, count: TokenCount, limit: usize, overlap: usize) -> Vec<&str> {
     let pieces = match count {
@@ -38,12 +38,11 @@ pub(super) fn chunks_of(text: &str, count: TokenCount, limit: usize, overlap: us
     if chunks.is_empty() { vec![PLACEHOLDER] } else { chunks }
 }
 
-/// The estimated number of tokens of a text.
 pub(super) fn estimated_tokens(text: &str) -> usize {
     estimated(text).len()
 }
 
-/// One token for each byte. The tokens of a character end where it ends, so that cuts are between characters.
+/// One token per byte. All tokens of a character end where it ends, so that cuts are between characters.
 fn bytes(text: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -58,7 +57,7 @@ fn push_char(pieces: &mut Vec<Range<usize>>, at: usize, c: char, tokens: usize) 
     pieces.extend((1..tokens).map(|_| end..end));
 }
 
-/// Estimated tokens: at most 3 letters and a blank each, so that a chunk has at most 4 characters for each token.
+/// Estimated tokens: at most 3 letters and a blank each, so that a chunk has at most 4 characters per token.
 fn estimated(text: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::with_capacity(text.len() / 3);
     let mut rest = text;
@@ -80,14 +79,14 @@ fn estimated(text: &str) -> Vec<Range<usize>> {
             let step = letters_per_token(run);
             pieces.extend((at..end).step_by(step).map(|start| start..end.min(start + step)));
         } else {
-            // Outside of ASCII a character has about one token less than bytes. An ASCII mark is one token.
+            // Outside of ASCII a character has about one token fewer than bytes. An ASCII mark is one token.
             push_char(&mut pieces, at, first, first.len_utf8().saturating_sub(1).max(1));
         }
     }
     pieces
 }
 
-/// Characters for each token of a run of letters and digits.
+/// Characters per token of a run of letters and digits.
 fn letters_per_token(run: &str) -> usize {
     let digits = run.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 && run.len() <= MAX_WORD {
@@ -95,12 +94,12 @@ fn letters_per_token(run: &str) -> usize {
     } else if digits == run.len() {
         2
     } else {
-        // Hexadecimal, base64, made-up names: vocabularies contain hardly any of their pairs of letters.
+        // Hexadecimal, base64 and made-up names: vocabularies contain hardly any of their pairs of letters.
         1
     }
 }
 
-/// A single blank belongs to the next word. Several blanks and line ends are tokens for some models.
+/// A single blank belongs to the next word. Several blanks, and line ends, are tokens of some models.
 fn push_blanks(pieces: &mut Vec<Range<usize>>, at: usize, run: &str) {
     if run == " " {
         return;

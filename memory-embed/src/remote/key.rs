@@ -4,7 +4,7 @@ use std::{env, fmt};
 
 use crate::redact::keep_secret;
 
-/// Key of a service, which does not appear in logs, errors or ids of models.
+/// Key of a service; never shown in logs, errors or ids of models.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
@@ -16,12 +16,12 @@ impl ApiKey {
         if key.is_empty() {
             return None;
         }
-        // The key is redacted from here on, even where a server echoes it.
+        // Redacted from here on, even if a server repeats the key.
         keep_secret(key);
         Some(Self(key.to_owned()))
     }
 
-    /// The key in environment variable `name`, if there is one.
+    /// The key in environment variable `name`, if any.
     #[must_use]
     pub fn from_env(name: &str) -> Option<Self> {
         env::var(name).ok().and_then(|key| Self::new(&key))

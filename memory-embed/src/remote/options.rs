@@ -4,31 +4,31 @@ use std::time::Duration;
 
 use super::RemoteError;
 
-/// How to call a service: retries, timeouts, concurrency and chunks.
+/// Options of calls to a service: retries, timeouts, concurrency and chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteOptions {
-    /// Attempts of a call, at least 1. By default 6.
+    /// Maximum attempts of a call, at least 1. By default 6.
     pub attempts: u32,
-    /// The upper bound of the first pause after a failed call; it doubles with each failure. A pause is a random part
-    /// of its bound ("full jitter"), so that clients that failed together do not retry together. By default 0.5 s.
+    /// Upper bound of the first pause after a failed call; doubles with each failure. The actual pause is a random part
+    /// of the bound ("full jitter"), so that clients that failed together do not retry together. By default 0.5 s.
     pub first_pause: Duration,
-    /// The limit of that bound. By default 20 s.
+    /// Maximum of that bound. By default 20 s.
     pub longest_pause: Duration,
-    /// Timeout of one call. A call of several texts that times out is split in halves, and later calls start as small
+    /// Timeout of one call. A call of several texts that times out is split in halves, and later calls stay that small
     /// until calls are fast again. By default 30 s.
     pub call_timeout: Duration,
-    /// Time that a request of documents may go without a successful call, pauses included. By default 5 minutes.
+    /// Maximum time without a successful call in a request of documents, including pauses. By default 5 minutes.
     pub document_deadline: Duration,
     /// Time limit of a query with all calls and pauses. By default 10 s.
     pub query_deadline: Duration,
-    /// Concurrent calls of all requests, at least 1. By default 4.
+    /// Maximum concurrent calls of all requests, at least 1. By default 4.
     pub concurrency: usize,
-    /// Tokens of a chunk by a conservative estimate, at least 16. The model's own limit applies if it is lower. By
-    /// default 512: a vector of much more text represents none of its passages well.
+    /// Maximum tokens of a chunk by a conservative estimate, at least 16. The model's own limit applies if lower. By
+    /// default 512, because a vector of much more text represents none of its passages well.
     pub chunk_tokens: usize,
-    /// Tokens that a chunk of a long text repeats from the previous chunk, at most; not more than half of a chunk. By
-    /// default 32.
+    /// Maximum tokens that a chunk of a long text repeats from the previous chunk, up to half of a chunk. By default
+    /// 32.
     pub overlap_tokens: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Retries failed calls within a deadline and bounded concurrency.
+//! Retries failed calls within a deadline and a limit on concurrency.
 
 use std::{
     future::Future,
@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{Failure, RemoteError, RemoteOptions, embedder::Purpose};
 
-/// The time by which a request must be done, or its next call must succeed.
+/// Time by which a request must end, or its next call must succeed.
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     at: Arc<Mutex<Instant>>,
@@ -29,12 +29,11 @@ impl Deadline {
         Self { at: Arc::new(Mutex::new(Instant::now() + time)), after: time, moves: false }
     }
 
-    /// A deadline from the last successful call. Clones share it.
+    /// A deadline since the last successful call. Clones share it.
     pub(super) fn without_progress(time: Duration) -> Self {
         Self { moves: true, ..Self::after(time) }
     }
 
-    /// Records a successful call.
     pub(super) fn progress(&self) {
         if self.moves {
             *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.after;
@@ -45,7 +44,6 @@ impl Deadline {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error of a passed deadline.
     fn passed(&self) -> RemoteError {
         RemoteError::Deadline { after: self.after }
     }
@@ -64,11 +62,11 @@ impl Deadline {
     }
 }
 
-/// Bounds the concurrent calls.
+/// Limits the concurrent calls.
 #[derive(Debug)]
 pub(super) struct Permits {
     calls: Semaphore,
-    /// Also held by calls for documents, some of which must run alone; queries do not wait for those.
+    /// Held additionally by calls for documents, some of which must run alone; queries do not wait for those.
     documents: Semaphore,
 }
 
@@ -82,7 +80,7 @@ impl Permits {
 ///
 /// Each call waits for a permit, which is released during pauses. If the next pause would outlast the deadline, the
 /// last failure is returned at once. So is the timeout of a call that `is_divisible`, because the same call would take
-/// as long. Another call for documents that timed out is repeated while no other call for documents runs, because the
+/// as long. Any other call for documents that timed out is repeated while no other call for documents runs, because the
 /// service may have been busy with those.
 pub(super) async fn with_retries<T, F>(
     options: &RemoteOptions,
@@ -130,7 +128,7 @@ where
     }
 }
 
-/// The upper bound of the pause after the `made`th call.
+/// Upper bound of the pause after `made` calls.
 fn longest_pause(options: &RemoteOptions, made: u32) -> Duration {
     let doubled = 2_u32.checked_pow(made.saturating_sub(1)).and_then(|factor| options.first_pause.checked_mul(factor));
     doubled.unwrap_or(options.longest_pause).min(options.longest_pause)

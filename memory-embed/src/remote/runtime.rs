@@ -1,4 +1,4 @@
-//! The runtime of calls over the network, on a thread of its own.
+//! A runtime for network calls, on its own thread.
 
 use std::future::Future;
 
@@ -6,7 +6,7 @@ use tokio::{runtime, task::AbortHandle};
 
 use super::RemoteError;
 
-/// Runs futures on one thread of its own, so that an embedder works under any async runtime or none.
+/// Runs futures on its own thread, so that an embedder works under any async runtime or none.
 #[derive(Debug)]
 pub(super) struct Runtime(Option<runtime::Runtime>);
 
@@ -21,7 +21,7 @@ impl Runtime {
             .map_err(|error| RemoteError::Setup { what: format!("no thread for calls over the network: {error}") })
     }
 
-    /// Runs `work` on the thread; dropping the future drops the work. `None` if it panicked or the runtime is gone.
+    /// Runs `work` on the thread; dropping the future cancels it. `None` if it panicked or the runtime is gone.
     pub(super) async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
         let task = self.0.as_ref()?.spawn(work);
         let _abort = AbortOnDrop(task.abort_handle());
@@ -30,7 +30,7 @@ impl Runtime {
 }
 
 impl Drop for Runtime {
-    /// Does not wait for running calls: their callers are gone.
+    /// Does not wait for running calls, whose callers are gone.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

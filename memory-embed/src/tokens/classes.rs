@@ -1,8 +1,8 @@
-//! The classes of characters by which vocabularies split a text.
+//! Classes of characters by which vocabularies split a text.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// A set of classes; a character is of one, a line end of two.
+/// A set of classes. A character is in one class, a line end in two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Classes(u16);
 
@@ -64,7 +64,7 @@ impl Classes {
     }
 }
 
-/// The classes of each byte that is a character by itself.
+/// Classes of each ASCII character.
 static ASCII: [Classes; 128] = {
     let mut classes = [Classes(0); 128];
     let (mut rest, mut byte) = (classes.as_mut_slice(), 0);
@@ -75,12 +75,12 @@ static ASCII: [Classes; 128] = {
     classes
 };
 
-/// A text whose characters are asked for at byte offsets.
+/// A text with lookup of characters by byte offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<'a>(pub(super) &'a str);
 
 impl Text<'_> {
-    /// The classes of the character at `at`, and where it ends; `None` at the end of the text.
+    /// Classes of the character at `at`, and the offset after it; `None` at the end of the text.
     pub(super) fn at(self, at: usize) -> Option<(Classes, usize)> {
         let byte = *self.0.as_bytes().get(at)?;
         if let Some(classes) = ASCII.get(usize::from(byte)) {
@@ -90,7 +90,7 @@ impl Text<'_> {
         Some((Classes::of(c), at + c.len_utf8()))
     }
 
-    /// Where the run of characters of `classes` ends that begins at `at`.
+    /// End of the run of characters of `classes` that begins at `at`.
     pub(super) fn run(self, mut at: usize, classes: Classes) -> usize {
         while let Some((_, end)) = self.at(at).filter(|(found, _)| found.meets(classes)) {
             at = end;

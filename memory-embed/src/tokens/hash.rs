@@ -1,4 +1,4 @@
-//! Where the table of a vocabulary holds a token; the build script, which lays it out, compiles this file too.
+//! Hash of tokens in a vocabulary's table. The build script, which builds the table, compiles this file too.
 
 /// A hash of a token's bytes.
 #[derive(Clone, Copy)]
@@ -12,21 +12,21 @@ impl Hash {
         Self(mixed(seed ^ last))
     }
 
-    /// The first slot of `slots` that may hold the token.
+    /// First slot of `slots` that may contain the token.
     pub(crate) fn home(self, slots: usize) -> usize {
         let slots = u64::try_from(slots).unwrap_or(u64::MAX);
         usize::try_from(((self.0 >> 32) * slots) >> 32).unwrap_or(0)
     }
 
-    /// Contents of the slot of a token that lies `offset` bytes into its vocabulary: a byte of the hash, and the
-    /// offset. `None` if the offset takes more than three bytes. An empty slot is zero, as is no offset.
+    /// Contents of the slot of a token at `offset` in its vocabulary: a byte of the hash, and the offset. `None` if the
+    /// offset exceeds three bytes. An empty slot is zero, because no token is at offset zero.
     #[allow(dead_code, reason = "the build script alone fills slots")]
     pub(crate) fn slot(self, offset: u32) -> Option<[u8; 4]> {
         let [low, middle, high, 0] = offset.to_le_bytes() else { return None };
         Some([self.mark(), low, middle, high])
     }
 
-    /// The offset in a slot, if the token in it can be the hashed one.
+    /// Offset in a slot, if its token may have this hash.
     #[allow(dead_code, reason = "the library alone reads slots")]
     pub(crate) fn offset(self, [mark, low, middle, high]: [u8; 4]) -> Option<u32> {
         (mark == self.mark()).then_some(u32::from_le_bytes([low, middle, high, 0]))

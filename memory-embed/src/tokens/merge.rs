@@ -1,26 +1,26 @@
-//! Byte pair merging: how many tokens a word comes to.
+//! Byte pair merging: counts the tokens of a word.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::vocabulary::Vocabulary;
 
-/// Merges the bytes of one word after the other, always the leftmost of the pairs whose token has the lowest rank.
+/// Merges the bytes of one word after another. Always merges the leftmost of the pairs whose token has the lowest rank.
 #[derive(Debug)]
 pub(super) struct Merger {
     vocabulary: &'static Vocabulary,
-    /// The part that begins at each byte of the word; stale where a part before it took it in.
+    /// For each byte, the part that begins there; stale once an earlier part has absorbed it.
     parts: Vec<Part>,
-    /// Pairs that make a token: its rank, and where the pair begins.
+    /// Pairs that form a token: its rank, and the start of the pair.
     pairs: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
-/// Bytes of a word that make a token.
+/// Bytes of a word that form a token.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Where the part before it begins; of no meaning in the first.
+    /// Start of the previous part; meaningless in the first part.
     before: u32,
     end: u32,
-    /// The rank of the token that it makes with the part after it.
+    /// Rank of the token that this part forms with the next one.
     pair: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ impl Merger {
         Self { vocabulary, parts: Vec::new(), pairs: BinaryHeap::new() }
     }
 
-    /// The tokens of a word of less than 4 GiB; every single byte is a token.
+    /// Number of tokens of a word of less than 4 GiB. Every single byte is a token.
     pub(super) fn count(&mut self, word: &[u8]) -> usize {
         if word.len() < 2 || self.vocabulary.rank(word).is_some() {
             return word.len().min(1);
@@ -43,7 +43,7 @@ impl Merger {
         }
         let mut count = word.len();
         while let Some(Reverse((rank, begin))) = self.pairs.pop() {
-            // Offers are not taken back when one of the two parts grows.
+            // Stale pairs stay in the heap when one of their parts grows.
             if self.part(begin).is_some_and(|part| part.pair == Some(rank)) && self.merge(word, begin).is_some() {
                 count -= 1;
             }
@@ -51,7 +51,7 @@ impl Merger {
         count
     }
 
-    /// Makes one part of the one at `begin` and the one after it.
+    /// Merges the part at `begin` with the next one.
     fn merge(&mut self, word: &[u8], begin: u32) -> Option<()> {
         let part = *self.part(begin)?;
         let taken = self.part(part.end)?;
@@ -68,7 +68,7 @@ impl Merger {
         Some(())
     }
 
-    /// Considers the pair that begins at `begin`.
+    /// Adds the pair that begins at `begin` to the heap, if it forms a token.
     fn offer(&mut self, word: &[u8], begin: u32) {
         let rank = self.pair(word, begin);
         if let Some(part) = self.part(begin) {

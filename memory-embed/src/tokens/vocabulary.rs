@@ -1,13 +1,12 @@
-//! A vocabulary's tokens, laid out at build time: a process that looks one up builds nothing first.
+//! Tokens of a vocabulary, laid out at build time, so that lookups need no preparation.
 
 use super::hash::Hash;
 
-/// The tokens of an encoding.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
-    /// All tokens in the order of their ranks, each behind a byte of its length.
+    /// All tokens in the order of their ranks, each after a byte with its length.
     tokens: &'static [u8],
-    /// A hash table of their offsets with open addressing; [`Hash::slot`] fills its slots.
+    /// Hash table of their offsets with open addressing; see [`Hash::slot`].
     slots: &'static [[u8; 4]],
 }
 
@@ -22,7 +21,7 @@ pub(super) static O200K: Vocabulary = Vocabulary {
 };
 
 impl Vocabulary {
-    /// Where the token of these bytes lies: of two tokens, the one of the lower rank lies before the other.
+    /// Offset of the token of these bytes. Offsets are ordered like ranks.
     pub(super) fn rank(&self, bytes: &[u8]) -> Option<u32> {
         let length = u8::try_from(bytes.len()).ok()?;
         let hash = Hash::of(bytes);
@@ -40,7 +39,7 @@ impl Vocabulary {
         }
     }
 
-    /// The token at an offset, if it has that length.
+    /// The token at an offset, if it has this length.
     fn token_at(&self, offset: u32, length: u8) -> Option<&'static [u8]> {
         let offset = usize::try_from(offset).ok()?;
         let (stated, rest) = self.tokens.get(offset.checked_sub(1)?..)?.split_first()?;

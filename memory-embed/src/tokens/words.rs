@@ -1,22 +1,22 @@
-//! How the vocabularies split a text to words, which are merged one by one.
+//! Splits a text into words, as the vocabularies do, which are then merged one by one.
 //!
-//! The words match tiktoken's regular expressions, alternative by alternative: compiling those takes a process longer
-//! than counting its texts.
+//! Words match tiktoken's regular expressions, alternative by alternative. Compiling the expressions would take longer
+//! than counting a process's texts.
 
 use super::classes::{Classes, Text};
 
-/// Characters that an `o200k_base` word begins with, besides lower case.
+/// Characters at the start of an `o200k_base` word, other than lower case.
 const LEADING: Classes = Classes::UPPER.or(Classes::CASELESS).or(Classes::MARK);
 
-/// Characters that the word ends with, besides upper case.
+/// Characters at the end of such a word, other than upper case.
 const TRAILING: Classes = Classes::LOWER.or(Classes::CASELESS).or(Classes::MARK);
 
-/// The consecutive words of a text, which together are the text.
+/// Consecutive words of a text, which together are the text.
 #[derive(Debug)]
 pub(super) struct Words<'a> {
     text: Text<'a>,
     at: usize,
-    /// Where the word ends that begins at an offset; `None` at the end of the text.
+    /// End of the word that begins at an offset; `None` at the end of the text.
     end: fn(Text<'_>, usize) -> Option<usize>,
 }
 
@@ -66,10 +66,10 @@ fn cl100k(text: Text<'_>, at: usize) -> Option<usize> {
 /// `[^\r\n\p{L}\p{N}]?U*L+(?i:'s|…)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|…)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 fn o200k(text: Text<'_>, at: usize) -> Option<usize> {
     let (classes, after) = text.at(at)?;
-    // A mark may lead a word as well as belong to it.
+    // A mark may precede a word or belong to it.
     let letters = if leads(classes) { after } else { at };
     let cased = lowered(text, letters).or_else(|| lowered(text, at)).or_else(|| {
-        // Nothing of `L` follows, or there were a match above.
+        // No `L` follows, because otherwise the match above would have succeeded.
         Some(text.run(letters, LEADING)).filter(|end| *end > letters)
     });
     if let Some(end) = cased {
@@ -101,7 +101,7 @@ fn contraction(text: Text<'_>, at: usize) -> Option<usize> {
     Some(at + length)
 }
 
-/// `U*L+`: where it is followed by nothing of `L`, the run of `U` is left again up to the last that is of `L` as well.
+/// `U*L+`: if no `L` follows the run of `U`, the run ends at its last character that is also in `L`.
 fn lowered(text: Text<'_>, at: usize) -> Option<usize> {
     let (mut end, mut shorter) = (at, None);
     while let Some((classes, next)) = text.at(end).filter(|(classes, _)| classes.meets(LEADING)) {
@@ -112,7 +112,7 @@ fn lowered(text: Text<'_>, at: usize) -> Option<usize> {
     if whole > end { Some(whole) } else { shorter }
 }
 
-/// `\p{N}{1,3}`, whose first character ends at `at`.
+/// `\p{N}{1,3}`; the first character ends at `at`.
 fn number(text: Text<'_>, at: usize) -> usize {
     let digit = |at| text.at(at).filter(|(classes, _)| classes.meets(Classes::NUMBER)).map(|(_, end)| end);
     digit(at).map_or(at, |second| digit(second).unwrap_or(second))
@@ -129,7 +129,7 @@ struct Blanks {
     end: usize,
     /// `\s*[\r\n]`
     line_end: Option<usize>,
-    /// `\s+(?!\S)|\s` where something follows: all but the last, which is not all but the only one.
+    /// `\s+(?!\S)|\s` if something follows: all blanks but the last, or the only one.
     before_last: usize,
 }
 

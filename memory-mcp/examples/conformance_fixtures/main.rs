@@ -1,5 +1,5 @@
-//! What the official conformance suite asks of a server that it tests: tools, resources and prompts without any use, behind
-//! the same guard, limits and configuration as `memory mcp --http`. `cargo xtask conformance` runs it.
+//! A server with the tools, resources and prompts that the official conformance suite requires, none of any use, behind
+//! the guard, limits and configuration of `memory mcp --http`. `cargo xtask conformance` runs it.
 #![expect(deprecated, reason = "the suite tests what the revision 2025-11-25 has, and later ones have not")]
 
 mod asking;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug)]
 pub(super) struct Crowd {
     places: Arc<Semaphore>,
-    /// Those that were not admitted when they were last looked at, the oldest first.
+    /// Connections without an admitted request at the last check, oldest first.
     strangers: Mutex<VecDeque<Weak<Visit>>>,
 }
 
@@ -33,8 +33,8 @@ impl Crowd {
         Self { places: Arc::new(Semaphore::new(most)), strangers: Mutex::default() }
     }
 
-    /// A place for a new connection. When all are taken, the oldest connection that has sent no request which was admitted
-    /// ends, so that who has no token keeps no one out who has it.
+    /// Waits for a free place for a new connection. If all are taken, closes the oldest connection without an admitted
+    /// request, so that clients without the token cannot lock out those with it.
     pub(super) async fn enter(&self) -> Option<Arc<Visit>> {
         let place = match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => place,
@@ -46,7 +46,7 @@ impl Crowd {
         let visit = Visit { is_admitted: AtomicBool::new(false), leaves: CancellationToken::new(), _place: place };
         let visit = Arc::new(visit);
         let mut strangers = self.strangers();
-        // As many as there are connections, so that it stays short.
+        // Keeps the queue no longer than the number of connections.
         strangers.retain(|one| one.upgrade().is_some_and(|visit| !visit.is_admitted()));
         strangers.push_back(Arc::downgrade(&visit));
         Some(visit)

@@ -1,4 +1,4 @@
-//! What stands before the protocol: path, token, rate, size and speed of a request.
+//! Checks before the protocol sees a request: path, token, rate, size and duration.
 
 use std::{convert::Infallible, num::NonZeroU32, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{Token, request};
 
 const JSON: &str = "application/json";
 
-/// What a request is answered with.
+/// A complete HTTP response.
 pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 /// Admits requests to the protocol.
@@ -50,7 +50,7 @@ impl<S: ServerHandler> Guard<S> {
         Self { protocol, token, origins, rate, max_body, patience }
     }
 
-    /// The answer to a request of a visit. Nothing of its body is read before it may ask.
+    /// Answers a request of an open connection. Reads no byte of the body before the request is admitted.
     pub(super) async fn answer(&self, request: Request<Incoming>, visit: &Visit) -> Answer {
         let page = origin::allowed(&self.origins, request.headers());
         let is_preflight = request.method() == Method::OPTIONS
@@ -96,7 +96,7 @@ impl<S: ServerHandler> Guard<S> {
         };
         let is_json = is_json(&head.headers);
         let answer = self.protocol.handle(Request::from_parts(head, Full::new(body.clone()))).await;
-        // The protocol's reader says of any body that it cannot read that it is of a wrong type.
+        // The protocol library reports every unreadable body as an unsupported media type.
         if is_json
             && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
             && let Some(why) = request::no_message(&body)
@@ -111,7 +111,7 @@ impl<S: ServerHandler> Guard<S> {
     }
 }
 
-/// The answer to a browser that asks whether a page may send a request. It carries no token.
+/// Answers a browser's CORS preflight request, which carries no token.
 fn preflight(request: &Request<Incoming>, is_allowed: bool) -> Answer {
     if let Some(refused) = refused(request) {
         return refused;
@@ -125,12 +125,12 @@ fn preflight(request: &Request<Incoming>, is_allowed: bool) -> Answer {
     answer
 }
 
-/// Why a request is refused, from any sender.
+/// The refusal of a request that no sender may make; `None` if the request may go on.
 fn refused(request: &Request<Incoming>) -> Option<Answer> {
     if request.uri().path() != PATH {
         return Some(refusal(StatusCode::NOT_FOUND, "the protocol is under /mcp"));
     }
-    // A proxy between the client and this server might have looked at the other one.
+    // A proxy in front of this server might have checked the other of the two.
     let twice = [HOST, ORIGIN, AUTHORIZATION].into_iter().find(|name| is_twice(request.headers(), name))?;
     Some(refusal(StatusCode::BAD_REQUEST, &format!("the header {twice} is given twice")))
 }
@@ -139,12 +139,12 @@ fn is_twice(headers: &HeaderMap, name: &HeaderName) -> bool {
     headers.get_all(name).iter().nth(1).is_some()
 }
 
-/// How long a body says it is.
+/// The stated length of the body in bytes.
 fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Whether a body says that it is JSON.
+/// True if the stated type of the body is JSON.
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON)
@@ -157,7 +157,7 @@ fn json(status: StatusCode, value: &Value) -> Answer {
     response
 }
 
-/// A refusal, after which the client is hung up on: it may still be sending.
+/// A refusal that also closes the connection, because the client may still be sending.
 fn refusal(status: StatusCode, why: &str) -> Answer {
     let mut response = Response::new(Full::new(Bytes::copy_from_slice(format!("{why}\n").as_bytes())).boxed());
     *response.status_mut() = status;

@@ -26,7 +26,7 @@ macro_rules! export_scorer {
     ($($fields:tt)*) => { $crate::__export! { scorer_module, $($fields)* } };
 }
 
-/// The expansion of abi_stable's `export_root_module` attribute, so that a plugin's manifest need not name that crate.
+/// Expansion of abi_stable's `export_root_module` attribute, so that a plugin's manifest need not list that crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export {
@@ -37,7 +37,7 @@ macro_rules! __export {
         const _: () = {
             assert!($crate::is_name($name), "a plugin's name is 1 to 64 of a-z, 0-9, '-', '_' and '.'");
 
-            // `cfg!` is evaluated in the plugin's crate, where this macro is expanded.
+            // `cfg!` is evaluated in the plugin's crate, which expands this macro.
             const UNWINDS: $crate::v1::Capabilities = if ::core::cfg!(panic = "unwind") {
                 $crate::v1::Capabilities::UNWINDS
             } else {
@@ -71,7 +71,7 @@ macro_rules! __export {
     };
 }
 
-/// The value if there is one, else the default.
+/// The value, or the default if there is none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __or {

@@ -9,15 +9,15 @@
 //! wraps every entry so that a panic becomes a [`v1::Failure`] and never unwinds into the host.
 //!
 //! Only types of this crate cross the boundary: flat `repr(C)` structs, borrowed strings and slices in, owned ones out,
-//! newtyped integers for open sets. The compiler versions and allocators of host and plugin may differ. A plugin must
-//! be built with `panic = "unwind"` (the default). With `abort` its panics would end the host, so that the host refuses
-//! it.
+//! newtyped integers for open sets. Host and plugin may have different compiler versions and allocators. A plugin must
+//! be built with `panic = "unwind"` (the default); the host refuses one built with `abort`, because its panics would
+//! end the host.
 //!
-//! **Invariant.** Once released, [`v1`] never changes: `abi_stable` compares layouts when a plugin is loaded, and an
-//! additional field or method makes a new host refuse every old plugin. Additions go into a `v2`, which hosts try
+//! **Invariant.** Once released, [`v1`] never changes: `abi_stable` compares layouts when a plugin is loaded, so an
+//! additional field or method would make a new host refuse every old plugin. Additions go into a `v2`, which hosts try
 //! first.
 //!
-//! Non-goals: loading (see `memory-plugins`), strategies (see `memory-strategies`), isolation. A plugin runs inside the
+//! Non-goals: loading (see `memory-plugins`), strategies (see `memory-strategies`), isolation. A plugin runs in the
 //! host's process and is trusted code.
 
 mod export;
@@ -28,7 +28,7 @@ pub use export::is_name;
 
 #[doc(hidden)]
 pub mod __private {
-    //! Support of the export macros; not part of the interface.
+    //! Support for the export macros; not part of the interface.
     pub use abi_stable::{
         library::{__call_root_module_loader, CheckTypeLayout, LibHeader, RootModuleResult},
         std_types::{RResult, RStr},

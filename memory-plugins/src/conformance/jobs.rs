@@ -11,7 +11,7 @@ pub(super) const TALK: &[&str] = &[
     "Never deploy on Fridays. My preference is Monday morning, at 09:30, after the stand-up; the budget is 1,250 euros.",
 ];
 
-/// Many scripts; characters that are joined, reversed, doubled, invisible or not allowed in a terminal.
+/// Texts in many scripts, with joined, bidirectional, doubled, invisible and control characters.
 pub(super) const UNICODE: &[&str] = &[
     "我们决定在三月十二日发布第二版。价格是一千二百元。",
     "กำหนดส่งงานคือวันศุกร์ที่สิบสอง",
@@ -23,7 +23,7 @@ pub(super) const UNICODE: &[&str] = &[
     "\u{2028}\u{2029}\r\n\u{85}\u{a0}",
 ];
 
-/// Megabytes: words, one word, one line of another script.
+/// Megabytes of text: of words, of a single word, of one line in another script.
 pub(super) fn huge() -> Vec<String> {
     vec![
         "The price of part 17 rose to 250 euros, so we decided to wait. ".repeat(32 << 10),
@@ -32,5 +32,5 @@ pub(super) fn huge() -> Vec<String> {
     ]
 }
 
-/// The number of messages of a large job.
+/// Number of messages of a large job.
 pub(super) const MANY: usize = 5_000;

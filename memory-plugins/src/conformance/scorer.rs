@@ -40,7 +40,7 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn ImportanceS
             let huge = huge();
             let huge: Vec<_> = huge.iter().map(String::as_str).collect();
             trial.deadline(|hasty| {
-                // Answer or failure, the outcome does not matter here.
+                // Only the deadline matters here, not the outcome.
                 let subject = patiently(|| hasty.scorer(&trial.info.name))?;
                 drop(ask(&*subject, &jobs(&huge)));
                 Ok(())
@@ -54,7 +54,7 @@ fn ask(subject: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>
     subject.score(jobs).map_err(|error| error.source)
 }
 
-/// The first fault among the answers; the host's adapter checks their number and range.
+/// The first fault among the answers. The adapter checks their number and range.
 fn all<'a>(
     trial: &mut Trial<'_>,
     subject: &dyn ImportanceScorer,

@@ -1,9 +1,9 @@
-//! Stand-ins for a tokenizer and an embedding model.
+//! Substitutes for a tokenizer and an embedding model.
 
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter};
 
-/// Counts as tokenizers do: one token for every four characters of a word, rounded up; one token a character in other
-/// scripts.
+/// Counts similarly to tokenizers: a token for every four characters of a word, rounded up; a token per character in
+/// other scripts.
 #[derive(Debug)]
 pub(super) struct Pieces;
 

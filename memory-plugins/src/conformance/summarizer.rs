@@ -62,7 +62,7 @@ pub(super) fn run(trial: &mut Trial<'_>, check: Check, subject: &dyn Summarizer)
             let huge = huge();
             let huge = sources(&huge.iter().map(String::as_str).collect::<Vec<_>>());
             trial.deadline(|hasty| {
-                // Answer or failure, the outcome does not matter here.
+                // Only the deadline matters here, not the outcome.
                 let subject = patiently(|| hasty.summarizer(&trial.info.name))?;
                 drop(ask(&*subject, (&huge, Level::Archive, 1_000)));
                 Ok(())
@@ -76,7 +76,7 @@ pub(super) fn varies(trial: &Trial<'_>) -> Option<Verdict> {
     trial.info.capabilities.varies.then_some(Verdict::Skipped("it says that its answers vary"))
 }
 
-/// Sources, level and bound.
+/// Sources, level and maximum tokens.
 type Job<'a> = (&'a [SummarySource], Level, u32);
 
 fn ask(
@@ -87,7 +87,7 @@ fn ask(
     block_on(subject.summarize(job)).map_err(|error| error.source)
 }
 
-/// The first fault among the answers to all jobs; the host's adapter checks bound, range and blankness.
+/// The first fault among the answers. The adapter checks limit, range and blankness.
 fn all<'a>(trial: &mut Trial<'_>, subject: &dyn Summarizer, jobs: impl IntoIterator<Item = Job<'a>>) -> Verdict {
     let mut broken = None;
     for job in jobs {

@@ -1,4 +1,4 @@
-//! Checks configurations of strategies against their schemas.
+//! Validates configurations of strategies against their schemas.
 
 use std::error::Error;
 
@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::PluginInfo;
 use crate::{convert::one_line, error::ChooseError};
 
-/// The most bytes of a schema that are parsed.
+/// Maximum bytes of a schema.
 const LONGEST_SCHEMA: usize = 1 << 20;
 
-/// Returns the configuration text for the strategy: the one that was given, or an empty one, if the schema allows it.
-/// Empty for a strategy without a schema.
+/// Configuration text for a strategy: the given one, or an empty one, if the schema allows it. Always empty for a
+/// strategy without a schema.
 pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, ChooseError> {
     let wrong = |why: String| ChooseError::Configuration { name: info.name.clone(), why };
     let value = match given.map(str::trim) {
@@ -32,8 +32,8 @@ pub(super) fn checked(info: &PluginInfo, given: Option<&str>) -> Result<String, 
     Ok(value.to_string())
 }
 
-/// Name of the writer with this configuration. Another configuration may write other words, as another version may: the
-/// version is followed by `+` and 8 digits of the hash of the configuration, unless that is empty.
+/// Name and version of a strategy with this configuration. Because its output may depend on the configuration, `+` and
+/// 8 digits of the configuration's hash are appended to the version, unless the configuration is empty.
 pub(super) fn identity(info: &PluginInfo, configuration: &str) -> WrittenBy {
     let mut value: Value = serde_json::from_str(configuration).unwrap_or_default();
     value.sort_all_objects();
@@ -43,13 +43,13 @@ pub(super) fn identity(info: &PluginInfo, configuration: &str) -> WrittenBy {
     WrittenBy::new(info.name.clone(), format!("{}{label}", info.version))
 }
 
-/// Checks configurations against a JSON Schema. References to other documents are not followed.
+/// Validates values against a JSON Schema, without following references to other documents.
 pub(crate) struct Validator {
     schemas: Schemas,
     root: SchemaIndex,
 }
 
-/// The address of a schema; nothing is loaded from it.
+/// Address of a schema; nothing is loaded from there.
 const ADDRESS: &str = "memory:///configuration.json";
 
 impl Validator {
@@ -67,8 +67,8 @@ impl Validator {
         Ok(Self { schemas, root })
     }
 
-    /// Describes why the schema does not allow a value, as in ` at /words: must be >=1, but got 0; at /name: want
-    /// string, but got null`.
+    /// Describes why the schema rejects a value: ` at /words: must be >=1, but got 0; at /name: want string, but got
+    /// null`.
     fn check(&self, value: &Value) -> Result<(), String> {
         let Err(error) = self.schemas.validate(value, self.root) else { return Ok(()) };
         let mut said = Vec::new();
@@ -77,9 +77,9 @@ impl Validator {
     }
 }
 
-/// Collects the first innermost errors; the errors around them add no information.
+/// Collects the first innermost errors, because outer errors add no information.
 fn collect(error: &ValidationError<'_, '_>, said: &mut Vec<String>) {
-    /// The most places that are named.
+    /// Maximum errors.
     const MOST: usize = 3;
     error.causes.iter().for_each(|cause| collect(cause, said));
     if error.causes.is_empty() && said.len() < MOST {

@@ -46,11 +46,11 @@ impl fmt::Display for Origin {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginCapabilities {
-    /// Asks for embeddings, and may fail where there is no model.
+    /// Requests embeddings, and may fail without a model.
     pub embeddings: bool,
-    /// Returns soon after a call was given up.
+    /// Returns soon after a call is given up.
     pub cancellable: bool,
-    /// May answer the same job differently from time to time.
+    /// May answer the same job differently.
     pub varies: bool,
 }
 
@@ -67,20 +67,20 @@ impl fmt::Display for PluginCapabilities {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginInfo {
-    /// The name by which it is chosen; unique in a registry.
+    /// Name by which the strategy is chosen; unique in a registry.
     pub name: String,
     /// Its version.
     pub version: String,
     /// Its kind.
     pub kind: StrategyKind,
-    /// Purpose of the strategy, in one sentence.
+    /// Purpose in one sentence.
     pub description: String,
-    /// The JSON Schema of its configuration, if it has one.
+    /// JSON Schema of the configuration, if there is one.
     pub configuration_schema: Option<String>,
     /// Its requirements and capabilities.
     pub capabilities: PluginCapabilities,
     /// Its origin.
     pub origin: Origin,
-    /// The SHA-256 of its file, if it comes from one.
+    /// SHA-256 of the file, if the strategy was loaded from one.
     pub sha256: Option<Sha256>,
 }

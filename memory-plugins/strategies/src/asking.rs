@@ -9,7 +9,7 @@ use crate::{
     words::words,
 };
 
-/// Phrases by which somebody answers that they cannot answer yet.
+/// Phrases of people who cannot answer yet.
 const UNANSWERED: &str = "i don't know | i do not know | i'm not sure | i am not sure | not sure yet | let me check | \
                           let me find out | let me ask | i'll check | i will check | i'll find out | i will find out | \
                           i'll ask | i will ask | i'll get back | i will get back | i'll let you know | \
@@ -18,12 +18,12 @@ const UNANSWERED: &str = "i don't know | i do not know | i'm not sure | i am not
                           ask me later | i have no information | i don't have that information | \
                           i don't have information | remains to be seen | not decided yet | ich weiß nicht | keine ahnung";
 
-/// Fewest words of a question: "Why?" asks about what was just said.
+/// Minimum words of a question; "Why?" asks about what was just said.
 const FEWEST_WORDS: usize = 3;
 
 static LEXICON: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), UNANSWERED)]));
 
-/// The questions of a message with a matter of their own, as byte ranges of its text, in order.
+/// The questions of a message that have a subject of their own, as byte ranges of its text, in order.
 #[must_use]
 pub fn questions(text: &str) -> Vec<Range<usize>> {
     let has_matter = |sentence: &&str| words(sentence).count() >= FEWEST_WORDS && !Gist::of(sentence).is_empty();

@@ -7,7 +7,7 @@ use crate::{
     words::{KeySet, key},
 };
 
-/// A set of cues found in a sentence.
+/// A set of cues in a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cues(u16);
 
@@ -22,24 +22,22 @@ impl Cues {
     pub(crate) const PROBLEM: Self = Self(1 << 3);
     /// Something was repaired or explained.
     pub(crate) const FIX: Self = Self(1 << 4);
-    /// The speaker asks to remember it.
+    /// The speaker asks to remember something.
     pub(crate) const EMPHASIS: Self = Self(1 << 5);
     /// Greetings, thanks, offers of help.
     pub(crate) const SMALL_TALK: Self = Self(1 << 6);
-    /// A question.
     pub(crate) const QUESTION: Self = Self(1 << 7);
     /// A personal fact: name, age, place, work.
     pub(crate) const PERSONAL: Self = Self(1 << 8);
 
-    /// A rule for how things are to be done from now on.
+    /// A rule for the future.
     pub(crate) const INSTRUCTION: Self = Self(1 << 9);
 
-    /// True if these cues contain all of `other`.
+    /// True if the set contains all of `other`.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The union of both.
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -117,7 +115,7 @@ const PHRASES: &[(Cues, &str)] = &[
     ),
 ];
 
-/// Words that negate a decision shortly after them.
+/// Words that negate a decision that follows closely.
 pub(crate) const NEGATIONS: &[&str] = &[
     "not",
     "never",
@@ -170,7 +168,7 @@ pub(crate) const NEGATIONS: &[&str] = &[
     "никогда",
 ];
 
-/// The number of words that a negation affects.
+/// Number of words that a negation affects.
 const REACH: usize = 3;
 
 struct CueLexicon {
@@ -201,7 +199,7 @@ pub(crate) fn cues(text: &str, keys: &[u64]) -> Cues {
     found
 }
 
-/// True if a negation is shortly before the word at `at`.
+/// True if a negation closely precedes the word at `at`.
 pub(crate) fn negated(keys: &[u64], at: usize) -> bool {
     has_negation(keys.get(at.saturating_sub(REACH)..at).unwrap_or_default())
 }

@@ -1,10 +1,10 @@
-//! Talk of an earlier conversation.
+//! References to an earlier conversation.
 
 use std::sync::LazyLock;
 
 use crate::{phrases::Phrases, spoken::spoken, words::words};
 
-/// Phrases by which people speak of what was said before.
+/// Phrases that refer to an earlier conversation.
 const SPEAKS: &str = "as we discussed | we discussed | as discussed | we talked about | we talked | we spoke | we were talking | \
                       we chatted | you told me | i told you | you said | last time | previous conversation | \
                       earlier conversation | last conversation | other conversation | our conversation | \
@@ -17,7 +17,7 @@ const SPEAKS: &str = "as we discussed | we discussed | as discussed | we talked 
 
 static LEXICON: LazyLock<Phrases<()>> = LazyLock::new(|| Phrases::listed(&[((), SPEAKS)]));
 
-/// True if somebody speaks of an earlier conversation: "as we discussed in the Rome trip".
+/// True if a text refers to an earlier conversation: "as we discussed in the Rome trip".
 #[must_use]
 pub fn speaks_of_earlier(text: &str) -> bool {
     spoken(text).any(|sentence| LEXICON.are_in(&words(sentence).map(|word| word.key).collect::<Vec<u64>>()))

@@ -1,9 +1,9 @@
-//! Truncation of a text to a token bound.
+//! Truncates a text to a token limit.
 
 use memory_core::{TokenCounter, floor_char_boundary};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Maximum bytes of a text that are read; no token bound of a summary allows more.
+/// Maximum bytes of a text that are read; no token limit of a summary allows more.
 const LOOKED_AT: usize = 1 << 16;
 
 /// `text` if it costs at most `max_tokens`, else its longest fitting prefix with `…`, cut after a clause if one ends

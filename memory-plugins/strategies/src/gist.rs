@@ -1,11 +1,11 @@
-//! The words by which a text is about something.
+//! The informative words of a text.
 
 use crate::{
     terms::is_common,
     words::{Form, KeySet, words},
 };
 
-/// The informative words of a text, each once, regardless of case, plural and order.
+/// Set of the informative words of a text, regardless of case, plural and order.
 #[derive(Clone, Debug, Default)]
 pub struct Gist(KeySet);
 
@@ -16,25 +16,25 @@ impl Gist {
         Self(words(text).filter(|word| word.form == Form::Figure || !is_common(word)).map(|word| word.key).collect())
     }
 
-    /// How many words they are.
+    /// Number of words.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if there are none: "And what about that?"
+    /// True if there are no words: "And what about that?"
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many of them `other` has, too.
+    /// Number of words that both texts have.
     #[must_use]
     pub fn shared(&self, other: &Self) -> usize {
         self.0.intersection(&other.0).count()
     }
 
-    /// The same with the words of `other`.
+    /// The union with `other`.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
         self.0.extend(&other.0);

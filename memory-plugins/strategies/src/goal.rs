@@ -1,4 +1,4 @@
-//! Goals that people state or wish for.
+//! Detects goals and wishes in messages.
 
 use std::sync::LazyLock;
 
@@ -10,12 +10,12 @@ use crate::{
     words::{Form, Word, words},
 };
 
-/// Phrases that name a goal as such.
+/// Phrases that state a goal.
 const STATED: &str = "my goal is | the goal is | our goal is | the aim is | our aim is | my aim is | the objective is | \
                       our objective is | the task is | my task is | i'm trying to | i am trying to | we're trying to | \
                       we are trying to | the plan is to | i'm working on | we're working on | i am working on | \
                       we are working on | das ziel ist | mein ziel ist | l'objectif est | el objetivo es";
-/// Phrases of a wish for something to be done.
+/// Phrases that express a wish.
 const WISHED: &str = "i want to | i'd like to | i would like to | we want to | we'd like to | we would like to | i need to | \
                       we need to | help me | help us | i'm planning | we're planning | i am planning | we are planning | \
                       i plan to | we plan to | i have to | we have to | i need help | i'm starting | i am starting | \
@@ -25,7 +25,7 @@ const WISHED: &str = "i want to | i'd like to | i would like to | we want to | w
 
 static LEXICON: LazyLock<Phrases<bool>> = LazyLock::new(|| Phrases::listed(&[(true, STATED), (false, WISHED)]));
 
-/// Fewest informative words of a goal: "Let's do that" has none.
+/// Minimum informative words of a goal; "Let's do that" has none.
 const FEWEST: usize = 2;
 
 /// A goal in a message.
@@ -36,11 +36,11 @@ pub struct Goal {
     pub at: usize,
     /// Its length in bytes.
     pub bytes: usize,
-    /// True if the text calls it a goal, and does not only wish: "The goal is", not "I want to".
+    /// True for a stated goal ("The goal is"), false for a wish ("I want to").
     pub is_stated: bool,
 }
 
-/// The goal that a user's message states: the last sentence that calls it so, else the first that wishes for something.
+/// The goal in a user's message: the last stated goal, otherwise the first wish.
 #[must_use]
 pub fn goal(text: &str) -> Option<Goal> {
     let (mut stated, mut wished) = (None, None);
@@ -52,7 +52,7 @@ pub fn goal(text: &str) -> Option<Goal> {
     stated.or(wished)
 }
 
-/// `true` if a sentence states a goal, `false` if it wishes for one; `None` for neither.
+/// `true` if a sentence states a goal, `false` if it expresses a wish; `None` for neither.
 fn states(sentence: &str) -> Option<bool> {
     let all = &words(sentence).collect::<Vec<Word<'_>>>();
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
@@ -65,13 +65,12 @@ fn states(sentence: &str) -> Option<bool> {
         let informative = |word: &&Word<'_>| word.form == Form::Figure || !is_common(word);
         all.iter().skip(after).filter(informative).count() >= FEWEST
     };
-    // "Goal: 100 requests a minute"
+    // A label: "Goal: 100 requests a minute"
     let is_labelled = sentence.trim_start_matches('*').split_once(':').is_some_and(|(label, _)| is_goal(label.trim()));
     let labelled = Some(true).filter(|_| is_labelled && has_matter(1));
     found.filter(|(after, _)| has_matter(*after)).map(|(_, is_stated)| is_stated).max().max(labelled)
 }
 
-/// True if a label is that of a goal.
 fn is_goal(label: &str) -> bool {
     ["goal", "aim", "objective", "task", "ziel", "objectif", "objetivo"]
         .iter()

@@ -1,7 +1,7 @@
-//! Recognizes English, the one language in which a part of a sentence may be quoted.
+//! Recognizes English, the only language in which a part of a sentence may be quoted.
 //!
-//! A cut sentence can say the opposite where the verb or the negation stands at its end, as in German, Dutch, Turkish,
-//! Japanese or Korean.
+//! In other languages a truncated sentence can mean the opposite, because verb or negation come last, as in German,
+//! Dutch, Turkish, Japanese or Korean.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::{
     words::{Form, KeySet, Word, words},
 };
 
-/// English function words that are no words of another language with Latin letters.
+/// English function words that do not exist in other languages with Latin letters.
 const ENGLISH: &str = "the and with you it it's this that that's these those are have has had been being they them \
                        their there from would could should what what's about which who whose where when why how your \
                        our my its his she can can't not but because if then than some just like get got did does \
@@ -18,7 +18,7 @@ const ENGLISH: &str = "the and with you it it's this that that's these those are
                        we've we'll let's too very into over only more most each every any before after while until \
                        without between through still yes need please were all also";
 
-/// Function words of other languages that are no English words.
+/// Function words of other languages that do not exist in English.
 const OTHERS: &str = "der das dem den und nicht ist ein eine einen auf für mit von zu zum zur sich auch wir ich sie es \
                       wenn aber oder kein keine bei nach nur noch schon wird werden haben sind dass weil als wie \
                       het een van de en niet geen met voor zijn op te ik je wij dat maar ook naar wordt zal deze \
@@ -35,21 +35,20 @@ static ENGLISH_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(ENGLISH));
 static TURN_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(TURNS));
 static OTHER_KEYS: LazyLock<KeySet> = LazyLock::new(|| word_keys(OTHERS));
 
-/// English words that may turn what stands before them in a sentence into something else.
+/// English words that can invert the meaning of the words before them in a sentence.
 const TURNS: &str = "not cannot can't don't doesn't didn't won't isn't aren't wasn't weren't wouldn't shouldn't couldn't never no \
                      none nobody nothing neither nor but however though although except unless until only if false untrue \
                      wrong veto vetoed rejected refused declined cancelled canceled withdrew withdrawn took take taken back \
                      instead against thought hardly barely without supposedly allegedly";
 
-/// Words that a sentence begins with before one of them can turn it.
+/// Number of first words of a sentence in which these words cannot invert anything.
 const BEGINNING: usize = 3;
 
-/// Fewest English function words of an English text.
+/// Minimum English function words of an English text.
 const FEWEST: u32 = 2;
-/// Most words of an English text for each of its function words.
+/// Maximum words of an English text per function word.
 const SPREAD: u32 = 12;
 
-/// Counts of words by language.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Language {
     words: u32,
@@ -58,17 +57,15 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// The counts of a text that is English.
+    /// Counts of an English text.
     pub(crate) const ENGLISH: Self = Self { words: FEWEST, english: FEWEST, others: 0 };
 
-    /// The counts of a text.
     pub(crate) fn of(text: &str) -> Self {
         let mut language = Self::default();
         words(text).for_each(|word| language.add(&word));
         language
     }
 
-    /// Counts a word.
     pub(crate) fn add(&mut self, word: &Word<'_>) {
         self.words += 1;
         let is_foreign = || !word.text.is_ascii() && word.text.chars().any(|c| c.is_alphabetic() && !c.is_ascii());
@@ -81,7 +78,7 @@ impl Language {
         }
     }
 
-    /// The counts of two texts together.
+    /// The sum of both counts.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             words: self.words + other.words,
@@ -90,19 +87,19 @@ impl Language {
         }
     }
 
-    /// True if the text is English for certain.
+    /// True if the text is certainly English.
     pub(crate) fn is_english(self) -> bool {
         self.english >= FEWEST && self.english * SPREAD >= self.words && self.english > self.others
     }
 
-    /// True if a sentence with these counts, in a message with those of `around`, may be quoted in part.
+    /// True if a part of a sentence with these counts may be quoted; `around` are the counts of its message.
     pub(crate) fn may_be_cut(self, around: Self) -> bool {
         self.is_english() || self.others < FEWEST && self.others <= self.english && around.is_english()
     }
 }
 
-/// True if a later part of an English sentence may turn an earlier one into its opposite, so that no part may be
-/// quoted: "You may delete the backups and the logs, only after the auditors have left."
+/// True if a later part of an English sentence may invert the meaning of an earlier one, so that no part may be quoted:
+/// "You may delete the backups and the logs, only after the auditors have left."
 pub(crate) fn turns(sentence: &str) -> bool {
     words(sentence).skip(BEGINNING).any(|word| TURN_KEYS.contains(&word.key))
 }

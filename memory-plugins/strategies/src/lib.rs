@@ -18,9 +18,9 @@
 //! contradictions.
 //!
 //! Functions for a whole conversation: [`title`] names it by its first message, [`goal`] finds what a user wants to
-//! reach, [`Subjects`] its subjects, and [`questions`] what is asked; [`leaves_open`] detects an answer that leaves the
+//! achieve, [`Subjects`] its subjects, and [`questions`] its questions; [`leaves_open`] detects an answer that leaves a
 //! question open, [`backward`] a message that follows up or corrects an earlier one, and [`speaks_of_earlier`] one that
-//! speaks of another conversation. [`Gist`] compares two texts. [`sentences`] splits a text.
+//! refers to another conversation. [`Gist`] compares two texts. [`sentences`] splits a text.
 //!
 //! All strategies are pure: the output depends only on the jobs, and nothing is read or stored. The work of
 //! summarizers is linear in the text. The crate has no Cargo features.

@@ -2,7 +2,7 @@
 
 use memory_core::floor_char_boundary;
 
-/// The kind of a line, with its text without the marker.
+/// A line by kind, with its text without the marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
     /// Only blanks, or a horizontal rule.
@@ -31,7 +31,7 @@ pub(crate) fn classify(line: &str) -> Line<'_> {
     match first {
         '`' | '~' => {
             let count = line.chars().take_while(|&c| c == first).count();
-            // A fence carries at most a language; "```x```" within a line is inline code.
+            // A fence is followed by at most a language; "```x```" within a line is inline code.
             if count >= 3 && !line.trim_start_matches(first).contains(first) {
                 Line::Fence(first, count)
             } else {
@@ -142,7 +142,7 @@ fn inline(tail: &str, before: Option<char>) -> Inline<'_> {
         return if bytes == 1 && (stands_free(bytes) || times) { Inline::Keep(1) } else { Inline::Skip(bytes) };
     }
     if tail.starts_with('`') {
-        // Some write "it`s".
+        // "it`s" is an apostrophe.
         let within = before.is_some_and(char::is_alphabetic) && after_run(1).is_some_and(char::is_lowercase);
         if within && tail.get(1..).is_some_and(|rest| !rest.contains('`')) {
             return Inline::Keep(1);

@@ -6,13 +6,13 @@ use crate::words::{KeyMap, KeySet, key, words};
 
 /// A map from phrases to values.
 pub(crate) struct Phrases<T> {
-    /// A bit set over the lowest bits of a key: whether a phrase may begin with that word. Most words begin none.
+    /// A bit set over the lowest bits of a key: set if a phrase may begin with the word. Most words begin none.
     begins: [u64; BEGINS / 64],
     /// By the first word: the remaining words, and the value.
     by_first: KeyMap<Vec<(Vec<u64>, T)>>,
 }
 
-/// The size of the bit set; large enough to exclude nearly all other words.
+/// Size of the bit set; large enough to exclude nearly all other words.
 const BEGINS: usize = 1 << 13;
 
 impl<T: Copy> Phrases<T> {
@@ -50,7 +50,7 @@ impl<T> Phrases<T> {
     pub(crate) fn at(&self, keys: &[u64]) -> impl Iterator<Item = (usize, &T)> {
         let (first, after) = keys.split_first().map_or((None, keys), |(first, after)| (Some(first), after));
         let phrases = first.map_or(&[][..], |first| self.continuations(*first));
-        // Most phrases differ at their second word.
+        // The second word excludes most phrases.
         let goes_on = move |rest: &[u64]| {
             rest.first().is_none_or(|second| after.first() == Some(second)) && after.starts_with(rest)
         };
@@ -73,13 +73,13 @@ fn place(key: u64) -> (usize, u64) {
     (bit / 64, 1 << (bit % 64))
 }
 
-/// A word or phrase, and its variant with a curved apostrophe if it has an apostrophe.
+/// The spellings of a phrase with straight and with curved apostrophes.
 pub(crate) fn spellings(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let curved = text.contains('\'').then(|| Cow::Owned(text.replace('\'', "’")));
     std::iter::once(Cow::Borrowed(text)).chain(curved)
 }
 
-/// The keys of blank-separated words, with either apostrophe.
+/// Keys of the blank-separated words, in both spellings.
 pub(crate) fn word_keys(list: &str) -> KeySet {
     list.split_whitespace().flat_map(spellings).map(|word| key(&word)).collect()
 }

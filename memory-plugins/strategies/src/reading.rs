@@ -26,7 +26,6 @@ pub(crate) struct Reading<'a> {
     pub terms: Terms,
     /// The first segment of each part, in order.
     parts: Vec<usize>,
-    /// Tokens per byte.
     tokens_per_byte: f32,
 }
 
@@ -60,7 +59,7 @@ impl<'a> Reading<'a> {
         (to_f32(u32::try_from(bytes).unwrap_or(u32::MAX)) * self.tokens_per_byte).max(1.0)
     }
 
-    /// The metadata of the summary. The importance is the highest of the sources' and the rules'; above SUMMARY it lies
+    /// Metadata of the summary. Its importance is the highest of the sources' and the rules'; above SUMMARY it lies
     /// between that and the mean, so that one message does not make a whole archive important.
     pub(crate) fn metadata(&self) -> SummaryMetadata {
         let (sources, segments, terms) = (self.job.sources, &self.segments, &self.terms);
@@ -96,7 +95,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Below 1 for text that is hardly language: mostly punctuation, or one very long word.
+/// Factor for text that is hardly language, below 1: mostly punctuation, or one very long word.
 pub(crate) fn noise(text: &str) -> f32 {
     let (mut letters, mut others, mut blanks, mut unspaced) = (0u32, 0u32, 0u32, false);
     if text.is_ascii() {
@@ -142,7 +141,7 @@ fn tokens_per_byte(job: &SummaryJob<'_>, segments: &[Segment]) -> f32 {
     (to_f32(job.counter.count(&sample)) / bytes).max(0.01)
 }
 
-/// The beginning of sources that have no letter or digit; blank only if they are.
+/// Beginning of sources that have no letter or digit; blank only if the sources are.
 pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     const ENOUGH: usize = 4096;
     let mut text = String::new();
@@ -159,6 +158,6 @@ pub(crate) fn unsegmented(job: &SummaryJob<'_>) -> String {
     if !cut.trim().is_empty() || silent {
         return cut;
     }
-    // Nothing can be shown (control characters, or every character is too expensive): use a sign.
+    // Nothing can be shown (control characters, or every character is too expensive), so a sign stands for it.
     ["…", "."].into_iter().find(|sign| job.counter.count(sign) <= job.max_tokens).unwrap_or_default().to_owned()
 }

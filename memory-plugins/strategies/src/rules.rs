@@ -11,7 +11,7 @@ use crate::{
 /// Scores by rules: decisions, commitments, preferences, errors and their fixes, personal facts, figures, code, and
 /// answers to the preceding question score high; greetings and thanks score low.
 ///
-/// Signs combine as independent probabilities do, so that a score approaches 1 and never exceeds it. Needs no model.
+/// Signs combine like independent probabilities, so that a score approaches 1 but never exceeds it. Needs no model.
 ///
 /// ```
 /// use memory_core::{ImportanceScorer, Role, ScoreJob};
@@ -43,7 +43,6 @@ impl ImportanceScorer for Rules {
     }
 }
 
-/// The signs found in a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signs {
     cues: Cues,

@@ -1,5 +1,5 @@
-//! Sections of the summaries that strategies of earlier releases wrote: topics, body, decisions, open questions,
-//! keywords. Stores hold such summaries.
+//! Sections of summaries that strategies of earlier releases wrote, and that stores still contain: topics, body,
+//! decisions, open questions, keywords.
 
 use memory_core::SummarySource;
 
@@ -12,11 +12,10 @@ pub(crate) enum Section {
     Decided,
     /// Questions without an answer.
     Open,
-    /// Keywords of what no quoted sentence contains.
+    /// Keywords of content that no quoted sentence contains.
     Also,
 }
 
-/// The separator of sections.
 pub(crate) const SEPARATOR: &str = " | ";
 
 /// The separator of sentences and keywords if there are no other sections.
@@ -26,7 +25,6 @@ impl Section {
     /// All sections in the order in which they are written.
     pub(crate) const ALL: [Self; 4] = [Self::Body, Self::Decided, Self::Open, Self::Also];
 
-    /// The prefix of the section.
     pub(crate) const fn mark(self) -> &'static str {
         match self {
             Self::Body => "",
@@ -37,7 +35,7 @@ impl Section {
     }
 }
 
-/// The sections of a source without its topics; a message is one section.
+/// Sections of a source without its topics; a message is a single section.
 pub(crate) fn of(source: &SummarySource) -> impl Iterator<Item = (Section, &str)> {
     let is_message = source.role.is_some();
     let text = without_topics(source);

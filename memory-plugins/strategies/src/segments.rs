@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Keywords,
 }
 
-/// A line this long was probably wrapped by an editor and continues in the next one.
+/// A line of at least this length was probably wrapped by an editor, and continues in the next one.
 const WRAPPED: usize = 60;
 
 /// Appends the segments of `text`, in order.
@@ -92,7 +92,6 @@ impl SegmentCutter<'_> {
         push_plain(text, &mut self.paragraph);
     }
 
-    /// Splits the paragraph into sentences.
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
         self.push_all(&paragraph, Kind::Sentence);

@@ -1,12 +1,12 @@
 //! Splits running text into sentences, and long ones into pieces at clauses.
 //!
-//! UAX #29 splits after "Dr.", initials and "No. 5"; these rules do not, and take one pass.
+//! UAX #29 splits after "Dr.", initials and "No. 5"; these rules do not, in a single pass.
 
 use memory_core::floor_char_boundary;
 
 use crate::words::{is_unspaced, is_word_char};
 
-/// Maximum bytes of a piece; a longer "sentence" is a list, a log or a language without stops.
+/// Maximum bytes of a piece; a longer "sentence" is a list, a log, or of a language without stops.
 const PIECE: usize = 360;
 
 /// Words after which a full stop never ends a sentence.
@@ -19,7 +19,7 @@ const TITLES: &[&str] = &[
 const BEFORE_FIGURES: &[&str] = &["no", "nr", "fig", "p", "pp", "vol", "ch", "sec", "eq", "art", "approx", "ca"];
 
 /// The sentences of `text` as trimmed slices, none blank, none longer than 360 bytes: a longer one is cut after a
-/// clause, else after a word, else anywhere.
+/// clause, otherwise after a word, otherwise anywhere.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     Sentences { rest: text }.flat_map(pieces).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
@@ -88,9 +88,9 @@ fn next_stop(text: &str, mut from: usize) -> Option<(usize, char)> {
     }
 }
 
-/// The first byte that may begin a stop: an ASCII stop, or a non-ASCII byte, which must be decoded.
+/// The first byte that may begin a stop: an ASCII stop, or a non-ASCII byte, which must be decoded first.
 fn possible_stop(text: &[u8]) -> Option<usize> {
-    /// Bytes that are tested together without branches.
+    /// Bytes that are tested together, without branches.
     const BLOCK: usize = 16;
     let may_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?') | !byte.is_ascii();
     let blocks = text.chunks(BLOCK);
@@ -124,14 +124,15 @@ fn is_abbreviation(head: &str, follows: Option<char>) -> bool {
         let mut letters = part.chars();
         matches!((letters.next(), letters.next()), (Some(c), None) if c.is_uppercase())
     };
-    // "J. Doe", "J.K. Doe", and not "and so do I. Then".
+    // Initials: "J. Doe", "J.K. Doe"; but not "and so do I. Then".
     let initial = word != "I" && word.split('.').all(is_initial) && follows.is_some_and(char::is_uppercase);
-    // "3. Taste the soup"
+    // A list number: "3. Taste the soup"
     let numeral = start == 0 && word.len() <= 3 && follows.is_some() && word.chars().all(|c| c.is_ascii_digit());
     initial || numeral || among(TITLES) || (among(BEFORE_FIGURES) && follows.is_some_and(char::is_numeric))
 }
 
-/// `sentence` if it is short enough, else its pieces, cut after clauses, else after words, else anywhere.
+/// `sentence` if it is short enough, otherwise its pieces, cut after clauses, otherwise after words, otherwise
+/// anywhere.
 fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
     let mut rest = sentence;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The span summarizer: quotes clauses and phrases with a sign for omissions.
+//! The span summarizer: quotes clauses and phrases, with a sign for omissions.
 
 mod choose;
 mod clauses;
@@ -19,7 +19,7 @@ use crate::{
 
 use self::{choose::choose, clauses::choose_clauses, compose::Composer, units::Units};
 
-/// Summarizes by whole clauses and phrases of the text: `Maya: We decided to rent the hall … for 1,850 euros. Who
+/// Summarizes by quoting clauses and phrases of the text: `Maya: We decided to rent the hall … for 1,850 euros. Who
 /// cooks…?`.
 ///
 /// - A sentence is split into clauses (at punctuation, conjunctions, subjects after a comma) and phrases (at

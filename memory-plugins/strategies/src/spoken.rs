@@ -1,18 +1,18 @@
-//! The sentences that somebody says in a message, without code, tables and quotations.
+//! Sentences that the writer of a message says, without code, tables and quotations.
 
 use crate::{
     markup::{Line, classify},
     sentences::sentences,
 };
 
-/// A line that somebody says.
+/// A line of running text or of a list.
 pub(crate) struct SpokenLine<'a> {
     pub(crate) text: &'a str,
-    /// True if the line is an item of a list.
+    /// True for an item of a list.
     pub(crate) is_item: bool,
 }
 
-/// The sentences of running text, headings excluded, and of lists, as slices of `text`, in order.
+/// Sentences of running text and lists, without headings, as slices of `text`, in order.
 pub(crate) fn spoken(text: &str) -> impl Iterator<Item = &str> {
     spoken_lines(text).flat_map(|line| sentences(line.text))
 }
@@ -39,7 +39,7 @@ pub(crate) fn spoken_lines<'a>(text: &'a str) -> impl Iterator<Item = SpokenLine
     text.lines().filter_map(said)
 }
 
-/// The byte offset of `part`, which is a slice of `text`.
+/// Byte offset in `text` of its slice `part`.
 pub(crate) fn offset(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }

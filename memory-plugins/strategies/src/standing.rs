@@ -20,17 +20,17 @@ pub use lines::{StandingLine, StandingLines};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum StandingKind {
-    /// How things are to be done from now on: "Always give the time zone when I ask for a time."
+    /// A rule for the future: "Always give the time zone when I ask for a time."
     Instruction,
-    /// Something that a speaker wants, likes or cannot have: "I prefer bullet points."
+    /// A speaker's wish, taste or restriction: "I prefer bullet points."
     Preference,
     /// A decision: "We decided to rent the hall."
     Decision,
-    /// Something left to be done or decided: "We still need to decide on the caterer."
+    /// A matter that is still to be done or decided: "We still need to decide on the caterer."
     Open,
-    /// Something that a speaker will do: "I'll send the draft on Friday."
+    /// A speaker's promise: "I'll send the draft on Friday."
     Promise,
-    /// Statement that takes back an earlier one and states nothing itself: "Scrap the hall." It is never shown.
+    /// Takes back an earlier statement and states nothing itself: "Scrap the hall." Never shown.
     Revocation,
 }
 
@@ -58,53 +58,53 @@ pub struct Standing {
     pub at: u32,
     /// Its length in bytes, at most 360.
     pub bytes: u16,
-    /// True if the statement holds only where its subject is the matter: "When I ask about invoices, name the
-    /// accountant."
+    /// True if the statement applies only in some contexts: "When I ask about invoices, name the accountant."
     pub is_conditional: bool,
-    /// Its subject: keys of its words, in order, without the announcing phrase.
+    /// Keys of the words of its subject, in order, without the announcing phrase.
     terms: Box<[u64]>,
-    /// The same of the whole sentence: "Scrap MongoDB, we go with Postgres" takes back what stands before its part.
+    /// Keys of the subject words of its whole sentence: "Scrap MongoDB, we go with Postgres" also revokes MongoDB.
     around: Box<[u64]>,
     /// True if the statement revokes or changes an earlier one: "no longer", "instead".
     changes: bool,
-    /// True if the statement takes back what was said shortly before, whatever that is about: "scratch that".
+    /// True if the statement takes back whatever was said shortly before: "scratch that".
     takes_back: bool,
     /// True if the statement is negative.
     negates: bool,
 }
 
-/// Speaker of a message, on whom it depends which statements can stand.
+/// Speaker of a message, who determines which statements count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Speaker {
-    /// A user: everything can.
+    /// A user: all statements count.
     User,
-    /// A person in the model's place: everything but instructions, which are advice there.
+    /// A person in the model's place: all but instructions, which are advice.
     Person,
-    /// A model: only decisions that it labels as such ("Decision: amounts are integers"). The rest is its wording.
+    /// A model: only decisions that are labelled as such ("Decision: amounts are integers"). All others are its
+    /// wording.
     Model,
 }
 
-/// Maximum bytes of a standing part. No sentence of [`sentences`] is longer.
+/// Maximum bytes of a standing part, equal to the maximum of [`sentences`].
 const LONGEST: usize = 360;
-/// Minimum words of a standing sentence: "Always!" has no content later.
+/// Minimum words of a standing sentence; "Always!" is meaningless later.
 const FEWEST_WORDS: usize = 3;
-/// Minimum words after a label or of an item under one.
+/// Minimum words after a label, or of an item under one.
 const FEWEST_LABELLED: usize = 2;
-/// Maximum words before the announcing phrase that belong to it: "For emails I prefer".
+/// Maximum words before the announcing phrase that are part of the statement: "For emails I prefer".
 const LEAD_WORDS: usize = 4;
 /// Maximum standing parts of a message: a message with more is a list, a log or a book.
 const MOST: usize = 16;
 
 /// The standing parts of a message's text, in order, at most 16.
 ///
-/// Announcing phrases ("from now on", "I prefer") and labels ("Decision:") are searched in sentences of running text
-/// and lists, not in code, tables or quotations. The items of a list under a label ("My preferences:") are parts each.
-/// The work is linear in the text.
+/// Searches announcing phrases ("from now on", "I prefer") and labels ("Decision:") in sentences of running text and
+/// lists, not in code, tables or quotations. Each item of a list under a label ("My preferences:") is a part. The time
+/// is linear in the text.
 #[must_use]
 pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     let mut found = Vec::new();
-    // The kind of the items of the list that is read.
+    // Kind of the items of the current list.
     let mut listed = None;
     for line in spoken_lines(text) {
         for sentence in sentences(line.text) {
@@ -113,7 +113,7 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
                 listed = label.is_of_list.then_some(label.kind).filter(|_| speaker == Speaker::User);
                 let is_said = !label.is_of_list && label.may_be_of(speaker);
                 let said = is_said.then(|| whole(text, sentence, label.end, label.kind)).flatten();
-                // "New decision: MySQL." is too short to stand, and ends the one before.
+                // "New decision: MySQL." is too short to be a statement, but still ends the previous decision.
                 let ends = || if label.is_of_list { None } else { of_sentence(text, sentence, speaker) };
                 found.extend(said.or_else(ends));
             } else if let Some(kind) = listed.filter(|_| line.is_item) {
@@ -130,13 +130,13 @@ pub fn standing(text: &str, speaker: Speaker) -> Vec<Standing> {
     found
 }
 
-/// A whole sentence, whose matter begins at a byte of it.
+/// A statement of a whole sentence, whose content begins at byte `matter`, after a label.
 fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Option<Standing> {
-    // "**Decision: the pilot is on Thursday.** Good." decides no more than what is emphasized.
+    // "**Decision: the pilot is on Thursday.** Good.": only the emphasized part is the decision.
     let emphasized = sentence.strip_prefix("**").and_then(|behind| behind.split_once("**")).map(|(inner, _)| inner);
     let has_matter =
         |part: &&str| sentence.get(matter..2 + part.len()).is_some_and(|part| words(part).nth(1).is_some());
-    // An emphasized part may go on in the next sentence.
+    // Emphasis may continue in the next sentence.
     let begun = sentence.strip_prefix("**").filter(|behind| !behind.contains("**"));
     let part = emphasized.filter(has_matter).or(begun).unwrap_or(sentence);
     let start = offset(sentence, part);
@@ -147,12 +147,12 @@ fn whole(text: &str, sentence: &str, matter: usize, kind: StandingKind) -> Optio
     }
     let terms = subject(&all);
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
-    // The label itself may say that something changes: "Moved: …".
+    // The label itself may state a change: "Moved: …".
     let labelled: Vec<u64> = words(sentence).map(|word| word.key).collect();
     made(kind, offset(text, sentence) + start, end - start, [terms.clone(), terms], [&keys, &labelled])
 }
 
-/// True if a text is a place to be filled in: "[Describe the decision]".
+/// True if a text is a placeholder: "[Describe the decision]".
 fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(['*', '_', '"', ' ', '\t', '.']);
     let is_within = |(open, close): &(char, char)| {
@@ -183,21 +183,21 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     if kind == StandingKind::Instruction && speaker != Speaker::User {
         return None;
     }
-    // A rule is whole: the part that is cut off may be its limit.
+    // A rule is kept whole, because a part that is cut off might limit it.
     let part = match kind {
         StandingKind::Instruction if !asks(sentence) => 0..cut::bounded(sentence, 0, sentence.len())?,
         _ => cut::part(sentence, &all, at)?,
     };
     let within = |word: &&Word<'_>| word.at >= part.start && word.at < part.end;
     let after = all.iter().skip(at + length).filter(within).count();
-    // "No more jokes" says what is meant, "I prefer" alone does not.
+    // "No more jokes" is complete, "I prefer" is not.
     let fewest = if kind == StandingKind::Instruction { FEWEST_WORDS - length.min(2) } else { FEWEST_WORDS - 1 };
     if after < fewest {
         return doubt(text, sentence, &all, &keys);
     }
     let mut terms: Vec<u64> = Vec::new();
     for (index, word) in all.iter().enumerate().filter(|(_, word)| within(word)) {
-        // "Answer in German" has a subject, the answer; "I prefer" alone has none.
+        // In "Answer in German" the phrase itself is part of the subject; in "I prefer" it is not.
         let announces = (at..at + length).contains(&index)
             && !(kind == StandingKind::Instruction && announcing::is_of_weight(word));
         if !announces && is_of_subject(word) && !terms.contains(&word.key) {
@@ -208,21 +208,21 @@ fn of_sentence(text: &str, sentence: &str, speaker: Speaker) -> Option<Standing>
     made(kind, offset(text, sentence) + part.start, part.len(), [terms, subject(&all)], [&inside, &keys])
 }
 
-/// A sentence that states nothing that stands, if it changes what was said before or puts that in doubt.
+/// A revocation, if a sentence without a statement changes an earlier one or casts doubt on it.
 fn doubt(text: &str, sentence: &str, all: &[Word<'_>], keys: &[u64]) -> Option<Standing> {
     let changes = announcing::corrects(sentence, all, keys) || announcing::takes_back(keys);
     let is_meant = changes || announcing::doubts(keys);
     Some(Standing { changes, ..is_meant.then(|| change(text, sentence, all, keys)).flatten()? })
 }
 
-/// A sentence that changes what was said before and states nothing that stands.
+/// A revocation by a whole sentence that states nothing itself.
 fn change(text: &str, sentence: &str, all: &[Word<'_>], keys: &[u64]) -> Option<Standing> {
     let terms = subject(all);
     let end = cut::bounded(sentence, 0, sentence.len())?;
     made(StandingKind::Revocation, offset(text, sentence), end, [terms.clone(), terms], [keys, keys])
 }
 
-/// The keys of the words that say what these are about, in order.
+/// Keys of the words that denote the subject, in order.
 fn subject(words: &[Word<'_>]) -> Vec<u64> {
     let mut terms = Vec::new();
     for word in words.iter().filter(|word| is_of_subject(word)) {
@@ -233,12 +233,12 @@ fn subject(words: &[Word<'_>]) -> Vec<u64> {
     terms
 }
 
-/// True if a word says what a sentence is about.
+/// True if a word denotes a subject.
 fn is_of_subject(word: &Word<'_>) -> bool {
     word.form != Form::Plain || !is_common(word)
 }
 
-/// The standing part of so many bytes at a byte of the text; the subject and the words of it and of its sentence.
+/// Builds a statement from its byte range, the subject words of the part and of its sentence, and all words of both.
 /// `None` without a subject.
 fn made(
     kind: StandingKind,
@@ -263,12 +263,12 @@ fn made(
     })
 }
 
-/// The message and speaker of a standing line.
+/// Source of a standing line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said<'a> {
     /// The message.
     pub node: NodeId,
-    /// The speaker's name; wishes and promises of different speakers do not contradict each other.
+    /// The speaker's name. Wishes and promises of different speakers do not contradict each other.
     pub name: &'a str,
 }
 

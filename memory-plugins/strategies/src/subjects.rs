@@ -1,4 +1,4 @@
-//! Subjects of a conversation, with their times: its words by how many messages have them.
+//! Subjects of a conversation with their times: words, weighted by the number of messages that contain them.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::{
     words::{Form, KeyMap, KeySet, Word, phrase_key, words},
 };
 
-/// Most words that are counted; beyond it those of one message are dropped.
+/// Maximum words that are counted; beyond that, words of a single message are dropped.
 const MOST: usize = 1 << 16;
 /// Maximum bytes of a subject.
 const LONGEST: usize = 40;
@@ -19,10 +19,10 @@ const LONGEST: usize = 40;
 const HALF_LIFE: f64 = 400.0;
 /// The weight of a name relative to a word.
 const NAME: f64 = 1.6;
-/// The weight of a name of two words relative to its words, which are mentioned at least as often.
+/// The weight of a name of two words relative to its single words, which occur at least as often.
 const WHOLE_NAME: f64 = 1.3;
 
-/// Words that talk has and that it is not about: answers, verbs of deciding and saying, days and months.
+/// Common words of talk that are never its subject: answers, verbs of deciding and saying, days and months.
 const NO_SUBJECTS: &str = "noted gladly fine decide decided agree agreed choose chose chosen settled perfect absolutely certainly \
                            definitely correct understood exactly indeed alright sorry apology question answer mean meant wrong \
                            right idea minute hour today tomorrow yesterday tonight week weekend month year monday tuesday wednesday \
@@ -37,19 +37,19 @@ static OF_TALK: LazyLock<KeySet> = LazyLock::new(|| word_keys(NO_SUBJECTS));
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Subject {
-    /// Its name, as it was written first.
+    /// Its name, in its first spelling.
     pub name: String,
-    /// How many messages mention it.
+    /// Number of messages that mention it.
     pub messages: u64,
-    /// The first of them.
+    /// First message that mentions it.
     pub first: NodeId,
-    /// The last of them.
+    /// Last message that mentions it.
     pub last: NodeId,
-    /// How much it weighs, from 0 on: the more the more messages mention it, and the later they do.
+    /// Weight, at least 0; grows with the number of messages that mention it, and with their recency.
     pub weight: f64,
 }
 
-/// The subjects of messages that are added in their order.
+/// Counts the subjects of messages, which are added in order.
 #[derive(Clone, Debug, Default)]
 pub struct Subjects {
     tallies: KeyMap<Tally>,
@@ -59,14 +59,14 @@ pub struct Subjects {
 struct Tally {
     name: String,
     form: Form,
-    /// The keys of its words.
+    /// Keys of its words.
     keys: [u64; 2],
     messages: u64,
-    /// How many of them have it as a name, in the middle of a sentence.
+    /// Number of messages in which it is a name within a sentence.
     names: u64,
     first: NodeId,
     last: NodeId,
-    /// The number of messages, in which each counts half after [`HALF_LIFE`] more.
+    /// Number of messages, each halved after every [`HALF_LIFE`] further messages.
     recent: f64,
 }
 
@@ -80,7 +80,7 @@ struct Mention<'a> {
 }
 
 impl Subjects {
-    /// Adds a message with this text, and what its writer said that it is about.
+    /// Adds a message with this text, and the topics that its writer stated.
     pub fn add(&mut self, node: NodeId, text: &str, topics: &[String]) {
         let mut mentions: KeyMap<Mention<'_>> = KeyMap::default();
         let given = topics.iter().flat_map(|topic| given(topic));
@@ -113,8 +113,8 @@ impl Subjects {
         tally.last = node;
     }
 
-    /// The subjects of most weight when the conversation ends with `last`, the heaviest first, of which no two share a
-    /// word. Only those that at least `least` messages mention.
+    /// The heaviest subjects if the conversation ends with `last`, at most `most`, no two of which share a word; only
+    /// those that at least `least` messages mention.
     #[must_use]
     pub fn top(&self, most: usize, least: u64, last: NodeId) -> Vec<Subject> {
         let frequent = self.tallies.values().filter(|tally| tally.messages >= least);
@@ -189,7 +189,7 @@ fn named(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A subject that was given by name.
+/// A subject that is given by name.
 fn given(topic: &str) -> Option<Mention<'_>> {
     let text = topic.trim();
     let keys: Vec<u64> = words(text).map(|word| word.key).collect();

@@ -1,4 +1,4 @@
-//! Terms of a text with their weights by frequency, document frequency and form.
+//! Terms of a text, weighted by frequency, document frequency and form.
 
 use std::{borrow::Cow, hash::BuildHasherDefault, sync::LazyLock};
 
@@ -13,20 +13,20 @@ use crate::{
 /// An uncommon word, or a name of two words.
 #[derive(Clone, Debug)]
 struct Term {
-    /// Its first occurrence: segment, byte offset and length.
+    /// First occurrence: segment, byte offset and length.
     place: (usize, usize, usize),
     form: Form,
-    /// Its number of occurrences.
+    /// Number of occurrences.
     count: u32,
-    /// Its document frequency.
+    /// Document frequency.
     documents: u32,
-    /// The last document counted.
+    /// Last counted document.
     last: usize,
-    /// How often it is capitalized within a sentence.
+    /// Number of capitalized occurrences within a sentence.
     capitals: u32,
     /// True if the term has two words.
     phrase: bool,
-    /// Its weight, set when all segments are read.
+    /// Weight, set once all segments are read.
     weight: f32,
 }
 
@@ -39,10 +39,9 @@ pub(crate) struct Terms {
     segments: Vec<OfSegment>,
 }
 
-/// Data of one segment.
 #[derive(Clone, Copy, Debug)]
 struct OfSegment {
-    /// The end of its bag, which begins at the end of the previous segment's.
+    /// End of its bag in `bags`; it begins at the end of the previous one.
     bag_end: usize,
     cues: Cues,
 }
@@ -74,12 +73,11 @@ impl Terms {
         end(segment).and_then(|end| self.bags.get(begin..end)).unwrap_or_default()
     }
 
-    /// The cues of a segment.
     pub(crate) fn cues(&self, segment: usize) -> Cues {
         self.segments.get(segment).map(|of| of.cues).unwrap_or_default()
     }
 
-    /// The numbers of distinct figures and of other distinct terms of a segment.
+    /// Numbers of distinct figures and of other distinct terms of a segment.
     pub(crate) fn figures_and_others(&self, segment: usize) -> (u32, u32) {
         let of_form = |figure: bool| {
             let bag = self.of_segment(segment).iter().filter_map(|&term| self.term(term));
@@ -88,8 +86,8 @@ impl Terms {
         (of_form(true), of_form(false))
     }
 
-    /// True if a later source takes up the question of a segment: half of its terms occur again after `source`. Only
-    /// valid for terms of several sources.
+    /// True if a later source takes up the question of a segment: half of its terms recur after `source`. Only valid
+    /// for terms of several sources.
     pub(crate) fn are_taken_up_after(&self, segment: usize, source: usize) -> bool {
         let bag = self.of_segment(segment);
         let later = bag.iter().filter_map(|&term| self.term(term)).filter(|term| term.last > source).count();
@@ -100,8 +98,8 @@ impl Terms {
         usize::try_from(term).ok().and_then(|index| self.terms.get(index))
     }
 
-    /// At most `most` topics of the text, best first: names and words, no bare figures. A topic of a source counts as
-    /// an occurrence.
+    /// At most `most` topics of the text, best first: names and words, but no bare figures. A topic of a source counts
+    /// as an occurrence.
     pub(crate) fn topics(&self, segments: &[Segment], sources: &[SummarySource], most: usize) -> Vec<String> {
         let mut found = Topics::with_capacity(most * 4);
         for topic in sources.iter().flat_map(|source| &source.metadata.topics) {
@@ -179,7 +177,7 @@ impl<'a> Topics<'a> {
 
 /// The frequency factor of a term.
 fn often(count: u32) -> f32 {
-    // Most terms occur once.
+    // Fast path: most terms occur once.
     if count == 1 { std::f32::consts::LN_2 } else { to_f32(count).ln_1p() }
 }
 
@@ -189,7 +187,7 @@ const HANDED_DOWN: f32 = 1.5;
 /// The weight of a name relative to a word.
 const NAME: f32 = 1.6;
 
-/// The weight of a name of two words, whose words count by themselves.
+/// The weight of a name of two words, whose words also count individually.
 const PHRASE: f32 = 0.3;
 
 /// Maximum bytes of a topic.
@@ -257,7 +255,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Preallocates for the expected number of terms, up to a limit.
+    /// Preallocates for the expected number of terms, within a limit.
     fn with_capacity(segments: &[Segment]) -> Self {
         const BYTES_PER_TERM: usize = 10;
         const MANY: usize = 1 << 12;
@@ -300,7 +298,7 @@ impl Reader {
         self.segments.push(OfSegment { bag_end: self.bags.len(), cues: cues(text, &self.keys) });
     }
 
-    /// Counts one occurrence; returns the term's number. The capital of the first word of a sentence does not count.
+    /// Counts one occurrence; returns the term's number. A capital at the beginning of a sentence does not count.
     fn count(&mut self, segment: usize, document: usize, word: Word<'_>, key: u64, opens: bool) -> u32 {
         let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
         let number = *self.index.entry(key).or_insert(next);

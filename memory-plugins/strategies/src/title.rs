@@ -1,4 +1,4 @@
-//! Titles of conversations, from their first message.
+//! Titles of conversations, made from their first message.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -16,13 +16,13 @@ use crate::{
 
 /// Maximum bytes of a title.
 const LONGEST: usize = 60;
-/// Sentences that are tried: after some greetings the matter comes.
+/// Maximum sentences that are tried, since greetings may come first.
 const TRIED: usize = 6;
 
-/// Words with which people open a message, before its matter. After some of them somebody is addressed: "Hey Sam,".
+/// Greetings at the beginning of a message. Some are followed by a name: "Hey Sam,".
 const GREETINGS: &str = "hi | hello | hey | hi there | hello there | hey there | good morning | good afternoon | good evening | dear | \
                          greetings | thanks | thank you | hallo | guten tag | guten morgen | bonjour | hola";
-/// Words that make a question of what is asked for.
+/// Polite openers that turn a request into a question.
 const ASKS: &str = "can you | could you | would you | will you | can you please | could you please | would you please | \
                     can you help me | could you help me | can you help me to | could you help me to | i wonder if | \
                     i was wondering if | can you help me with | could you help me with | kannst du | können sie";
@@ -42,15 +42,15 @@ enum Opener {
 static OPENING: LazyLock<Phrases<Opener>> =
     LazyLock::new(|| Phrases::listed(&[(Opener::Greets, GREETINGS), (Opener::Asks, ASKS), (Opener::Begins, OPENERS)]));
 
-/// A title for a conversation that begins with `text`: the first sentence with a matter, without greetings and polite
-/// openers, at most 60 bytes, one line. A message of only code or data gives its first line; `None` without words.
+/// A title for a conversation that begins with `text`: the first sentence with content, without greetings and polite
+/// openers, on one line of at most 60 bytes. A message of only code or data gives its first line; `None` without words.
 #[must_use]
 pub fn title(text: &str) -> Option<String> {
     let of_matter = spoken(text).take(TRIED).find_map(matter);
     of_matter.or_else(|| text.lines().map(str::trim).find(|line| words(line).next().is_some()).map(shortened))
 }
 
-/// True if a text asks or says something: no greeting alone. Code and data alone do.
+/// True if a text has content, not only greetings. Code and data count as content.
 #[must_use]
 pub fn has_matter(text: &str) -> bool {
     let mut said = spoken(text).take(TRIED).peekable();
@@ -60,7 +60,7 @@ pub fn has_matter(text: &str) -> bool {
     said.any(|sentence| matter(sentence).is_some())
 }
 
-/// Words of greetings, thanks, farewells and assent; a text of these alone asks and says nothing.
+/// Words of greetings, thanks, farewells and assent. A text of only these has no content.
 const SMALL: &str = "good night evening morning afternoon day hi hello hey yes yep yeah no nope ok okay k sure continue go on ahead \
                      proceed next cheers mate thanks thank thx ty you so much very for your help today see tomorrow later soon \
                      have a nice great lovely perfect awesome cool fine weekend bye goodbye please danke dankeschön schön vielen \
@@ -73,7 +73,7 @@ const SMALL: &str = "good night evening morning afternoon day hi hello hey yes y
 
 static SMALL_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
 
-/// True if a text is only greetings, thanks, assent and the like: "Thanks, bye!", "continue", "👍"
+/// True if a text consists only of greetings, thanks, assent and the like: "Thanks, bye!", "continue", "👍"
 #[must_use]
 pub fn is_small_talk(text: &str) -> bool {
     let is_small = |word: &str| SMALL_WORDS.contains(word.to_lowercase().as_str());
@@ -89,10 +89,10 @@ pub fn is_small_talk(text: &str) -> bool {
     !text.contains('?') && !has_matter(text) && spoken(text).any(is_said)
 }
 
-/// Marks that open a word.
+/// Marks that may begin a word.
 const OPENING_MARKS: [char; 12] = ['<', '(', '[', '{', '$', '@', '#', '/', '~', '.', '"', '\''];
 
-/// The matter of a sentence; `None` for a mere greeting, and for words that say nothing by themselves.
+/// The content of a sentence; `None` for a greeting, and for words without meaning of their own.
 fn matter(sentence: &str) -> Option<String> {
     let mut plain = String::new();
     push_plain(sentence, &mut plain);
@@ -104,16 +104,16 @@ fn matter(sentence: &str) -> Option<String> {
     }
     let word = rest.first()?.at;
     let before = plain.get(..word)?;
-    // A mark belongs to the word that it stands at, as in `<image>` and `.gitignore`.
+    // A mark belongs to the adjacent word, as in `<image>` and `.gitignore`.
     let free = before.trim_end_matches(OPENING_MARKS);
     let begins = if free.ends_with(|c: char| !c.is_whitespace()) { word } else { free.len() };
     let said = plain.get(begins..)?;
-    // "Can you plan a trip?" without its opener asks nothing.
+    // "Can you plan a trip?" without its opener is not a question.
     let said = if asks { said.trim_end_matches('?') } else { said };
     Some(shortened(said))
 }
 
-/// The first word after greetings, who is greeted, and polite openers; and whether one of these makes a question.
+/// Index of the first word after greetings, the greeted name and polite openers; true if an opener made it a question.
 fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     let keys: Vec<u64> = all.iter().map(|word| word.key).collect();
     let follows = |index: usize| {
@@ -135,7 +135,7 @@ fn after_openers(text: &str, all: &[Word<'_>]) -> (usize, bool) {
     (first, asks)
 }
 
-/// True if these words are "let" alone, or "lets" within a sentence: their key is that of "let's".
+/// True for a single "let", or "lets" within a sentence, whose keys equal that of "let's".
 pub(crate) fn is_let(words: &[Word<'_>], is_within: bool) -> bool {
     let is = |word: &Word<'_>, form: &str| word.text.eq_ignore_ascii_case(form);
     matches!(words, [word] if is(word, "let") || is_within && is(word, "lets"))

@@ -46,7 +46,7 @@ pub(crate) fn words(text: &str) -> Words<'_> {
 pub(crate) struct Words<'a> {
     text: &'a str,
     at: usize,
-    /// True if the character at `at` was the second of the last bigram.
+    /// True if the character at `at` was the second of the previous bigram.
     paired: bool,
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn key(word: &str) -> u64 {
     raw_key(stem.unwrap_or(word))
 }
 
-/// FNV-1a over the lower-case form: collisions within a text are very unlikely at 64 bits, and nothing is allocated.
+/// FNV-1a over the lower-case form: collisions within a text are very unlikely with 64 bits, and nothing is allocated.
 fn raw_key(word: &str) -> u64 {
     if word.is_ascii() {
         return word.bytes().fold(NO_KEY, |key, byte| extended(key, u32::from(byte.to_ascii_lowercase())));
@@ -220,10 +220,8 @@ impl std::hash::Hasher for KeyHasher {
     }
 }
 
-/// A map from keys.
 pub(crate) type KeyMap<V> = HashMap<u64, V, BuildHasherDefault<KeyHasher>>;
 
-/// A set of keys.
 pub(crate) type KeySet = HashSet<u64, BuildHasherDefault<KeyHasher>>;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A compiled pattern, and the window of text that it searches at a time.
+//! A compiled pattern with the window of text that it searches at once.
 
 use std::ops::Range;
 
@@ -12,15 +12,14 @@ use super::{Deadline, FindError};
 const SIZES: [usize; 4] = [16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// Maximum product of text bytes and pattern bytes between two checks of the deadline. In the worst case the engine
-/// follows every state of the pattern at every byte. With patterns built for this case, this much work takes some
-/// tenths of a second.
+/// follows every state of the pattern at every byte, which takes some tenths of a second for this product.
 const WORK: usize = 1 << 30;
 
 /// A regular expression with its window size.
 #[derive(Debug)]
 pub(super) struct Pattern {
     regex: Regex,
-    /// Bytes of text that it searches at a time.
+    /// Bytes of text that are searched at once.
     reach: usize,
 }
 
@@ -39,12 +38,12 @@ impl Pattern {
         Err(FindError::Pattern { pattern: pattern.to_owned(), why })
     }
 
-    /// The next non-empty match that begins at `from` or in the window after it; `from` advances to where the next
-    /// search begins.
+    /// Next non-empty match that begins at `from` or in the window after it. Sets `from` to the start of the next
+    /// search.
     pub(super) fn next_match(&self, text: &str, from: &mut usize, deadline: &Deadline) -> Option<Range<usize>> {
         let window = self.reach / 2;
         let end = ceil_char_boundary(text, (*from).saturating_add(window));
-        // Only the end is cut: a pattern may look at the text before `from`.
+        // Only the end is cut, because a pattern may look behind `from`.
         let seen = text.get(..ceil_char_boundary(text, end.saturating_add(window))).unwrap_or(text);
         let mut at = *from;
         let span = loop {
@@ -53,7 +52,7 @@ impl Pattern {
                 Some(span) if span.is_empty() => at = ceil_char_boundary(text, span.end + 1),
                 other => break other,
             }
-            // Many empty matches, each found by scanning the whole window, would take quadratic time.
+            // Otherwise many empty matches, each found by scanning the whole window, would take quadratic time.
             if at >= end || deadline.is_over() {
                 *from = at;
                 return None;

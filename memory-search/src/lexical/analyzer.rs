@@ -11,8 +11,8 @@ use super::{
     stop_words::is_stop_word,
 };
 
-/// Maximum bytes of a term. A longer word is truncated, not split into parts, and not stemmed. The stemmer takes time
-/// quadratic in the length of a word, and no word with a stem is as long.
+/// Maximum bytes of a term. A longer word is truncated, not split, and not stemmed, because the stemmer takes quadratic
+/// time and no word with a stem is that long.
 const MAX_TERM_BYTES: usize = 128;
 
 /// Splits text into terms: words (Unicode Standard Annex 29) in lower case, without accents, stemmed as English.
@@ -20,31 +20,30 @@ const MAX_TERM_BYTES: usize = 128;
 /// - A compound with digits or signs in it (`QX-4471-93B`, `4,200`, `src/lib.rs`, `a_b`) is a term, and so are its
 ///   parts. Thousands separators are dropped, so that `4,200` and `4200` are one term.
 /// - `camelCase` is a term, and so are its parts.
-/// - In scripts without spaces between words, each character and each bigram is a term.
+/// - In scripts without spaces, each character and each bigram is a term.
 pub(crate) struct Analyzer {
     stemmer: Stemmer,
-    /// Bytes of the longest word that the stemmer was given.
+    /// Bytes of the longest word passed to the stemmer.
     #[cfg(test)]
     longest_stemmed: std::sync::atomic::AtomicUsize,
 }
 
-/// A term of a text.
 struct Term<'a> {
     text: Cow<'a, str>,
     is_stop_word: bool,
 }
 
-/// The terms of one node, ready to be added to [`Postings`](super::Postings).
+/// Terms of one node, to be added to [`Postings`](super::Postings).
 #[derive(Debug, Default)]
 pub(crate) struct NodeTerms {
-    /// Each distinct term with its number of occurrences; sorted.
+    /// Distinct terms with their numbers of occurrences; sorted.
     pub(crate) counts: Vec<(Box<str>, u32)>,
-    /// The number of terms that are not stop words, repeats included.
+    /// Number of terms, including repeats but not stop words.
     pub(crate) length: u32,
 }
 
-/// Indexing and querying differ in scripts without spaces: a text is indexed by characters and bigrams, a question
-/// looks for bigrams, and for a character only if it stands alone.
+/// Indexing and querying differ in scripts without spaces: a text is indexed by characters and bigrams; a question is
+/// looked up by bigrams, and by a character only if it has no neighbour.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Index,
@@ -67,14 +66,14 @@ impl std::fmt::Debug for Analyzer {
     }
 }
 
-/// The text of a message that is indexed and embedded; it begins with the speaker.
+/// Text of a message for indexing and embedding, beginning with the speaker.
 pub(crate) fn indexed_text(message: &Message) -> String {
     format!("{}: {}", message.speaker_or_role(), message.text())
 }
 
 impl Analyzer {
-    /// The terms of a text to index. Stop words are included, so that a question of stop words alone finds them, but
-    /// they do not count towards the length.
+    /// Terms of a text to index, including stop words, so that a question of only stop words finds them. Stop words do
+    /// not count in the length.
     pub(crate) fn document(&self, text: &str) -> NodeTerms {
         let mut all: Vec<Box<str>> = Vec::new();
         let mut length = 0;
@@ -93,7 +92,7 @@ impl Analyzer {
         NodeTerms { counts, length }
     }
 
-    /// The distinct terms of a question, sorted; stop words only if there are no other terms.
+    /// Distinct terms of a question, sorted; stop words only if there are no other terms.
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
         let mut words: BTreeSet<Box<str>> = BTreeSet::new();
         let mut stop_words: BTreeSet<Box<str>> = BTreeSet::new();
@@ -105,8 +104,8 @@ impl Analyzer {
         terms.into_iter().collect()
     }
 
-    /// The words of a text that have one of `terms`, which are those of [`Self::question`], in order: byte range, and
-    /// place of the longest such term in `terms`. In scripts without spaces, characters and pairs, which may overlap.
+    /// Words of a text that match `terms`, which come from [`Self::question`], in order: byte range, and index in
+    /// `terms` of the longest matching term. In scripts without spaces, characters and bigrams, which may overlap.
     pub(crate) fn asked_words(&self, text: &str, terms: &[Box<str>]) -> Vec<(Range<usize>, usize)> {
         let mut found = Vec::new();
         let place_of = |term: &str| terms.binary_search_by(|asked| (**asked).cmp(term)).ok();
@@ -162,7 +161,7 @@ impl Analyzer {
         }
     }
 
-    /// Emits one word of Annex 29, which may be a number, an identifier or a name with signs in it.
+    /// Emits one word of Annex 29: a word, a number, an identifier or a name with signs in it.
     fn word(&self, word: &str, emit: &mut dyn FnMut(Term<'_>)) {
         if is_grouped_number(word) {
             emit_whole(&word.replace([',', '\''], ""), emit);
@@ -209,7 +208,7 @@ fn emit_whole(text: &str, emit: &mut dyn FnMut(Term<'_>)) {
     emit(Term { text: Cow::Borrowed(cut(&lower)), is_stop_word: false });
 }
 
-/// The runs of a text with and without spaces between words: byte offset, run, and whether it is without.
+/// Runs of a text with and without spaces between words: byte offset, run, and true for a run without.
 fn runs(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -222,7 +221,7 @@ fn runs(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     })
 }
 
-/// The characters and pairs that are terms of a run without spaces, as byte ranges.
+/// Byte ranges of the characters and bigrams that are terms of a run without spaces.
 fn characters(run: &str, purpose: Purpose) -> impl Iterator<Item = Range<usize>> {
     let mut ends = run.char_indices().map(|(at, c)| (at, at + c.len_utf8())).peekable();
     let is_single = run.chars().nth(1).is_none();
@@ -250,8 +249,8 @@ fn is_grouped_number(word: &str) -> bool {
     has_tail && (1..=3).contains(&head.len()) && is_digits(head) && tail.all(|g| g.len() == 3 && is_digits(g))
 }
 
-/// The parts of `camelCase`, `HTTPServer`, `iphone12`: a part ends where a capital follows a small letter, where the
-/// last of several capitals is followed by a small letter, and between letters and digits.
+/// Parts of `camelCase`, `HTTPServer`, `iphone12`: a part ends before a capital that follows a small letter, before the
+/// last of several capitals if a small letter follows, and between letters and digits.
 fn humps(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {

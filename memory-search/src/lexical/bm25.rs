@@ -5,48 +5,45 @@ use super::{NodeTable, Postings};
 /// The two parameters of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bm25 {
-    /// How slowly repeated occurrences saturate; above 0.
+    /// Saturation of repeated occurrences; above 0.
     pub(crate) k1: f32,
-    /// The strength of length normalization, in 0..=1.
+    /// Strength of length normalization, in 0..=1.
     pub(crate) b: f32,
 }
 
-/// Statistics of all nodes that are searched together.
+/// Statistics of all searched nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Collection {
-    /// The number of nodes.
     pub(crate) nodes: u64,
-    /// The number of terms in all nodes.
+    /// Number of terms in all nodes.
     pub(crate) total_length: u64,
 }
 
 /// A term of the question with its weight.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QuestionTerm {
-    /// The term.
     pub(crate) text: Box<str>,
-    /// Its inverse document frequency.
+    /// Inverse document frequency.
     pub(crate) idf: f32,
 }
 
-/// Maximum terms of a question, rarest first: a pasted page need not be looked up in full.
+/// Maximum terms of a question, rarest first, since a pasted page need not be looked up in full.
 const MAX_TERMS: usize = 64;
 
-/// The terms of a question, weighed by how rare they are among all nodes that are searched together.
+/// Terms of a question, weighted by their rarity among all searched nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weighed {
     /// Terms that some node contains, rarest first.
     pub(crate) terms: Vec<QuestionTerm>,
-    /// Terms that no node contains; a title may.
+    /// Terms that no node contains, but a title may.
     pub(crate) unheard: Vec<QuestionTerm>,
-    /// The IDF of all terms together, including those that no node contains.
+    /// IDF of all terms together, including those that no node contains.
     pub(crate) total: f32,
-    /// Statistics of the searched nodes.
     pub(crate) all: Collection,
 }
 
 impl Weighed {
-    /// Weighs terms by how many of all nodes contain them.
+    /// Weights terms by the number of nodes that contain them.
     pub(crate) fn of(terms: Vec<Box<str>>, all: Collection, mut nodes_with: impl FnMut(&str) -> u64) -> Self {
         let mut total = 0.0;
         let (mut heard, mut unheard) = (Vec::new(), Vec::new());
@@ -62,14 +59,14 @@ impl Weighed {
         Self { terms: heard, unheard, total, all }
     }
 
-    /// Where the terms occur in a conversation.
+    /// Occurrences of the terms in a conversation.
     pub(crate) fn occurrences(&self, postings: &Postings) -> Vec<Occurrences> {
         let of = |term: &QuestionTerm| Occurrences { idf: term.idf, nodes: postings.occurrences(&term.text) };
         self.terms.iter().map(of).collect()
     }
 }
 
-/// The nodes of a conversation that contain a term, as indices from 0, with the number of occurrences.
+/// Nodes of a conversation that contain a term, as indices from 0, with the number of occurrences.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Occurrences {
     pub(crate) idf: f32,
@@ -82,7 +79,7 @@ impl Bm25 {
     /// Parameters for the long turns of an agent.
     pub(crate) const AGENT: Self = Self { k1: 1.2, b: 0.8 };
 
-    /// The score of every node; 0 for a node without a term of the question.
+    /// Score of every node; 0 for a node without a term of the question.
     pub(crate) fn scores(self, postings: &Postings, terms: &[Occurrences], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
         let mut scores = vec![0.0; lengths.len()];
@@ -96,8 +93,8 @@ impl Bm25 {
         scores
     }
 
-    /// The score of every node with its neighbours: of a text that contains the node twice, and the previous and next
-    /// node of its session once. An answer often replies to a message that has the words of the question.
+    /// Score of every node in its context: of a text that contains the node twice, and each neighbour in the session
+    /// once. An answer often replies to a message with the words of the question.
     pub(crate) fn window_scores(self, postings: &Postings, terms: &[Occurrences], all: Collection) -> Vec<f32> {
         let lengths: Vec<_> = postings.lengths().iter().map(|&length| to_f32(length)).collect();
         let lengths = windows(&lengths, postings.node_table());
@@ -119,14 +116,14 @@ impl Bm25 {
         scores
     }
 
-    /// The weight of `count` occurrences in a text of `length` times the average.
+    /// Weight of `count` occurrences in a text of `length` times the average.
     pub(crate) fn weight(self, count: f32, length: f32) -> f32 {
         let Self { k1, b } = self;
         count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * length))
     }
 }
 
-/// Twice each value plus those of its neighbours in the session.
+/// Twice each value plus the values of its neighbours in the session.
 fn windows(values: &[f32], table: &NodeTable) -> Vec<f32> {
     let mut windows: Vec<_> = values.iter().map(|value| 2.0 * value).collect();
     for (after, (pair, traits)) in (1..).zip(values.windows(2).zip(table.traits().windows(2))) {
@@ -144,17 +141,17 @@ fn windows(values: &[f32], table: &NodeTable) -> Vec<f32> {
     windows
 }
 
-/// The share of a question's terms in each node.
+/// Share of a question's terms in each node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage {
-    /// The share of the question's total IDF that the node contains, in 0..=1.
+    /// Share of the question's total IDF in the node, in 0..=1.
     pub(crate) node: Vec<f32>,
-    /// The share for the node with its neighbours in the session.
+    /// Share in the node with its neighbours in the session.
     pub(crate) window: Vec<f32>,
 }
 
 impl Coverage {
-    /// The coverage of every node; `total` is the IDF of all terms together, including those that no node contains.
+    /// Coverage of every node; `total` is the IDF of all terms together, including those that no node contains.
     pub(crate) fn of(postings: &Postings, terms: &[Occurrences], total: f32) -> Self {
         let nodes = postings.lengths().len();
         let mut coverage = Self { node: vec![0.0; nodes], window: vec![0.0; nodes] };
@@ -180,18 +177,18 @@ impl Coverage {
 }
 
 impl Collection {
-    /// Adds the nodes of one more conversation.
+    /// Adds the nodes of one conversation.
     pub(crate) fn with(self, postings: &Postings) -> Self {
         Self { nodes: self.nodes + postings.readable(), total_length: self.total_length + postings.total_length() }
     }
 
-    /// The mean number of terms of a node, at least 1.
+    /// Mean number of terms of a node, at least 1.
     #[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 24 bits")]
     pub(crate) fn average_length(self) -> f32 {
         (self.total_length as f32 / self.nodes.max(1) as f32).max(1.0)
     }
 
-    /// The inverse document frequency of a term that `nodes_with` nodes contain; above 0 (Lucene's variant).
+    /// Inverse document frequency of a term in `nodes_with` nodes; above 0 (Lucene's variant).
     #[expect(clippy::cast_precision_loss, reason = "a logarithm needs no more than 24 bits")]
     pub(crate) fn idf(self, nodes_with: u64) -> f32 {
         let (all, with) = (self.nodes as f32, nodes_with as f32);

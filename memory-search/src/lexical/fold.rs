@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
 /// Normalizes `text` for the index: compatibility forms (full-width letters, ligatures) become plain, accents and soft
-/// hyphens are removed, typographic apostrophes and hyphens become ASCII. Letter case stays: it shows where the parts
-/// of an identifier begin.
+/// hyphens are removed, typographic apostrophes and hyphens become ASCII. Keeps letter case, which separates the parts
+/// of an identifier.
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -19,13 +19,13 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.nfc().collect())
 }
 
-/// Combining diacritical marks, and the soft hyphen. The marks of other scripts are letters in their own right.
+/// Combining diacritical marks and the soft hyphen. Marks of other scripts are letters in their own right.
 fn is_dropped(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{00AD}')
 }
 
-/// True if `c` belongs to a script without spaces between words, or one that attaches particles to them, as Hangul
-/// does.
+/// True if `c` belongs to a script without spaces between words, or one that attaches particles to words, such as
+/// Hangul.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0E01}'..='\u{0EFF}'       // Thai, Lao

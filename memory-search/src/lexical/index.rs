@@ -22,41 +22,40 @@ use super::{
     segment_builder::{Built, Piece, build},
 };
 
-/// Nodes read from the store at a time.
+/// Nodes per read from the store.
 const CHUNK: u64 = 512;
-/// Nodes that a question may leave unsaved: reading them again takes some milliseconds.
+/// Maximum nodes that a question leaves unsaved; reading them again takes some milliseconds.
 pub(crate) const MAX_UNSAVED: u64 = 256;
-/// Nodes after which a segment is saved while reading continues, so that an interrupted run loses little.
+/// Nodes after which a segment is saved during reading, so that an interrupted run loses little.
 const NODES_BETWEEN_SEGMENTS: u64 = 1 << 15;
-/// Segments are not merged beyond this many nodes: forgetting a node removes its whole segment.
+/// Maximum nodes of a merged segment, because forgetting a node removes its whole segment.
 const MOST_MERGED: u64 = 1 << 16;
 
 const KEY: BlockKey = BlockKey { kind: "words", version: segment::VERSION };
 
-/// Postings of all conversations.
+/// The word index of all conversations.
 ///
-/// Saved postings are in segments of several conversations each, which stay where the block cache has them. Postings of
-/// one conversation are put together from these and from the store when it is searched by itself, and extended from
-/// then on; the least recently used ones are dropped when all together grow too large. A node that could not be read
-/// counts as lost from then on.
+/// Saved postings are in segments of several conversations, which stay in the block cache. When a single conversation
+/// is searched, its postings are assembled from these segments and the store, and extended from then on. The least
+/// recently used postings are dropped above a total size. A node that could not be read counts as lost from then on.
 #[derive(Debug)]
 pub(crate) struct WordIndex {
     analyzer: Analyzer,
     max_bytes: usize,
     cache: Option<Arc<dyn BlockCache>>,
     saved: Mutex<Saved>,
-    /// Locked while a segment is written.
+    /// Held while a segment is written.
     saving: tokio::sync::Mutex<()>,
     held: Mutex<Held>,
     titles: Titles,
 }
 
-/// The segments that were there when they were last listed.
+/// Segments as last listed.
 #[derive(Debug, Default)]
 struct Saved {
     words: Arc<SavedWords>,
-    /// Blocks that are damaged or make no sense, or hold lost nodes that can be read again. The next segment that is
-    /// written replaces them.
+    /// Blocks that are damaged or inconsistent, or hold lost nodes that are readable again. The next written segment
+    /// replaces them.
     invalid: HashSet<BlockId>,
 }
 
@@ -66,30 +65,30 @@ struct Held {
     bytes: usize,
 }
 
-/// The index of one conversation.
+/// Index of one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Indexed {
     postings: RwLock<Postings>,
     /// True once the saved runs were loaded.
     is_restored: AtomicBool,
     outlines: Outlines,
-    /// Locked while saved runs are loaded.
+    /// Held while saved runs are loaded.
     restoring: tokio::sync::Mutex<()>,
-    /// Locked while nodes of the conversation are embedded, so that no two callers embed the same nodes.
+    /// Held while nodes of the conversation are embedded, so that no node is embedded twice.
     pub(crate) embedding: tokio::sync::Mutex<()>,
 }
 
-/// The words of several conversations, which are numbered.
+/// The words of several conversations, identified by number.
 #[derive(Debug)]
 pub(crate) struct AllWords {
-    /// The segments of those that are saved to their last node.
+    /// Segments of the conversations that are completely saved.
     pub(crate) saved: Vec<ScopedSegment>,
-    /// The postings of the others.
+    /// Postings of the other conversations.
     pub(crate) unsaved: BTreeMap<usize, Arc<Indexed>>,
 }
 
 impl WordIndex {
-    /// An empty index that retains about `max_bytes` of postings that are not in use.
+    /// An empty index that keeps about `max_bytes` of unused postings.
     pub(crate) fn new(max_bytes: usize) -> Self {
         let held = Held { by_conversation: LruCache::unbounded(), bytes: 0 };
         Self {
@@ -103,12 +102,11 @@ impl WordIndex {
         }
     }
 
-    /// Retains about this many bytes instead.
     pub(crate) fn hold_at_most(&mut self, bytes: usize) {
         self.max_bytes = bytes;
     }
 
-    /// How much the postings of single conversations take. Segments are mapped.
+    /// Size of the postings of single conversations, without mapped segments.
     pub(crate) fn in_memory(&self) -> HeldInMemory {
         HeldInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
     }
@@ -118,24 +116,23 @@ impl WordIndex {
         self.cache = Some(cache);
     }
 
-    /// The terms of a question.
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {
         self.analyzer.question(text)
     }
 
-    /// The share of a question's weight that the words of a conversation's title have, 0..=1.
+    /// Share of the question's weight in the words of a conversation's title, 0..=1.
     pub(crate) fn title_share(&self, state: &ConversationState, question: &Weighed) -> f32 {
         self.titles.share(&self.analyzer, state.title.as_deref(), question)
     }
 
-    /// All nodes up to this position are indexed.
+    /// Last indexed node.
     pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
         let held = self.held();
         held.by_conversation.peek(conversation).map_or(0, |(indexed, _)| indexed.read().through())
     }
 
-    /// Indexes at least the first `nodes` nodes of a conversation; returns how many nodes were read for it. Leaves at
-    /// most `unsaved` nodes that a later run must read again.
+    /// Indexes at least the first `nodes` nodes of a conversation; returns the number of nodes read. Leaves at most
+    /// `unsaved` nodes that a later run must read again.
     pub(crate) async fn catch_up(
         &self,
         source: &dyn Source,
@@ -177,7 +174,7 @@ impl WordIndex {
     }
 
     /// Outlines of at least the first `nodes` nodes of a conversation. Outlines of nodes that this process has not read
-    /// itself come from the store, once.
+    /// come from the store, once.
     pub(crate) async fn outlines(
         &self,
         store: &dyn Source,
@@ -195,7 +192,7 @@ impl WordIndex {
         Ok(all)
     }
 
-    /// Indexes what is missing of several conversations, and saves it if it is much.
+    /// Indexes all missing nodes of several conversations, and saves them if they are many.
     pub(crate) async fn catch_up_all(
         &self,
         source: &dyn Source,
@@ -231,7 +228,7 @@ impl WordIndex {
                 }
                 Err(block) => {
                     self.set_aside(block).await;
-                    // Its conversations are read again.
+                    // Its conversations are indexed again from the store.
                     for (number, state) in states.iter().enumerate() {
                         if self.saved().through(&state.id) < state.nodes {
                             let (indexed, _) = self.catch_up(source, &state.id, state.nodes, MAX_UNSAVED, &()).await?;
@@ -243,7 +240,7 @@ impl WordIndex {
         }
     }
 
-    /// Lists the segments of the cache, which other processes change, too.
+    /// Lists the segments of the cache again, because other processes change them.
     async fn refresh(&self) {
         let Some(cache) = &self.cache else { return };
         let blocks = cache.blocks(KEY).await;
@@ -255,7 +252,7 @@ impl WordIndex {
             saved.words = Arc::new(SavedWords::of(blocks, &saved.words, &saved.invalid));
             Arc::clone(&saved.words)
         };
-        // Postings in memory let go of segments that were merged into others.
+        // Postings in memory release segments that were merged into others.
         let held: Vec<_> =
             self.held().by_conversation.iter().map(|(id, (held, _))| (id.clone(), held.clone())).collect();
         for (conversation, indexed) in held {
@@ -273,15 +270,15 @@ impl WordIndex {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves a block out from now on.
+    /// Excludes an invalid block from now on.
     async fn set_aside(&self, block: BlockId) {
         tracing::warn!(block = block.as_str(), "saved words are invalid: reading the messages again");
         self.lock_saved().invalid.insert(block);
         self.refresh().await;
     }
 
-    /// The index of a conversation with what is saved of it, loaded once. Segments are listed again if those that are
-    /// known do not hold its first `nodes` nodes.
+    /// The index of a conversation with its saved runs, loaded once. Lists the segments again if the known ones do not
+    /// cover the first `nodes` nodes.
     pub(crate) async fn load(
         &self,
         source: &dyn Source,
@@ -297,7 +294,7 @@ impl WordIndex {
             drop(reading);
             return Ok(words);
         }
-        // Another process may have saved more than was known.
+        // Another process may have saved more.
         if self.saved().through(conversation) < nodes {
             self.refresh().await;
         }
@@ -316,8 +313,7 @@ impl WordIndex {
                     self.set_aside(id).await;
                     continue 'listed;
                 };
-                // A node that could not be read when the segment was written has no terms in it. If it can be read now,
-                // the segment is stale.
+                // Unreadable nodes have no terms in a segment. If one is readable now, the segment is stale.
                 let mut losses = Losses::default();
                 let mut is_found = false;
                 for lost in rows.lost(nodes.first()) {
@@ -338,16 +334,16 @@ impl WordIndex {
         Ok(words)
     }
 
-    /// Saves a conversation if it has at least `least` unsaved nodes.
+    /// Saves a conversation with at least `least` unsaved nodes.
     async fn save_if(&self, conversation: &ConversationId, words: &Arc<Indexed>, least: u64) {
         if words.unsaved() >= least {
             self.save(&[(conversation.clone(), Arc::clone(words))]).await;
         }
     }
 
-    /// Saves the unsaved nodes of some conversations as one segment, together with the smallest segments that are
-    /// there: each as long as it has at most twice as many nodes as what it is merged with. So there are few segments,
-    /// and each node is written only a few times. A failure to save is logged and does not fail the search.
+    /// Saves the unsaved nodes of some conversations as one segment, merged with the smallest existing segments: each
+    /// one while it has at most twice as many nodes as the result so far. So segments are few, and each node is
+    /// rewritten only a few times. A failure is logged and does not fail the search.
     async fn save(&self, conversations: &[(ConversationId, Arc<Indexed>)]) {
         let Some(cache) = &self.cache else { return };
         let _saving = self.saving.lock().await;
@@ -373,7 +369,7 @@ impl WordIndex {
     /// A new segment and the blocks that it replaces; `None` if everything is saved.
     ///
     /// # Errors
-    /// The name of a block whose bytes are damaged or make no sense.
+    /// The name of a damaged or inconsistent block.
     fn merged(
         &self,
         conversations: &[(ConversationId, Arc<Indexed>)],
@@ -401,7 +397,7 @@ impl WordIndex {
             merged.insert(live.id);
         }
         let mut runs = saved.runs_in(&merged)?;
-        // Others may have saved what this process read, too: of the two the longer run counts.
+        // Another process may have saved the same nodes; the longer run is kept.
         for (id, through, _) in &unsaved {
             let is_before = |run: &SegmentRun| run.nodes().is_some_and(|nodes| nodes.last().get() <= *through);
             if let Some(runs) = runs.get_mut(*id) {
@@ -417,7 +413,7 @@ impl WordIndex {
         Ok(build(&pieces).map(|built| (built, replaced.into_iter().collect())))
     }
 
-    /// The index of a conversation, created if there is none.
+    /// The index of a conversation, created if needed.
     fn words(&self, conversation: &ConversationId) -> Arc<Indexed> {
         let mut held = self.held();
         if let Some((words, _)) = held.by_conversation.get(conversation) {
@@ -451,12 +447,12 @@ impl Held {
 }
 
 impl Indexed {
-    /// The current postings; they may grow once the guard is dropped.
+    /// Current postings, which may grow once the guard is dropped.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Postings> {
         self.postings.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads all nodes that this process has not read itself, and records which cannot be read.
+    /// Reads all nodes that this process has not read, and records unreadable ones.
     pub(crate) async fn check(&self, source: &dyn Source, conversation: &ConversationId) -> Result<(), StoreError> {
         let restored = self.read().restored();
         let (mut losses, mut through) = (Losses::default(), 0);
@@ -468,12 +464,12 @@ impl Indexed {
         Ok(())
     }
 
-    /// Records nodes that cannot be read any more.
+    /// Records nodes that have become unreadable.
     pub(crate) fn lose(&self, losses: &Losses) {
         self.write().lose(losses);
     }
 
-    /// How many nodes are in no segment.
+    /// Number of nodes in no segment.
     fn unsaved(&self) -> u64 {
         let postings = self.read();
         postings.through() - postings.saved()

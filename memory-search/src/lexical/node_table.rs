@@ -10,7 +10,7 @@ use regex::RegexSet;
 
 use super::{NodeTerms, stored_rows::StoredRows};
 
-/// A pause after which a conversation that names no sessions begins another one, in milliseconds: six hours.
+/// Pause in milliseconds after which a new session begins, in a conversation that names no sessions: six hours.
 const PAUSE: i64 = 6 * 60 * 60 * 1_000;
 
 /// A speaker with one of these names counts as unnamed.
@@ -19,13 +19,12 @@ const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool]
 /// One row of a [`NodeTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
-    /// The timestamp of the message.
     pub(crate) at: Timestamp,
-    /// Its session, numbered from 0 in order of time.
+    /// Number of its session, from 0 in order of time.
     pub(crate) session: u32,
-    /// Its speaker, as a number of [`NodeTable::speakers`]; 0 if unnamed.
+    /// Number of its speaker in [`NodeTable::speakers`]; 0 if unnamed.
     pub(crate) speaker: u32,
-    /// Who speaks, by [`Message::said_as`]; `None` if the message could not be read.
+    /// Role of the speaker by [`Message::said_as`]; `None` if the message is unreadable.
     pub(crate) role: Option<Role>,
     /// True if the user speaks.
     pub(crate) by_user: bool,
@@ -33,16 +32,16 @@ pub(crate) struct Traits {
     pub(crate) is_question: bool,
     /// True if the message mentions days, months, years or other times.
     pub(crate) tells_time: bool,
-    /// True if the user asks for something that is to hold from then on.
+    /// True if the user gives an instruction for the future.
     pub(crate) is_standing: bool,
     /// True if the user states a preference.
     pub(crate) is_preference: bool,
 }
 
-/// Who talks in a conversation. Each kind is ranked by weights of its own.
+/// Kind of a conversation by its speakers. Each kind is ranked with weights of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Talk {
-    /// A user with an agent: at most one speaker has a name.
+    /// A user with an agent: at most one speaker is named.
     Agent,
     /// Two people.
     Pair,
@@ -59,27 +58,26 @@ impl Talk {
 #[derive(Debug, Default)]
 pub(crate) struct NodeTable {
     speakers: Vec<Box<str>>,
-    /// The index of each speaker in `speakers`.
+    /// Index of each speaker in `speakers`.
     places: HashMap<Box<str>, usize>,
     traits: Vec<Traits>,
-    /// The names of the sessions, `None` for an unnamed one; number 0 first.
+    /// Names of the sessions in order, `None` for an unnamed one.
     sessions: Vec<Option<Box<str>>>,
     /// Bytes of the names of speakers and sessions.
     name_bytes: usize,
 }
 
 impl NodeTable {
-    /// The rows, in order of node.
     pub(crate) fn traits(&self) -> &[Traits] {
         &self.traits
     }
 
-    /// The speakers' names in lower case; number 1 first.
+    /// Speakers' names in lower case, numbered from 1.
     pub(crate) fn speakers(&self) -> impl Iterator<Item = (u32, &str)> {
         (1..).zip(self.speakers.iter().map(|name| &**name))
     }
 
-    /// Who talks, by the number of speakers with a name.
+    /// Kind of the conversation, by the number of named speakers.
     pub(crate) fn talk(&self) -> Talk {
         match self.speakers.len() {
             0 | 1 => Talk::Agent,
@@ -88,17 +86,17 @@ impl NodeTable {
         }
     }
 
-    /// The names of sessions, `None` for an unnamed one; number 0 first.
+    /// Names of the sessions in order, `None` for an unnamed one.
     pub(crate) fn sessions(&self) -> &[Option<Box<str>>] {
         &self.sessions
     }
 
-    /// The conversation's clock: the time of its last node.
+    /// Clock of the conversation: time of its last node.
     pub(crate) fn clock(&self) -> Timestamp {
         self.traits.last().map_or_else(Timestamp::default, |last| last.at)
     }
 
-    /// The rows from `begin` on, with the speakers and sessions that they add; without lengths.
+    /// Rows from `begin` on, with the speakers and sessions that they introduce; without lengths.
     pub(super) fn rows_from(&self, begin: usize) -> StoredRows {
         let (before, here) = self.traits.split_at_checked(begin).unwrap_or((&self.traits, &[]));
         let known = |of: fn(&Traits) -> u32| before.iter().map(of).max().map_or(0, |most| most as usize);
@@ -112,7 +110,7 @@ impl NodeTable {
         }
     }
 
-    /// Appends rows if they fit after those present; returns `false` otherwise.
+    /// Appends rows if they continue the table; returns `false` otherwise.
     pub(super) fn restore(&mut self, rows: &mut StoredRows) -> bool {
         if !rows.follows(self.speakers.len(), self.sessions.len()) {
             return false;
@@ -190,21 +188,20 @@ impl NodeTable {
         self.sessions.push(name);
     }
 
-    /// Its approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.traits.len() * size_of::<Traits>() + self.name_bytes
     }
 }
 
-/// Wishes of a user that hold beyond the moment.
+/// Statements of a user about the future.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wishes {
     standing: bool,
     preference: bool,
 }
 
-/// How a user words an instruction that is to hold (`Always … when I ask …`), and a preference (`I prefer …`). A text
-/// in another language than English has neither.
+/// Patterns of instructions for the future (`Always … when I ask …`) and of preferences (`I prefer …`), in English
+/// only.
 const WISHES: [&str; 2] = [
     r"(?is)\b(always|never)\b.*\b(when|whenever|if)\b|\bwhenever i\b|\bfrom now on\b|\bwhen i ask\b",
     r"(?i)\bi('d| would|'m)? ?(prefer|rather|like to|want to|really like|love|enjoy|avoid|need)\b|\bpreference\b",
@@ -228,7 +225,7 @@ januari februari march april may june juli august septemb octob novemb decemb
 spring summer autumn winter anniversari birthday easter christma
 ";
 
-/// True if a term denotes a time: a day, a month, a year.
+/// True if a term denotes a time, such as a day, month or year.
 fn is_of_time(term: &str) -> bool {
     static TERMS: LazyLock<HashSet<&str>> = LazyLock::new(|| TIME_TERMS.split_whitespace().collect());
     let is_year = || {

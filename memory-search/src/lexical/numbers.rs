@@ -31,7 +31,7 @@ pub(super) fn read_long(bytes: &mut &[u8]) -> Option<u64> {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
         let bits = u64::from(byte & 0x7F);
-        // The tenth group has room for one bit.
+        // The tenth group has room for a single bit.
         if shift == 63 && bits > 1 {
             return None;
         }

@@ -1,11 +1,11 @@
-//! The outlines of a conversation's nodes, which packing needs for every recall.
+//! Outlines of a conversation's nodes, which packing needs for every recall.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memory_core::{Node, NodeOutline};
 
-/// Outlines of the first nodes of a conversation, in order, without a gap. Nodes that are read anyway extend them, so
-/// that no recall copies them from the store again. Importance and pins are those of that time, and nothing here uses
+/// Outlines of the first nodes of a conversation, in order, without a gap. Nodes that are read for indexing extend
+/// them, so that no recall reads them from the store again. Importance and pins may be outdated; nothing here uses
 /// them.
 #[derive(Debug, Default)]
 pub(super) struct Outlines(Mutex<Arc<Vec<NodeOutline>>>);
@@ -15,13 +15,12 @@ impl Outlines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Known outlines.
     pub(super) fn known(&self) -> Arc<Vec<NodeOutline>> {
         Arc::clone(&self.lock())
     }
 
-    /// Adds those of the nodes that follow directly on the known ones. After a node that cannot be read none do, until
-    /// all are [set](Self::set).
+    /// Adds the outlines of nodes that directly follow the known ones. After an unreadable node nothing is added until
+    /// all outlines are [set](Self::set).
     pub(super) fn add(&self, nodes: &[Node]) {
         let mut known = self.lock();
         let follow = nodes.iter().skip_while(|node| node.id.index() < known.len());
@@ -32,7 +31,7 @@ impl Outlines {
         }
     }
 
-    /// Takes those of all nodes, unless more are known already.
+    /// Replaces the outlines, unless more are known already.
     pub(super) fn set(&self, all: &Arc<Vec<NodeOutline>>) {
         let mut known = self.lock();
         if all.len() > known.len() {
@@ -40,7 +39,6 @@ impl Outlines {
         }
     }
 
-    /// Their size in memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.lock().len() * size_of::<NodeOutline>()
     }

@@ -11,42 +11,41 @@ use super::{
     stored_rows::StoredRows,
 };
 
-/// An inverted index over the first nodes of one conversation; grows node by node.
+/// Inverted index of the first nodes of one conversation; grows node by node.
 ///
-/// Saved nodes are in runs of segments, which are searched in their serialized form. Newer nodes are in separate lists
-/// until segments with them [take their place](Self::take_saved).
+/// Saved nodes are in runs of segments, which are searched in their serialized form. Newer nodes are in lists until
+/// segments [replace these](Self::take_saved).
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     saved: Vec<SegmentRun>,
-    /// The nodes after the saved ones.
+    /// Terms of the nodes after the saved ones.
     lists: HashMap<Box<str>, List>,
     lengths: Vec<u32>,
     node_table: NodeTable,
     total_length: u64,
     losses: Losses,
-    /// Bytes of the lists.
     heap_bytes: usize,
-    /// How many of the first nodes come from saved blocks and were not read by this process.
+    /// Number of first nodes that come from saved blocks and were not read by this process.
     restored: u64,
 }
 
 impl Postings {
-    /// All nodes up to this position are indexed; 0 for none.
+    /// Last indexed node; 0 for none.
     pub(crate) fn through(&self) -> u64 {
         self.lengths.len() as u64
     }
 
-    /// All nodes up to this position are in segments.
+    /// Last node in a segment.
     pub(crate) fn saved(&self) -> u64 {
         self.saved.last().and_then(SegmentRun::nodes).map_or(0, |nodes| nodes.last().get())
     }
 
-    /// Nodes up to this position were not read by this process: they may have been lost since they were indexed.
+    /// Last node that this process has not read itself; nodes up to it may have been lost since they were indexed.
     pub(crate) fn restored(&self) -> u64 {
         self.restored
     }
 
-    /// The number of terms of each node, repeats included, stop words excluded.
+    /// Number of terms of each node, including repeats but not stop words.
     pub(crate) fn lengths(&self) -> &[u32] {
         &self.lengths
     }
@@ -56,29 +55,28 @@ impl Postings {
         &self.node_table
     }
 
-    /// Nodes that could not be read and are indexed without terms.
+    /// Unreadable nodes, which are indexed without terms.
     pub(crate) fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// How many nodes are indexed with their terms.
+    /// Number of nodes that are indexed with terms.
     pub(crate) fn readable(&self) -> u64 {
         self.through() - self.losses.count()
     }
 
-    /// Sum of [`Self::lengths`].
     pub(crate) fn total_length(&self) -> u64 {
         self.total_length
     }
 
-    /// How many nodes contain `term`.
+    /// Number of nodes that contain `term`.
     pub(crate) fn nodes_with(&self, term: &str) -> u32 {
         let saved = self.saved.iter().filter_map(|run| run.entry(term)).map(|entry| entry.nodes);
         let saved = saved.fold(0, u32::saturating_add);
         saved.saturating_add(self.lists.get(term).map_or(0, |list| list.nodes))
     }
 
-    /// Each node that contains `term`, as an index from 0, with the number of occurrences; in order.
+    /// Nodes that contain `term`, as indices from 0, in order, with the number of occurrences.
     pub(crate) fn occurrences(&self, term: &str) -> Vec<(usize, u32)> {
         let saved = self.saved.iter().filter_map(|run| Some((run.entry(term)?.pairs, before(run.nodes()?))));
         let new = self.lists.get(term).map(|list| (list.pairs.as_slice(), self.before_lists()));
@@ -86,13 +84,13 @@ impl Postings {
         pairs.filter_map(|(position, count)| Some((position.checked_sub(1)? as usize, count))).collect()
     }
 
-    /// The position of the last node in a segment.
+    /// Last node in a segment.
     fn before_lists(&self) -> u32 {
         u32::try_from(self.saved()).unwrap_or(u32::MAX)
     }
 
-    /// Adds the next node; `said` is `None` if it could not be read. Any other node is ignored: either it is indexed
-    /// already, or it would leave a gap.
+    /// Adds the next node; `said` is `None` if it is unreadable. Ignores any other node, which is indexed already or
+    /// would leave a gap.
     pub(crate) fn push(&mut self, node: NodeId, said: Option<&Node>, terms: NodeTerms) {
         let Ok(position) = u32::try_from(node.get()) else { return };
         if node.index() != self.lengths.len() {
@@ -110,8 +108,8 @@ impl Postings {
         self.total_length += u64::from(terms.length);
     }
 
-    /// Adds the nodes of a saved run with their rows, of which `losses` cannot be read; `false` if the run does not
-    /// follow the indexed nodes.
+    /// Adds the nodes of a saved run with their rows, of which `losses` are unreadable; `false` if the run does not
+    /// continue the index.
     pub(super) fn restore(&mut self, run: SegmentRun, mut rows: StoredRows, losses: &Losses) -> bool {
         let follows = run
             .nodes()
@@ -127,7 +125,7 @@ impl Postings {
         true
     }
 
-    /// Piece that is in no segment; `None` if every node is in one.
+    /// Nodes that are in no segment; `None` if there are none.
     pub(super) fn unsaved(&self) -> Option<Piece<'_>> {
         let nodes = NodeRange::new(NodeId::new(self.saved() + 1)?, NodeId::new(self.through())?)?;
         let begin = nodes.first().index();
@@ -138,7 +136,7 @@ impl Postings {
         Some(Piece::New { nodes, rows, lists: &self.lists })
     }
 
-    /// Uses these runs of segments from now on, if they cover the nodes that segments covered before, or all nodes.
+    /// Replaces lists by runs of segments, if the runs cover the nodes that were saved before, or all nodes.
     pub(super) fn take_saved(&mut self, runs: Vec<SegmentRun>) {
         let through = runs.last().and_then(SegmentRun::nodes).map_or(0, |nodes| nodes.last().get());
         if through == self.through() {
@@ -150,18 +148,17 @@ impl Postings {
         self.saved = runs;
     }
 
-    /// Records which of the pushed nodes could not be read.
+    /// Records indexed nodes that have become unreadable.
     pub(crate) fn lose(&mut self, losses: &Losses) {
         self.losses.extend(losses);
     }
 
-    /// Records which nodes cannot be read, after all of them were read.
+    /// Records unreadable nodes after this process has read all nodes.
     pub(crate) fn check(&mut self, losses: &Losses) {
         self.losses.extend(losses);
         self.restored = 0;
     }
 
-    /// Its approximate size in memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.heap_bytes + self.lengths.len() * size_of::<u32>() + self.node_table.bytes()
     }

@@ -1,4 +1,4 @@
-//! The segments of all conversations that the cache holds, and which of their runs count.
+//! Segments of all conversations in the cache, and their valid runs.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -9,14 +9,14 @@ use memory_core::{Block, BlockId, ConversationId, NodeRange};
 
 use super::segment::{Segment, SegmentRun};
 
-/// A block of the cache; its bytes are checked when they are first used.
+/// A block of the cache; its bytes are validated on first use.
 #[derive(Debug)]
 struct Slot {
     block: Arc<Block>,
     segment: OnceLock<Option<Arc<Segment>>>,
 }
 
-/// Where a run stands.
+/// Location of a run.
 #[derive(Clone, Copy, Debug)]
 struct RunPlace {
     nodes: NodeRange,
@@ -24,35 +24,34 @@ struct RunPlace {
     run: usize,
 }
 
-/// The saved segments as the cache had them at one time.
+/// Saved segments as the cache had them at one time.
 ///
-/// The runs that count for a conversation follow one another from node 1 on. A run that begins within others counts
-/// only if it is the longest that follows; the rest is left over from a merge that did not end, or was saved by two
-/// processes.
+/// The valid runs of a conversation follow one another from node 1. Of overlapping runs only the longest that continues
+/// the sequence is valid; others are left over from an interrupted merge, or were saved by another process.
 #[derive(Debug, Default)]
 pub(crate) struct SavedWords {
     slots: Vec<Arc<Slot>>,
     runs: HashMap<ConversationId, Vec<RunPlace>>,
 }
 
-/// A segment with those of its runs that count.
+/// A segment and its number of valid nodes.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) id: BlockId,
-    /// How many nodes these runs have.
+    /// Number of nodes in its valid runs.
     pub(super) nodes: u64,
 }
 
-/// A segment, and which of its runs are in a scope.
+/// A segment, and the runs of it that are in a scope.
 #[derive(Debug)]
 pub(crate) struct ScopedSegment {
     pub(crate) segment: Arc<Segment>,
-    /// Number of the conversation of each run.
+    /// For each run, the number of its conversation; `None` outside of the scope.
     pub(crate) conversations: Vec<Option<usize>>,
 }
 
 impl SavedWords {
-    /// Segments of these blocks without the `invalid` ones; segments of `before` stay open.
+    /// Segments of these blocks except the `invalid` ones; reuses opened segments of `before`.
     pub(super) fn of(blocks: Vec<Arc<Block>>, before: &Self, invalid: &HashSet<BlockId>) -> Self {
         let known: HashMap<&BlockId, &Arc<Slot>> = before.slots.iter().map(|slot| (&slot.block.id, slot)).collect();
         let slot = |block: Arc<Block>| match known.get(&block.id) {
@@ -70,23 +69,23 @@ impl SavedWords {
         Self { slots, runs }
     }
 
-    /// True if these are its blocks.
+    /// True if the segments are those of these blocks.
     pub(super) fn are(&self, blocks: &[Arc<Block>], invalid: &HashSet<BlockId>) -> bool {
         let known: HashSet<_> = self.slots.iter().map(|slot| Arc::as_ptr(&slot.block)).collect();
         let valid = blocks.iter().filter(|block| !invalid.contains(&block.id));
         valid.clone().count() == known.len() && valid.clone().all(|block| known.contains(&Arc::as_ptr(block)))
     }
 
-    /// All nodes of a conversation up to this position are saved.
+    /// Last saved node of a conversation.
     pub(crate) fn through(&self, conversation: &ConversationId) -> u64 {
         let runs = self.runs.get(conversation);
         runs.and_then(|runs| runs.last()).map_or(0, |last| last.nodes.last().get())
     }
 
-    /// The runs that count for a conversation.
+    /// Valid runs of a conversation.
     ///
     /// # Errors
-    /// The name of a block whose bytes are damaged or make no sense.
+    /// The name of a damaged or inconsistent block.
     pub(crate) fn runs(&self, conversation: &ConversationId) -> Result<Vec<SegmentRun>, BlockId> {
         let places = self.runs.get(conversation).map_or(&[][..], Vec::as_slice);
         places.iter().map(|place| self.run(*place)).collect()
@@ -99,10 +98,10 @@ impl SavedWords {
         Ok(SegmentRun { segment: Arc::clone(segment), run: place.run })
     }
 
-    /// The segments that hold runs of those of these conversations that are `wanted`, by number.
+    /// Segments with runs of the `wanted` conversations, which are given by number.
     ///
     /// # Errors
-    /// The name of a block whose bytes are damaged or make no sense.
+    /// The name of a damaged or inconsistent block.
     pub(super) fn scoped<'a>(
         &self,
         conversations: impl Iterator<Item = &'a ConversationId>,
@@ -124,7 +123,7 @@ impl SavedWords {
         Ok(scoped.into_values().collect())
     }
 
-    /// The segments, those with the fewest nodes that count first.
+    /// Segments by their number of valid nodes, smallest first.
     pub(super) fn live(&self) -> Vec<Live> {
         let mut live: Vec<Live> = self.slots.iter().map(|slot| Live { id: slot.block.id.clone(), nodes: 0 }).collect();
         for place in self.runs.values().flatten() {
@@ -136,10 +135,10 @@ impl SavedWords {
         live
     }
 
-    /// The runs that count in some segments, by conversation.
+    /// Valid runs of some segments, by conversation.
     ///
     /// # Errors
-    /// The name of a block whose bytes are damaged or make no sense.
+    /// The name of a damaged or inconsistent block.
     pub(super) fn runs_in(&self, ids: &HashSet<BlockId>) -> Result<BTreeMap<ConversationId, Vec<SegmentRun>>, BlockId> {
         let is_in = |place: &&RunPlace| self.slots.get(place.slot).is_some_and(|slot| ids.contains(&slot.block.id));
         let mut found = BTreeMap::new();
@@ -153,7 +152,7 @@ impl SavedWords {
     }
 }
 
-/// The runs that follow one another from node 1 on, each time the one that reaches farthest.
+/// Runs that follow one another from node 1, each time the one that reaches farthest.
 fn follow(mut runs: Vec<RunPlace>) -> Vec<RunPlace> {
     runs.sort_by(|a, b| (a.nodes.first(), b.nodes.last()).cmp(&(b.nodes.first(), a.nodes.last())));
     let mut through = 0;

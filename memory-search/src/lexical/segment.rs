@@ -1,4 +1,4 @@
-//! Serialized postings of runs of nodes of several conversations, searched without unpacking.
+//! Serialized postings of runs of nodes of several conversations, searched in place.
 //!
 //! `docs/format.md` describes the bytes. The block cache verifies their checksum; this module still treats them as
 //! untrusted.
@@ -12,28 +12,28 @@ use super::{
     stored_rows::StoredRows,
 };
 
-/// Version of the bytes, of the analyzer and of the node table, raised whenever one of them changes, so that older
-/// blocks are rebuilt.
+/// Version of the bytes, the analyzer and the node table. Raise it whenever one of them changes, so that older blocks
+/// are rebuilt.
 pub(crate) const VERSION: u32 = 5;
 
-/// Bytes of the three counts at the beginning: runs, nodes, terms.
+/// Bytes of the counts at the beginning: runs, nodes, terms.
 const COUNTS: usize = 12;
 /// Bytes of a run in the columns: end of its rows, readable nodes, sum of lengths.
 const OF_RUN: usize = 4 + 4 + 8;
-/// Bytes of a node's length, which is cut off at what they can hold.
+/// Bytes of a node's length, which saturates.
 const OF_NODE: usize = 2;
-/// Bytes of a term in the columns: ends of its text and its list.
+/// Bytes of a term in the columns: ends of its text and of its list.
 const OF_TERM: usize = 4 + 4;
 
-/// The terms of some runs, sorted, and where they occur. Nodes are numbered from 0 through all runs.
+/// Sorted terms of some runs with their occurrences. Nodes are numbered from 0 across all runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     block: Arc<Block>,
-    /// The number of the first node of each run.
+    /// Number of the first node of each run.
     begins: Vec<u32>,
     nodes: usize,
     terms: usize,
-    /// Offsets of the columns of nodes and of terms, and of the areas of rows, texts and lists.
+    /// Offsets of the columns of nodes and terms, and of the areas of rows, texts and lists.
     lengths: usize,
     columns: usize,
     rows: usize,
@@ -41,31 +41,29 @@ pub(crate) struct Segment {
     lists: usize,
 }
 
-/// One run of a segment.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentRun {
     pub(super) segment: Arc<Segment>,
     pub(super) run: usize,
 }
 
-/// Where a term occurs in one run of a segment.
+/// Occurrences of a term in one run of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
-    /// The run.
     pub(crate) run: usize,
-    /// How many nodes hold the term.
+    /// Number of nodes that contain the term.
     pub(crate) nodes: u32,
-    /// Its [occurrences] after the node before the run.
+    /// Encoded [occurrences], relative to the node before the run.
     pub(crate) pairs: &'a [u8],
 }
 
-/// The postings of a term in a run of nodes: pairs of (distance from the previous node that has it, occurrences). The
-/// first distance is from the node before the run.
+/// Occurrences of a term in a run of nodes: pairs of (distance from the previous node with the term, number of
+/// occurrences). The first distance is relative to the node before the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct List {
     pub(super) pairs: Vec<u8>,
     pub(super) nodes: u32,
-    /// Position of the last node; initially that of the node before the run.
+    /// Last node; initially the node before the run.
     pub(super) last: u32,
 }
 
@@ -85,7 +83,7 @@ impl List {
     }
 }
 
-/// Decodes the pairs of a list after node `before`: positions and counts.
+/// Decodes the pairs of a list after node `before`: nodes and numbers of occurrences.
 pub(crate) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item = (u32, u32)> {
     let mut position = before;
     std::iter::from_fn(move || {
@@ -94,13 +92,13 @@ pub(crate) fn occurrences(mut pairs: &[u8], before: u32) -> impl Iterator<Item =
     })
 }
 
-/// The position of the node before a run.
+/// The node before a run.
 pub(crate) fn before(nodes: NodeRange) -> u32 {
     u32::try_from(nodes.first().get() - 1).unwrap_or(u32::MAX)
 }
 
 impl Segment {
-    /// Checks the layout of a block; `None` if it is invalid.
+    /// Opens a block; `None` if its layout is invalid.
     pub(crate) fn open(block: &Arc<Block>) -> Option<Self> {
         let bytes = block.bytes()?;
         let count = |at: usize| bytes.get(at..)?.first_chunk::<4>().map(|count| u32::from_le_bytes(*count) as usize);
@@ -137,27 +135,25 @@ impl Segment {
         self.block.bytes().unwrap_or_default()
     }
 
-    /// The name of its block.
     pub(crate) fn id(&self) -> &BlockId {
         &self.block.id
     }
 
-    /// How many nodes all runs have.
+    /// Number of nodes of all runs.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// The runs.
     pub(crate) fn runs(&self) -> &[BlockRun] {
         &self.block.runs
     }
 
-    /// The number of the first node of a run.
+    /// Number of the first node of a run.
     pub(crate) fn begin(&self, run: usize) -> usize {
         self.begins.get(run).map_or(0, |begin| *begin as usize)
     }
 
-    /// How many nodes of a run could be read, and the sum of the lengths of all.
+    /// Number of readable nodes of a run, and the sum of the lengths of all its nodes.
     pub(crate) fn counts(&self, run: usize) -> (u64, u64) {
         let column = |at: usize| COUNTS + self.begins.len() * at;
         let readable = self.number(column(4) + 4 * run) as u64;
@@ -165,30 +161,30 @@ impl Segment {
         (readable, total.map_or(0, |total| u64::from_le_bytes(*total)))
     }
 
-    /// The number of terms of a node, at most 65,535.
+    /// Number of terms of a node, at most 65,535.
     pub(crate) fn length(&self, node: usize) -> u32 {
         let length = self.bytes().get(self.lengths + OF_NODE * node..).and_then(|rest| rest.first_chunk::<2>());
         length.map_or(0, |length| u32::from(u16::from_le_bytes(*length)))
     }
 
-    /// The node table of a run; `None` if it is invalid.
+    /// Node table of a run; `None` if it is invalid.
     pub(super) fn rows(&self, run: usize) -> Option<StoredRows> {
         let begin = run.checked_sub(1).map_or(0, |before| self.rows_end(before));
         let bytes = self.bytes().get(self.rows + begin..self.rows + self.rows_end(run))?;
         StoredRows::read(bytes, usize::try_from(self.runs().get(run)?.nodes.count()).ok()?)
     }
 
-    /// Where a term occurs, in order of the runs.
+    /// Occurrences of a term, in order of the runs.
     pub(crate) fn entries(&self, term: &str) -> impl Iterator<Item = Entry<'_>> {
         self.row(term).map(|row| self.entries_of(row)).into_iter().flatten()
     }
 
-    /// All terms with their numbers, sorted; a term that is not UTF-8 is skipped.
+    /// All terms with their numbers, sorted. A term that is not UTF-8 is skipped.
     pub(super) fn terms(&self) -> impl Iterator<Item = (&str, usize)> {
         (0..self.terms).filter_map(|row| Some((std::str::from_utf8(self.text(row)).ok()?, row)))
     }
 
-    /// Where the term of a number occurs.
+    /// Occurrences of the term with a number.
     pub(super) fn entries_of(&self, row: usize) -> impl Iterator<Item = Entry<'_>> {
         let (mut rest, mut next) = (self.area(1, self.lists, row), 0u32);
         std::iter::from_fn(move || {
@@ -239,17 +235,17 @@ impl Segment {
 }
 
 impl SegmentRun {
-    /// The nodes; `None` for a run that the segment does not have.
+    /// Nodes of the run; `None` for a missing run.
     pub(super) fn nodes(&self) -> Option<NodeRange> {
         self.segment.runs().get(self.run).map(|run| run.nodes)
     }
 
-    /// The node table; `None` if it is invalid.
+    /// Node table; `None` if it is invalid.
     pub(super) fn rows(&self) -> Option<StoredRows> {
         self.segment.rows(self.run)
     }
 
-    /// Where a term occurs in the run.
+    /// Occurrences of a term in the run.
     pub(super) fn entry(&self, term: &str) -> Option<Entry<'_>> {
         self.segment.entries(term).take_while(|entry| entry.run <= self.run).find(|entry| entry.run == self.run)
     }

@@ -10,24 +10,22 @@ use super::{
     stored_rows::StoredRows,
 };
 
-/// A part of the nodes of a conversation.
+/// Some of the nodes of a conversation.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
     /// A run of a segment.
     Saved(&'a SegmentRun),
-    /// Postings that are in no segment, with their node table.
+    /// Nodes in no segment, with their node table.
     New {
-        /// The nodes.
         nodes: NodeRange,
-        /// Their rows.
+        /// Rows of the nodes.
         rows: StoredRows,
-        /// Their terms; the lists begin after the node before `nodes`.
+        /// Terms of the nodes; the lists begin after the node before `nodes`.
         lists: &'a HashMap<Box<str>, List>,
     },
 }
 
 impl Piece<'_> {
-    /// How many nodes it has.
     pub(super) fn nodes(&self) -> u64 {
         match self {
             Self::Saved(run) => run.nodes().map_or(0, NodeRange::count),
@@ -36,30 +34,30 @@ impl Piece<'_> {
     }
 }
 
-/// The runs and the bytes of a new segment.
+/// Runs and bytes of a new segment.
 #[derive(Debug, Default)]
 pub(super) struct Built {
     pub(super) runs: Vec<BlockRun>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Where a term occurs in a piece.
+/// Occurrences of a term in a piece.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
-    /// The run of the new segment, and the piece's number within it.
+    /// Run of the new segment, and number of the piece within it.
     run: usize,
     piece: usize,
-    /// Nodes, pairs, and the node before these.
+    /// Number of nodes, pairs, and the node before these.
     nodes: u32,
     pairs: &'a [u8],
     before: u32,
 }
 
-/// The runs of a source segment that are taken, by number: the new run and the piece's number within it.
+/// Runs that are taken from a source segment, by number: run of the new segment, and number of the piece within it.
 type Taken = HashMap<usize, (usize, usize)>;
 
-/// Builds a segment of these conversations. Pieces of one conversation that follow one another become one run. `None`
-/// if it would be too large, or a source is invalid.
+/// Builds a segment of these conversations. Consecutive pieces of one conversation become one run. `None` if the
+/// segment would be too large, or a source is invalid.
 pub(super) fn build(conversations: &BTreeMap<&ConversationId, Vec<Piece<'_>>>) -> Option<Built> {
     let mut runs: Vec<(BlockRun, StoredRows)> = Vec::new();
     let mut sources: Vec<(&Segment, Taken)> = Vec::new();
@@ -158,7 +156,7 @@ fn write(runs: Vec<(BlockRun, StoredRows)>, terms: BTreeMap<&str, Vec<Found<'_>>
     Some(Built { runs: runs.into_iter().map(|(run, _)| run).collect(), bytes })
 }
 
-/// Appends the entries of one term, sorted by run and piece.
+/// Appends the occurrences of one term, sorted by run and piece.
 fn write_list(out: &mut Vec<u8>, found: &[Found<'_>], first_nodes: &[u32]) -> Option<()> {
     let mut next = 0;
     for of_run in found.chunk_by(|a, b| a.run == b.run) {

@@ -2,8 +2,8 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-/// The English stop-word list of the Snowball project (<https://snowballstem.org/algorithms/english/stop.txt>, BSD),
-/// which holds only function words: longer lists in circulation also drop words such as `computer` or `april`.
+/// English stop words of the Snowball project (<https://snowballstem.org/algorithms/english/stop.txt>, BSD), which are
+/// only function words: longer lists in circulation also contain words such as `computer` or `april`.
 const ENGLISH: &str = "
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
 it its itself they them their theirs themselves what which who whom this that these those

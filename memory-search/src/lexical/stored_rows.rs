@@ -14,23 +14,21 @@ const LOST: u8 = 1 << 5;
 const IS_STANDING: u8 = 1 << 6;
 const IS_PREFERENCE: u8 = 1 << 7;
 
-/// The part of a [`NodeTable`](super::NodeTable) that a block stores for its run. `docs/format.md` describes the bytes.
+/// The part of a [`NodeTable`](super::NodeTable) that a block stores for a run. `docs/format.md` describes the bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StoredRows {
-    /// Speakers that first appear in the run, by number.
+    /// Speakers that first occur in the run, in order.
     pub(super) speakers: Vec<Box<str>>,
-    /// The names of sessions that begin in the run.
+    /// Names of sessions that begin in the run.
     pub(super) sessions: Vec<Option<Box<str>>>,
     /// The number of terms of each node.
     pub(super) lengths: Vec<u32>,
-    /// The row of each node.
     pub(super) traits: Vec<Traits>,
-    /// Offsets in the run of nodes that could not be read.
+    /// Offsets of unreadable nodes within the run.
     pub(super) lost: Vec<usize>,
 }
 
 impl StoredRows {
-    /// Serializes it.
     pub(super) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         write_long(&mut out, self.speakers.len() as u64);
@@ -67,7 +65,7 @@ impl StoredRows {
     pub(super) fn read(mut bytes: &[u8], nodes: usize) -> Option<Self> {
         let rest = &mut bytes;
         let mut rows = Self::default();
-        // Nothing is preallocated: the counts are untrusted.
+        // Nothing is preallocated, because the counts are untrusted.
         for _ in 0..read_long(rest)? {
             rows.speakers.push(read_text(rest)?.into());
         }
@@ -99,14 +97,14 @@ impl StoredRows {
         rest.is_empty().then_some(rows)
     }
 
-    /// True if the rows' numbers fit after a table of this many speakers and sessions.
+    /// True if the rows continue a table of this many speakers and sessions.
     pub(super) fn follows(&self, speakers: usize, sessions: usize) -> bool {
         let (speakers, sessions) = (speakers + self.speakers.len(), sessions + self.sessions.len());
         self.traits.iter().all(|traits| traits.speaker as usize <= speakers && (traits.session as usize) < sessions)
             && self.traits.is_sorted_by_key(|traits| traits.session)
     }
 
-    /// Appends the rows of the nodes that follow.
+    /// Appends the rows of the next nodes.
     pub(super) fn join(&mut self, mut next: Self) {
         let before = self.traits.len();
         self.speakers.append(&mut next.speakers);
@@ -116,7 +114,7 @@ impl StoredRows {
         self.lost.extend(next.lost.iter().map(|lost| before + lost));
     }
 
-    /// The unreadable nodes of a run that begins at `first`.
+    /// Unreadable nodes of a run that begins at `first`.
     pub(super) fn lost(&self, first: NodeId) -> Vec<NodeRange> {
         let node = |place: &usize| NodeId::new(first.get().saturating_add(*place as u64)).map(NodeRange::single);
         NodeRange::merge(self.lost.iter().filter_map(node).collect())
@@ -150,7 +148,7 @@ fn role_of(number: u8) -> Option<Option<Role>> {
     })
 }
 
-/// Maps small numbers of either sign to small numbers.
+/// Maps small integers of either sign to small natural numbers.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)).cast_unsigned()
 }

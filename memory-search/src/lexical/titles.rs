@@ -1,4 +1,4 @@
-//! The words of conversations' titles.
+//! Words in the titles of conversations.
 
 use std::{
     num::NonZeroUsize,
@@ -9,10 +9,10 @@ use lru::LruCache;
 
 use super::{Analyzer, Weighed};
 
-/// Titles whose terms are kept in memory.
+/// Maximum cached titles.
 const MOST: NonZeroUsize = NonZeroUsize::new(1 << 14).unwrap();
 
-/// The terms of the titles that were looked at lately: taking a title apart takes longer than comparing it.
+/// Cache of the terms of titles, because analyzing a title takes longer than comparing it.
 #[derive(Debug)]
 pub(crate) struct Titles(Mutex<LruCache<Box<str>, Terms>>);
 
@@ -26,7 +26,7 @@ impl Default for Titles {
 }
 
 impl Titles {
-    /// The share of the question's weight that the words of a title have, 0..=1.
+    /// Share of the question's weight in the words of a title, 0..=1.
     pub(crate) fn share(&self, analyzer: &Analyzer, title: Option<&str>, question: &Weighed) -> f32 {
         let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return 0.0 };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

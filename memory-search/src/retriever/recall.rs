@@ -1,4 +1,4 @@
-//! Recall: the best hits of one or several conversations, packed under one budget.
+//! Recall: packs the best hits of one or several conversations under one budget.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,9 @@ use crate::{
     worth::are_worth,
 };
 
-/// The best hits that are compared with each other.
+/// Maximum hits that are compared with each other.
 const COMPARED: usize = 64;
 
-/// A conversation that has hits.
 struct WithHits {
     conversation: ConversationId,
     outline: Arc<Vec<NodeOutline>>,
@@ -43,7 +42,6 @@ impl WithHits {
 }
 
 impl HybridRetriever {
-    /// The answer to a request for exact words.
     pub(super) async fn recalled(&self, request: &RecallRequest) -> Result<Recall, RetrieveError> {
         if request.question.trim().is_empty() {
             return Ok(Recall::default().notices(vec![Notice::EmptyQuestion]));
@@ -75,7 +73,7 @@ impl HybridRetriever {
         } else {
             vec![true; hits.len()]
         };
-        // Hits that repeat a better one rank last, but stay, since the same words may describe several events.
+        // Hits that repeat a better one rank last but are kept, since equal words may describe different events.
         let worthy = |of_repeats: bool| {
             let of_hits = ranked.iter().zip(&worth).zip(&repeats);
             of_hits.filter(move |((_, worth), repeat)| **worth && **repeat == of_repeats).map(|((place, _), _)| *place)
@@ -143,7 +141,7 @@ impl HybridRetriever {
             .steps(stopwatch.steps()))
     }
 
-    /// The conversations that have hits: `own` first, then the others by name.
+    /// Conversations with hits: `own` first, then the others by name.
     async fn with_hits(
         &self,
         hits: &[Candidate],
@@ -174,7 +172,7 @@ async fn repeats(question: &str, hits: &[Candidate], reads: &mut Reads<'_>) -> R
     Ok(repeats)
 }
 
-/// The lengths of some nodes in characters; unreadable nodes are missing.
+/// Lengths of some nodes in characters, without unreadable nodes.
 async fn lengths(
     reads: &mut Reads<'_>,
     found: &[WithHits],

@@ -14,27 +14,27 @@ use crate::{
     notices::in_full,
 };
 
-/// Maximum nodes read from the store at a time and embedded together.
+/// Maximum nodes that are read from the store at once and embedded together.
 const READ_NODES: u64 = 256;
-/// Maximum bytes of text that are embedded together, of several nodes or of a piece of one: some 32,000 tokens, whose
-/// vectors take 1.5 KB each. Larger batches make workers wait less often for the last text of a batch.
+/// Maximum bytes of text that are embedded together, of several nodes or a piece of one: some 32,000 tokens, whose
+/// vectors take 1.5 KB each. With larger batches, workers wait less often for the last text of a batch.
 const BATCH_BYTES: usize = 128 << 10;
-/// How long vectors stay in memory alone: an interrupted run loses the work of so long, and of one batch.
+/// Maximum time that vectors are only in memory; an interrupted run loses this much work, and one batch.
 const BETWEEN_FLUSHES: Duration = Duration::from_secs(2);
 
-/// Handling of texts that the model rejects and of caches that fail.
+/// Handling of texts that the model rejects, and of caches that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailurePolicy {
-    /// A query waits for the result and can use the vectors that are there. A cache that cannot be written causes a
-    /// notice, and few calls are spent on finding the text that a model rejects.
+    /// For a query, which waits for the result and can use existing vectors. A cache that cannot be written causes a
+    /// notice, and few calls are spent on finding a rejected text.
     Question,
-    /// The indexes must be complete and on disk, or the caller gets an error.
+    /// For indexing: the indexes must be complete and on disk, or the caller gets an error.
     Index,
 }
 
 impl FailurePolicy {
-    /// Maximum consecutive failed calls of the model. One rejected text among 256 takes nine, and each one right after
-    /// it two more.
+    /// Maximum consecutive failed calls of the model. Finding one rejected text among 256 takes nine, and a further one
+    /// right after it two more.
     const fn most_failures(self) -> u32 {
         match self {
             Self::Question => 16,
@@ -43,15 +43,14 @@ impl FailurePolicy {
     }
 }
 
-/// The result of embedding the nodes that had no vector.
+/// Result of embedding the nodes without vectors.
 #[derive(Debug, Default)]
 pub(crate) struct CaughtUp {
-    /// How many nodes were embedded.
     pub(crate) embedded: u64,
-    /// How many nodes the model rejected, and the first of them with the reason.
+    /// Number of nodes that the model rejected, and the first of them with the reason.
     refused: u64,
     first_refused: Option<(NodeId, EmbedError)>,
-    /// The first failure of a cache under [`FailurePolicy::Question`].
+    /// First failure of a cache under [`FailurePolicy::Question`].
     unkept: Option<VectorError>,
 }
 
@@ -68,18 +67,17 @@ impl CaughtUp {
     }
 }
 
-/// An embedded batch.
 struct Batch {
-    /// Each node with the vectors of its chunks; a lost or rejected node has none.
+    /// Nodes with the vectors of their chunks; a lost or rejected node has none.
     vectors: Vec<(NodeId, Vec<Vec<f32>>)>,
-    /// Each node with its token vectors, if these are indexed.
+    /// Nodes with their token vectors, if these are indexed.
     tokens: Vec<(NodeId, TokenVectors)>,
 }
 
-/// The vectors of one text: those of its chunks, and those of its tokens if these are indexed.
+/// Vectors of one text: those of its chunks, and of its tokens if these are indexed.
 type Embedded = (Vec<Vec<f32>>, Option<TokenVectors>);
 
-/// Embeds the missing nodes of one conversation.
+/// State of embedding the missing nodes of one conversation.
 struct Run<'a> {
     vectors: &'a Vectors<'a>,
     source: &'a dyn Source,
@@ -89,8 +87,7 @@ struct Run<'a> {
 }
 
 impl Vectors<'_> {
-    /// Embeds the nodes after those that have vectors, and after those that have token vectors, up to `last`, and
-    /// flushes the indexes.
+    /// Embeds the nodes up to `last` that have no vectors or no token vectors, and flushes the indexes.
     pub(crate) async fn catch_up(
         &self,
         source: &dyn Source,
@@ -104,11 +101,11 @@ impl Vectors<'_> {
         result.map(|()| done)
     }
 
-    /// Embeds the nodes after those that have vectors, up to `last`, as far as it can. Saves their token vectors,
-    /// unless those of earlier nodes are missing. Returns notices for the caller.
+    /// Embeds nodes without vectors up to `last`, as far as possible. Saves their token vectors, unless those of
+    /// earlier nodes are missing. Returns notices for the caller.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub(super) async fn catch_up_for_question(
         &self,
         source: &dyn Source,
@@ -147,7 +144,7 @@ impl Vectors<'_> {
         (run.done, embedded.and(flushed))
     }
 
-    /// Vectors before token vectors, which are optional.
+    /// Vectors first, because token vectors are optional.
     async fn flush(&self) -> Result<(), VectorError> {
         self.index.flush().await?;
         match self.tokens {
@@ -156,11 +153,11 @@ impl Vectors<'_> {
         }
     }
 
-    /// The vectors of each text, in order. If the model fails with several texts, they are bisected until the rejected
-    /// texts are known.
+    /// Vectors of each text, in order. If the model fails on several texts, they are bisected until the rejected texts
+    /// are known.
     ///
     /// # Errors
-    /// When the model is absent, rejects every text, or failed `most_failures` times in succession.
+    /// If the model is absent, rejects every text, or fails `most_failures` times in succession.
     async fn embed_each(
         &self,
         texts: &[&str],
@@ -191,7 +188,7 @@ impl Vectors<'_> {
         }
     }
 
-    /// The vectors of some texts, by one call of the model.
+    /// Vectors of some texts, from one call of the model.
     async fn embed_all(&self, texts: &[&str], tokens: Option<Tokens<'_>>) -> Result<Vec<Embedded>, EmbedError> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -212,7 +209,7 @@ impl Vectors<'_> {
         Ok(embedded)
     }
 
-    /// Vectors of a text of any length. Only one piece of it at a time is with the model.
+    /// Vectors of a text of any length; the model processes one piece at a time.
     async fn embed_in_pieces(&self, text: &str, tokens: Option<Tokens<'_>>) -> Result<Embedded, EmbedError> {
         let (mut chunks, mut pooled) = (Vec::new(), tokens.map(|_| Pooled::default()));
         for piece in pieces(text) {
@@ -245,7 +242,7 @@ impl Vectors<'_> {
 }
 
 impl Run<'_> {
-    /// All nodes up to this position have the vectors that the policy requires.
+    /// Last node with the vectors that the policy requires.
     fn through(&self) -> u64 {
         match self.policy {
             FailurePolicy::Question => self.vectors.through(self.conversation),
@@ -253,7 +250,7 @@ impl Run<'_> {
         }
     }
 
-    /// Embeds nodes without vectors, up to `last`.
+    /// Embeds nodes without vectors up to `last`.
     async fn embed_through(&mut self, begun: u64, last: u64, progress: &dyn Progress) -> Result<(), SemanticError> {
         let mut flushed = Instant::now();
         while let Some(nodes) = nodes_after(self.through(), last) {
@@ -322,7 +319,7 @@ impl Run<'_> {
         vectors.retain(|(node, _)| node.get() > there);
         match index.insert(conversation, &vectors).await {
             Ok(()) => {}
-            // Another process embedded them in the meantime.
+            // Another process has embedded them meanwhile.
             Err(VectorError::OutOfOrder { found, .. }) if through() >= found.get() => {}
             Err(failed) => return Err(failed.into()),
         }
@@ -341,7 +338,8 @@ impl Run<'_> {
         self.tolerate(flushed)
     }
 
-    /// Under the query policy a failed cache write becomes a notice: the vectors in memory are still searched.
+    /// Under the query policy, a failed cache write becomes a notice, since the vectors in memory can still be
+    /// searched.
     fn tolerate(&mut self, kept: Result<(), VectorError>) -> Result<(), SemanticError> {
         match kept {
             Err(failed) if self.policy == FailurePolicy::Question => {
@@ -354,7 +352,7 @@ impl Run<'_> {
 }
 
 impl Tokens<'_> {
-    /// The vectors of each text's chunks, and those of all its tokens.
+    /// Vectors of each text's chunks, and of all its tokens.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
         let found = self.embedder.embed_documents_with_tokens(texts).await?;
         let embedded = found.into_iter().map(|chunks| {
@@ -366,14 +364,14 @@ impl Tokens<'_> {
     }
 }
 
-/// Splits `nodes`, which were read, into consecutive runs that are embedded together, each with its texts.
+/// Splits `nodes`, which were read, into consecutive runs to be embedded together, each with its texts.
 fn batches(nodes: NodeRange, read: &ReadNodes) -> Vec<(NodeRange, Vec<(NodeId, String)>)> {
     let mut batches = Vec::new();
     let (mut first, mut texts, mut bytes) = (nodes.first(), Vec::new(), 0);
     for node in &read.nodes {
         let text = indexed_text(&node.message);
         if !texts.is_empty() && bytes + text.len() > BATCH_BYTES {
-            // Lost nodes before this one go with those before them.
+            // Lost nodes before this one belong to the previous run.
             let run = node.id.previous().and_then(|last| NodeRange::new(first, last));
             batches.extend(run.map(|run| (run, std::mem::take(&mut texts))));
             (first, bytes) = (node.id, 0);
@@ -385,7 +383,7 @@ fn batches(nodes: NodeRange, read: &ReadNodes) -> Vec<(NodeRange, Vec<(NodeId, S
     batches
 }
 
-/// A long text in pieces of at most [`BATCH_BYTES`], each cut after a line, else after a word, where there is one.
+/// Pieces of a long text of at most [`BATCH_BYTES`], each cut after a line, otherwise after a word, if there is one.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

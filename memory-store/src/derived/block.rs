@@ -1,28 +1,28 @@
-//! The header of a block: the nodes it covers, the log they are from, and the checksums of its bytes.
+//! Block header: covered nodes, binding to the log, and checksums.
 
 use memory_core::Hash;
 
 use crate::checksum;
 
 const MAGIC: [u8; 4] = *b"blok";
-/// Key epoch, nonce and authentication tag of a block that is not encrypted.
+/// Key epoch, nonce and authentication tag: zeros, because the block is not encrypted.
 const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
-/// Magic, first node, last node, its leaf, bytes and checksum of the body, bytes and checksum of the rows, the fields
-/// of an encrypted block, checksum over all of this.
+/// Magic, first node, last node, its leaf, bytes and checksum of the body, bytes and checksum of the rows, encryption
+/// fields, checksum over all of this.
 pub(super) const HEADER: usize = 4 + 8 + 8 + 32 + 8 + 4 + 8 + 4 + PLAIN.len() + 4;
 
-/// The header of a body, which is read with it, and of rows after that, which are checked when they are used.
+/// Header of a block. The body is verified when the header is read, the rows when they are used.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BlockHeader {
-    /// The first and the last node that it covers.
+    /// First and last covered node.
     pub(super) first: u64,
     pub(super) last: u64,
-    /// The leaf of the last node.
+    /// Leaf of the last covered node.
     pub(super) leaf: Hash,
     pub(super) body_bytes: u64,
     pub(super) body_sum: u32,
     pub(super) row_bytes: u64,
-    /// Over the rows, in this file or another.
+    /// Checksum of the rows, in this file or another one.
     pub(super) rows_sum: u32,
 }
 
@@ -42,7 +42,7 @@ impl BlockHeader {
         out.try_into().unwrap_or([0; HEADER])
     }
 
-    /// The header that these bytes are; `None` where they are none.
+    /// Parses a header; `None` if it is invalid.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (fields, sum) = bytes.split_last_chunk::<4>()?;
         let is_whole = checksum::crc32c(fields) == u32::from_le_bytes(*sum);
@@ -61,7 +61,7 @@ impl BlockHeader {
     }
 }
 
-/// Numbers one after the other.
+/// Concatenated numbers.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

@@ -1,4 +1,4 @@
-//! Values that an index holds for each conversation: loaded on first use, and dropped again beyond a number of bytes.
+//! Cache of a value per conversation: loaded on first use, dropped above a limit in bytes.
 
 use std::{
     collections::HashMap,
@@ -12,50 +12,50 @@ use std::{
 
 use memory_core::{ConversationId, DerivedKind, HeldInMemory};
 
-/// Fewer conversations than this are loaded one after the other: a thread takes as long to start as some of them.
+/// Fewer conversations than this are loaded by one thread, because starting a thread takes as long as loading some of
+/// them.
 const LOADED_BY_ONE_THREAD: usize = 16;
 
-/// Loaded value of a conversation.
+/// Value of a conversation.
 pub(super) trait Loaded {
-    /// Bytes that it takes on the heap.
+    /// Bytes on the heap.
     fn heap(&self) -> usize;
 
-    /// True if the files hold all of the value, so that dropping it loses nothing.
+    /// True if the files contain the whole value, so that dropping it loses nothing.
     fn is_saved(&self) -> bool;
 
-    /// True if another process has changed the files since they were read. Takes some microseconds.
+    /// True if another process has changed the files since they were read. Takes microseconds.
     fn is_outdated(&self) -> bool;
 
-    /// Reads what another process has changed.
+    /// Rereads the files that another process has changed.
     fn refresh(&mut self);
 }
 
-/// Values by conversation.
 #[derive(Debug)]
 pub(super) struct Conversations<T> {
     entries: Mutex<HashMap<ConversationId, Arc<Entry<T>>>>,
-    /// Values that were written to since the last flush. Being here, they are never dropped.
+    /// Values that were changed since the last flush. This reference keeps them from being dropped.
     changed: Mutex<Vec<Arc<Entry<T>>>>,
-    /// Held by a flush, so that another one does not end before it.
+    /// Held during a flush, so that a concurrent flush waits for it.
     flushing: Mutex<()>,
-    /// Bytes that the values may take.
+    /// Maximum bytes of all values.
     limit: usize,
-    /// Bytes that they take.
+    /// Current bytes of all values.
     heap: AtomicUsize,
-    /// Bytes beyond which values are dropped: more than the limit while that many cannot be dropped.
+    /// Bytes above which values are dropped. Above the limit while nothing can be dropped.
     ceiling: AtomicUsize,
-    /// Counts the uses.
+    /// Number of uses, as a clock for the least recently used value.
     clock: AtomicU64,
     opened: Instant,
 }
 
-/// The value of a conversation, present from its first use.
+/// Value of a conversation, empty until its first use.
 #[derive(Debug)]
 struct Entry<T> {
     value: OnceLock<RwLock<T>>,
     heap: AtomicUsize,
     used: AtomicU64,
-    /// The second, since the opening, in which its files were looked at last.
+    /// Second since opening in which its files were last checked for changes.
     looked: AtomicU64,
     is_changed: AtomicBool,
 }
@@ -68,7 +68,7 @@ impl<T> Entry<T> {
 }
 
 impl<T: Loaded> Conversations<T> {
-    /// Values that take at most `limit` bytes together, but for those that are in use or not saved.
+    /// Values of at most `limit` bytes together, not counting values that are in use or unsaved.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             entries: Mutex::default(),
@@ -82,7 +82,7 @@ impl<T: Loaded> Conversations<T> {
         }
     }
 
-    /// Reads a value, loaded by `load` unless it is there. Requests for other conversations do not wait meanwhile.
+    /// Reads a value; `load` loads it if needed, without blocking other conversations.
     pub(super) fn read<R>(
         &self,
         conversation: &ConversationId,
@@ -97,7 +97,7 @@ impl<T: Loaded> Conversations<T> {
         result
     }
 
-    /// Changes a value, loaded as for [`Self::read`]. It is as it was when it was read last.
+    /// Changes a value, loaded as in [`Self::read`], without checking the files for changes.
     pub(super) fn write<R>(
         &self,
         conversation: &ConversationId,
@@ -114,7 +114,7 @@ impl<T: Loaded> Conversations<T> {
         result
     }
 
-    /// Reads several values, in the order of the conversations.
+    /// Reads several values, in the order of `conversations`.
     pub(super) fn read_all<R>(
         &self,
         conversations: &[&ConversationId],
@@ -126,8 +126,8 @@ impl<T: Loaded> Conversations<T> {
     {
         let entries = self.entries(conversations);
         self.load_all(conversations, &entries, &load);
-        // Locks are taken in the order of the places in memory, and once each: two readers that wait for each other,
-        // with a writer between them, would deadlock.
+        // Each lock is taken once, in the order of memory addresses, because two readers with a waiting writer between
+        // them could deadlock.
         let mut order: Vec<usize> = (0..entries.len()).collect();
         let address = |at: &usize| entries.get(*at).map(Arc::as_ptr);
         order.sort_unstable_by_key(address);
@@ -154,7 +154,7 @@ impl<T: Loaded> Conversations<T> {
         result
     }
 
-    /// Acts on every value that was changed since it was saved. A failure does not keep it from the others.
+    /// Applies `act` to every value that was changed since it was saved. A failure does not stop the others.
     pub(super) fn flush<E>(&self, mut act: impl FnMut(&mut T) -> Result<(), E>) -> Result<(), E> {
         let _flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner));
@@ -170,8 +170,7 @@ impl<T: Loaded> Conversations<T> {
         result
     }
 
-    /// Drops the values whose files were changed, so that they do not keep what was there before, but for those that
-    /// are in use or not saved.
+    /// Drops values whose files were changed, unless they are in use or unsaved.
     pub(super) fn drop_outdated(&self) {
         let outdated: Vec<_> = self.look_at_loaded(|id, value| value.is_outdated().then(|| id.clone()));
         let mut entries = self.lock();
@@ -187,25 +186,24 @@ impl<T: Loaded> Conversations<T> {
         }
     }
 
-    /// Results of `look` for every loaded value.
+    /// Applies `look` to every loaded value.
     pub(super) fn look_at_loaded<R>(&self, mut look: impl FnMut(&ConversationId, &T) -> R) -> Vec<R> {
         let all: Vec<_> = self.lock().iter().map(|(id, entry)| (id.clone(), Arc::clone(entry))).collect();
         let loaded = all.iter().filter_map(|(id, entry)| Some((id, entry.value.get()?)));
         loaded.map(|(id, value)| look(id, &value.read().unwrap_or_else(PoisonError::into_inner))).collect()
     }
 
-    /// Another limit, for values that are loaded from now on.
+    /// Sets the limit for values that are loaded from now on.
     pub(super) fn limit_to(&mut self, limit: usize) {
         self.limit = limit;
         self.ceiling.store(limit, Ordering::Relaxed);
     }
 
-    /// How much of `kind` the values are, and their limit.
+    /// Bytes and limit of the values, as data of `kind`.
     pub(super) fn held(&self, kind: DerivedKind) -> HeldInMemory {
         HeldInMemory::new(kind, self.heap() as u64, self.limit as u64)
     }
 
-    /// Bytes that the values take on the heap.
     pub(super) fn heap(&self) -> usize {
         self.heap.load(Ordering::Relaxed)
     }
@@ -227,7 +225,7 @@ impl<T: Loaded> Conversations<T> {
         entries
     }
 
-    /// Reads again what another process has changed, if this was not looked at in this second.
+    /// Rereads files that another process has changed, at most one check per second.
     fn keep_up(&self, entry: &Arc<Entry<T>>, now: u64) {
         let Some(value) = entry.value.get() else { return };
         if entry.looked.swap(now, Ordering::Relaxed) != now
@@ -260,7 +258,7 @@ impl<T: Loaded> Conversations<T> {
         })
     }
 
-    /// Loads what is missing by all cores together.
+    /// Loads missing values on all cores.
     fn load_all(
         &self,
         conversations: &[&ConversationId],
@@ -282,13 +280,13 @@ impl<T: Loaded> Conversations<T> {
                         let _loaded = self.loaded(entry, || load(conversation));
                     }
                 };
-                // Where the system refuses a thread, its share is loaded when it is used.
+                // If the system refuses a thread, its share is loaded on use.
                 drop(thread::Builder::new().spawn_scoped(scope, load_all));
             }
         });
     }
 
-    /// Counts the bytes of a value, and remembers it for the next flush unless it is saved.
+    /// Updates the bytes of a value, and marks an unsaved value for the next flush.
     fn account(&self, entry: &Arc<Entry<T>>, value: &T) {
         let heap = value.heap();
         let before = entry.heap.swap(heap, Ordering::Relaxed);
@@ -299,21 +297,20 @@ impl<T: Loaded> Conversations<T> {
         }
     }
 
-    /// As [`Self::make_room`], when values can be dropped that could not.
+    /// [`Self::make_room`] after values have become droppable.
     fn release(&self) {
         self.ceiling.store(self.limit, Ordering::Relaxed);
         self.make_room();
     }
 
-    /// Drops the values that were not used for the longest time, where there are too many bytes: so many that the next
-    /// ones have room.
+    /// Drops the least recently used values if there are too many bytes, down to some bytes below the limit.
     fn make_room(&self) {
         if self.heap() <= self.ceiling.load(Ordering::Relaxed) {
             return;
         }
         let mut entries = self.lock();
-        // Only the map names them: nobody uses them, and none is waiting to be flushed. Under its lock nobody begins
-        // to.
+        // Only the map references these values: nobody uses them and none is unsaved. Nobody can begin to use them
+        // while the map is locked.
         let idle = entries.iter().filter(|(_, entry)| Arc::strong_count(entry) == 1);
         let mut idle: Vec<_> = idle
             .map(|(id, entry)| (entry.used.load(Ordering::Relaxed), entry.heap.load(Ordering::Relaxed), id.clone()))
@@ -328,11 +325,11 @@ impl<T: Loaded> Conversations<T> {
             dropped.extend(entries.remove(&id));
             self.heap.fetch_sub(heap, Ordering::Relaxed);
         }
-        // Where nothing can be dropped, it is not tried again at once.
+        // If nothing could be dropped, wait for some growth before the next attempt.
         let left = self.heap();
         let ceiling = if dropped.is_empty() { left.saturating_add(left / 8) } else { self.limit };
         self.ceiling.store(ceiling.max(self.limit), Ordering::Relaxed);
-        // Unmapping takes its time.
+        // Unmapping is slow, so the lock is released first.
         drop(entries);
     }
 }

@@ -1,4 +1,4 @@
-//! Opens derived files; anything but a regular file counts as missing, and is made again.
+//! Opens derived files. Anything but a regular file counts as missing, and is rebuilt.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,17 +8,15 @@ use std::{
 
 use memory_files::{Links, or_missing};
 
-/// Opens a file for reading.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     memory_files::open(path, Links::Refuse).or_else(or_missing)
 }
 
-/// Opens an existing file for writing.
 pub(super) fn open_written(path: &Path) -> io::Result<File> {
     memory_files::open_with(OpenOptions::new().read(true).write(true), path, Links::Refuse).or_else(or_missing)
 }
 
-/// Makes an empty file, in place of anything that is there. The caller has the [turn](super::turn::Turn).
+/// Creates an empty file, replacing any existing one. The caller holds the [turn](super::turn::Turn).
 pub(super) fn create(path: &Path) -> io::Result<File> {
     #[cfg(test)]
     stopping::step()?;
@@ -27,20 +25,20 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     memory_files::open_with(options.read(true).write(true).create(true).truncate(true), path, Links::Refuse)
 }
 
-/// True if the contents of a file are wrong, so that it is rebuilt. Any other failure, such as a lack of descriptors
-/// or of memory, shows nothing about the file, which then does not count as damaged.
+/// True if the contents of a file are wrong, so that it must be rebuilt. Other failures, such as a lack of descriptors
+/// or memory, say nothing about the file.
 pub(super) fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }
 
-/// Gives a file another name, in place of the file that has it.
+/// Renames a file, replacing any existing one.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(test)]
     stopping::step()?;
     fs::rename(from, to)
 }
 
-/// Removes a file, if it is there.
+/// Removes a file if it exists.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     #[cfg(test)]
     stopping::step()?;
@@ -50,7 +48,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Stops a thread of a test after some operations, as a crash does.
+/// Stops a test's thread after some operations, like a crash.
 #[cfg(test)]
 pub(super) mod stopping {
     use std::{cell::Cell, io};

@@ -1,4 +1,4 @@
-//! A file of blocks: its good prefix is read, blocks are appended, and any other change rewrites the file.
+//! A file of blocks: the valid prefix is read, blocks are appended, and any other change rewrites the file.
 
 use std::{
     fs::{self, File, Metadata},
@@ -25,37 +25,37 @@ use super::{
 };
 use crate::checksum;
 
-/// Bytes that are read ahead: a block of a few nodes has fewer.
+/// Read-ahead in bytes; a block of a few nodes is smaller.
 const BUFFER: usize = 64 << 10;
-/// The longest body.
+/// Maximum bytes of a body.
 const LONGEST_BODY: u64 = 4 << 30;
 
-/// A file of blocks that follow one another without a gap from node 1 on.
+/// A file of consecutive blocks that cover nodes from 1 without a gap.
 ///
-/// The blocks before the first bad one count: each is undamaged, and the leaf of its last node is the log's. Bytes
-/// after them are not an error.
+/// Only the blocks before the first invalid one are used: each is undamaged, and the leaf of its last node matches the
+/// log. Bytes after them are not an error.
 #[derive(Debug)]
 pub(super) struct BlockFile {
     path: PathBuf,
-    /// Where the file may be instead.
+    /// Packs that may contain the file.
     packs: Option<Arc<Packs>>,
     header: Vec<u8>,
     anchor: Anchor,
-    /// True if there is a file, and its header fits.
+    /// True if the file exists with the expected header.
     fits: bool,
-    /// The good blocks.
+    /// Valid blocks.
     blocks: Vec<Placed>,
-    /// True if the file goes on after the good blocks.
+    /// True if the file is longer than its valid blocks.
     overlong: bool,
-    /// The file as it was when it was read or written here.
+    /// Identity of the file when this process last read or wrote it.
     seen: Option<Seen>,
-    /// The [generation](Packs::generation) of the packs in which it was found as it was.
+    /// [Generation](Packs::generation) of the packs when the file was last found unchanged.
     generation: AtomicU64,
-    /// True if the file could not be read the last time. No write overwrites the file before it can be read.
+    /// True if the last read failed. The file is not overwritten until it can be read.
     is_unread: bool,
 }
 
-/// Sign that a file is another, or has other bytes.
+/// Identity of a file's contents, by metadata.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Loose(u64, u64, Option<SystemTime>),
@@ -75,7 +75,7 @@ impl Seen {
     }
 }
 
-/// A block in the file.
+/// A valid block in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) header: BlockHeader,
@@ -84,7 +84,7 @@ pub(super) struct Placed {
     end: u64,
 }
 
-/// A block that is to be written.
+/// A block to be written.
 #[derive(Debug)]
 pub(super) struct NewBlock {
     header: BlockHeader,
@@ -92,8 +92,8 @@ pub(super) struct NewBlock {
 }
 
 impl NewBlock {
-    /// Covers nodes `first` to `last`, the last of which has this leaf. `rows_sum` is over `rows`, or over those that
-    /// stand in another file.
+    /// A block of nodes `first` to `last`, the last of which has this leaf. `rows_sum` is the checksum of `rows`, or of
+    /// rows in another file.
     pub(super) fn new((first, last): (u64, u64), leaf: Hash, body: &[u8], rows: &[u8], rows_sum: u32) -> Self {
         let header = BlockHeader {
             first,
@@ -108,7 +108,7 @@ impl NewBlock {
     }
 }
 
-/// A file that was written but has not replaced the old one yet.
+/// A new file that has not replaced the old one yet.
 #[derive(Debug)]
 pub(super) struct Staged {
     file: File,
@@ -116,7 +116,7 @@ pub(super) struct Staged {
 }
 
 impl BlockFile {
-    /// The file at `path`, nothing of it read yet. `fields` and `names` are those of its header.
+    /// The file at `path`, unread. `fields` and `names` are those of the expected header.
     pub(super) fn new(path: PathBuf, anchor: Anchor, format: Format, fields: &[u8], names: [&str; 2]) -> Self {
         Self {
             path,
@@ -132,23 +132,22 @@ impl BlockFile {
         }
     }
 
-    /// The file may also be in one of these packs.
+    /// Sets the packs that may contain the file.
     pub(super) fn packed(self, packs: Option<&Arc<Packs>>) -> Self {
         Self { packs: packs.cloned(), ..self }
     }
 
-    /// Opens the file, or another one of the conversation, loose or in a pack.
+    /// Opens this or another file of the conversation, loose or in a pack.
     pub(super) fn open(&self, path: &Path) -> io::Result<Source> {
         packs::open(path, self.packs.as_deref())
     }
 
-    /// Makes the files of the conversation loose, so that they can be written to. The caller has the turn.
+    /// Makes the packed files of the conversation loose, so that they can be written. The caller holds the turn.
     pub(super) fn unpack(&self) -> io::Result<()> {
         self.packs.as_ref().map_or(Ok(()), |packs| packs.unpack(&self.path))
     }
 
-    /// Removes from the packs what was packed of the conversation before its files were rewritten. The caller has the
-    /// turn.
+    /// Removes old copies of the conversation's rewritten files from the packs. The caller holds the turn.
     pub(super) fn leave_packs(&self) -> io::Result<()> {
         let own = self.path.file_stem().and_then(|stem| stem.to_str());
         self.packs.as_ref().map_or(Ok(()), |packs| packs.forget(|stem| Some(stem) == own))
@@ -166,7 +165,7 @@ impl BlockFile {
         &self.blocks
     }
 
-    /// Bytes of the good prefix.
+    /// Bytes of the valid prefix.
     pub(super) fn bytes(&self) -> u64 {
         let header = if self.fits { self.header.len() as u64 } else { 0 };
         self.blocks.last().map_or(header, |last| last.end)
@@ -177,33 +176,33 @@ impl BlockFile {
         self.path.capacity() + self.header.capacity() + self.blocks.capacity() * size_of::<Placed>()
     }
 
-    /// The last node of the good blocks.
+    /// Last node of the valid blocks.
     pub(super) fn through(&self) -> u64 {
         self.blocks.last().map_or(0, |last| last.header.last)
     }
 
-    /// True if the file must be rewritten before anything is appended.
+    /// True if the file must be rewritten before blocks can be appended.
     pub(super) fn is_overlong(&self) -> bool {
         self.overlong
     }
 
-    /// Waits for the right to write; `None` when another process keeps it.
+    /// Waits for the turn; `None` if another process keeps it.
     pub(super) fn turn(&self) -> io::Result<Option<Turn>> {
         Turn::wait(self.path.parent().unwrap_or(Path::new(".")))
     }
 
-    /// Reads the good blocks, and passes each to `apply` with its body. The first that `apply` refuses ends the good
-    /// prefix. Gives the file, where there is one.
+    /// Reads the valid blocks, passing each with its body to `apply`. A block that `apply` rejects ends the valid
+    /// prefix. Returns the file, if it exists.
     ///
     /// # Errors
-    /// When the file cannot be checked, for example for lack of descriptors or of memory.
+    /// If the file cannot be checked, for example for lack of descriptors or memory.
     pub(super) fn read(&mut self, apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<Source>> {
         self.forget();
         self.read_good(apply).inspect_err(|_| self.leave_alone())
     }
 
     fn read_good(&mut self, mut apply: impl FnMut(&BlockHeader, &[u8]) -> bool) -> io::Result<Option<Source>> {
-        // Before the file is opened: what changes meanwhile is noticed later.
+        // Read before the file is opened, so that a concurrent change is noticed later.
         let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
         let file = match self.open(&self.path) {
             Ok(file) => file,
@@ -226,7 +225,7 @@ impl BlockFile {
         self.overlong = good < length;
         match good {
             0 => tracing::warn!(%path, of = length, "a derived file does not fit: it is derived again"),
-            // Most often another process is writing it right now.
+            // Usually another process is writing it.
             _ if self.overlong => tracing::info!(%path, good, of = length, "the end of a derived file is not whole"),
             _ => {}
         }
@@ -234,7 +233,7 @@ impl BlockFile {
         Ok(Some(file))
     }
 
-    /// The good block after those that were read; its body is read into `body`.
+    /// Reads the next valid block, its body into `body`.
     fn next_block(&self, input: &mut impl Read, length: u64, body: &mut Vec<u8>) -> io::Result<Option<Placed>> {
         if !self.fits {
             return Ok(None);
@@ -247,7 +246,7 @@ impl BlockFile {
         let begin = self.bytes();
         let rows_at = header.body_bytes.checked_add(begin + HEADER as u64);
         let end = rows_at.and_then(|rows_at| rows_at.checked_add(header.row_bytes));
-        // Before any memory is allocated.
+        // Checked before memory is allocated.
         let (Some(rows_at), Some(end)) = (rows_at, end.filter(|end| *end <= length)) else { return Ok(None) };
         let follows = header.first == self.through() + 1 && header.last >= header.first;
         let Some(bytes) = usize::try_from(header.body_bytes).ok().filter(|_| header.body_bytes <= LONGEST_BODY) else {
@@ -261,7 +260,7 @@ impl BlockFile {
         Ok(is_good.then_some(Placed { header, begin, rows_at, end }))
     }
 
-    /// True if no other process has written to the file since it was read or written here.
+    /// True if no other process has written to the file since this process last read or wrote it.
     pub(super) fn is_as_it_was(&self) -> io::Result<bool> {
         let file = match self.open(&self.path) {
             Ok(file) => file,
@@ -274,8 +273,7 @@ impl BlockFile {
         Ok(is_there && header == last.header.bytes() && file.len()? == last.end)
     }
 
-    /// True if the file is not the one that was read or written here last, or was changed since. Looks at nothing but
-    /// its metadata.
+    /// True if the file was replaced or changed since this process last read or wrote it. Reads only metadata.
     pub(super) fn is_outdated(&self) -> bool {
         let generation = self.packs.as_ref().map_or(0, |packs| packs.generation());
         let is_packed = matches!(self.seen, Some(Seen::Packed(_)));
@@ -295,25 +293,25 @@ impl BlockFile {
         found != self.seen
     }
 
-    /// Treats the blocks from this one on as bad.
+    /// Treats the blocks from index `from` on as invalid.
     pub(super) fn drop_blocks(&mut self, from: usize) {
         self.overlong |= from < self.blocks.len();
         self.blocks.truncate(from);
     }
 
-    /// Forgets what was read.
+    /// Forgets everything that was read.
     pub(super) fn forget(&mut self) {
         self.blocks.clear();
         (self.fits, self.overlong, self.seen, self.is_unread) = (false, false, None, false);
     }
 
-    /// Marks the file as unreadable for now.
+    /// Marks the file as currently unreadable.
     pub(super) fn leave_alone(&mut self) {
         self.forget();
         self.is_unread = true;
     }
 
-    /// Writes blocks after the good ones.
+    /// Appends blocks to the valid ones.
     pub(super) fn append(&mut self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<File> {
         let (file, mut written) = self.extend(blocks)?;
         file.sync_data()?;
@@ -334,7 +332,7 @@ impl BlockFile {
         Ok((file, written))
     }
 
-    /// Writes a file of these blocks next to this one, to replace it later: maps of the old file stay as they are.
+    /// Writes a new file of these blocks next to this one. Maps of the old file stay valid when it is replaced.
     pub(super) fn stage(&self, blocks: impl IntoIterator<Item = io::Result<NewBlock>>) -> io::Result<Staged> {
         let file = disk::create(&temporary(&self.path))?;
         let blocks = self.write_all(&file, blocks)?;
@@ -342,7 +340,7 @@ impl BlockFile {
         Ok(Staged { file, blocks })
     }
 
-    /// Puts a staged file in the place of this one.
+    /// Replaces this file with a staged one.
     pub(super) fn commit(&mut self, staged: Staged) -> io::Result<File> {
         disk::rename(&temporary(&self.path), &self.path)?;
         self.forget();
@@ -360,21 +358,22 @@ impl BlockFile {
         write(file, self.header.len() as u64, blocks)
     }
 
-    /// Removes the file, and those next to it with other extensions.
+    /// Removes the file, and files of the same name with other extensions.
     pub(super) fn remove(&mut self, beside: &[&str]) -> io::Result<()> {
         self.forget();
         let mut paths = vec![self.path.clone()];
         paths.extend(beside.iter().map(|extension| self.path.with_extension(extension)));
-        // Not between another process's look at the files and its block. But they are removed in any case.
+        // Another process must not write between its check of the files and its block. The files are removed even
+        // without the turn.
         let is_there = |path: &PathBuf| self.open(path).is_ok();
         let _turn = if paths.iter().any(is_there) { self.turn()? } else { None };
-        // Loose files count, so nothing older is found between the two.
+        // Loose files take precedence, so that no older data becomes visible between the two removals.
         self.leave_packs()?;
         paths.iter().try_for_each(|path| disk::remove(path))
     }
 }
 
-/// The temporary path of a file that is to be renamed to `path`.
+/// Path of the new file that will be renamed to `path`.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
@@ -393,7 +392,7 @@ fn write(file: &File, mut at: u64, blocks: impl IntoIterator<Item = io::Result<N
     Ok(written)
 }
 
-/// Reads exactly as many bytes; gives whether the file had them.
+/// Reads exactly enough bytes to fill the buffer; `false` if the file is shorter.
 fn fill(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match input.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

@@ -1,4 +1,4 @@
-//! A graph of near neighbours over rows of codes that the caller holds.
+//! A graph of near neighbours over rows of codes that the caller owns.
 
 mod codes;
 mod file;
@@ -34,25 +34,24 @@ use self::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Near {
-    /// Its number.
+    /// Number of the row.
     pub row: u32,
-    /// The inner product of its vector with the query's codes: about the cosine, up to the scale of the query.
+    /// Inner product of its vector with the query's codes: approximately the cosine, up to the scale of the query.
     pub likeness: f32,
 }
 
-/// A hierarchical navigable small world: HNSW (Malkov and Yashunin, IEEE TPAMI 42(4), 2020, arXiv 1603.09320; comments
-/// name its algorithms) over rows of int8 codes.
+/// A hierarchical navigable small world (HNSW: Malkov and Yashunin, IEEE TPAMI 42(4), 2020, arXiv 1603.09320) over rows
+/// of int8 codes. Comments refer to the algorithms of that paper by number.
 ///
-/// A graph holds only links. Lists have fixed widths and follow one another in cache lines: those of the lowest layer
-/// in one array, where a node's number is its place, those of the layers above in another. The layers of a node follow
-/// from its number and the seed, so the same rows linked by the same calls give the same graph, on any number of
-/// threads and after any reopening.
+/// A graph contains only links. Lists of neighbours have fixed widths of whole cache lines: an array for the lowest
+/// layer, indexed by node, and an array for the layers above. The layers of a node follow from its number and the seed,
+/// so that the same rows linked by the same calls give the same graph, on any number of threads and after any
+/// reopening.
 ///
-/// Its results are near the query by the codes; the owner of the components scores the best again.
+/// Results are nearest by the codes; the owner of the components rescores the best.
 ///
-/// Searches take `&self`, as [`link`](Self::link) does, and run meanwhile. [`grow`](Self::grow) makes room and takes
-/// `&mut self` briefly: where rows are appended under a lock, make room under the exclusive lock and link the rows
-/// under a shared one.
+/// Searches take `&self`, as [`link`](Self::link) does, and may run during it. [`grow`](Self::grow) takes `&mut self`
+/// briefly: if rows are appended under a lock, make room under the exclusive lock and link the rows under a shared one.
 ///
 /// ```
 /// use std::num::NonZero;
@@ -78,16 +77,16 @@ pub struct Graph {
     options: GraphOptions,
     lower: Rows,
     upper: Rows,
-    /// The row of each node's list on layer 1; the rows of the layers above follow it.
+    /// Index of each node's list on layer 1; its lists on higher layers follow.
     upper_rows: Vec<u32>,
     tombstones: Tombstones,
-    /// Nodes below this are linked.
+    /// Nodes below this number are linked.
     linked: AtomicUsize,
-    /// The node where walks begin: no linked node is on more layers.
+    /// Node where walks begin; no linked node has more layers.
     entry: AtomicU32,
-    /// Held while linking.
+    /// Held during linking.
     linking: Mutex<()>,
-    /// Working memory of walks, for as many as have run at once.
+    /// Reusable working memory of walks.
     walks: Mutex<Vec<Walk>>,
 }
 
@@ -120,7 +119,7 @@ impl Graph {
         self.options
     }
 
-    /// Rows that are linked: those below this number.
+    /// Number of linked rows, which are those below this number.
     #[must_use]
     pub fn len(&self) -> usize {
         self.linked.load(Ordering::Acquire)
@@ -132,13 +131,13 @@ impl Graph {
         self.len() == 0
     }
 
-    /// Bytes of its arrays, in memory or in a file that is mapped.
+    /// Bytes of its arrays, in memory or in a mapped file.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lower.bytes() + self.upper.bytes() + self.upper_rows.len() * size_of::<u32>() + self.tombstones.bytes()
     }
 
-    /// Makes room for `rows` in all, capped at the largest number of nodes. Copies a mapped graph into memory.
+    /// Makes room for `rows` in total, at most the maximum number of nodes. Copies a mapped graph into memory.
     pub fn grow(&mut self, rows: usize) {
         let rows = rows.min(pool::MAX_NODES);
         self.number_upper_rows(rows);
@@ -150,32 +149,32 @@ impl Graph {
     fn number_upper_rows(&mut self, rows: usize) {
         let mut upper = self.upper_rows_in_use();
         for node in (0u32..).take(rows).skip(self.upper_rows.len()) {
-            // There are fewer upper rows than nodes.
+            // Fits, because upper rows are fewer than nodes.
             self.upper_rows.push(u32::try_from(upper).unwrap_or(NONE));
             upper += self.level(node);
         }
     }
 
-    /// Upper rows of the nodes that have room.
+    /// Upper rows of the nodes with room.
     fn upper_rows_in_use(&self) -> usize {
         let Some(last) = self.upper_rows.len().checked_sub(1) else { return 0 };
         let level = u32::try_from(last).map_or(0, |last| self.level(last));
         self.upper_rows.get(last).map_or(0, |first| *first as usize + level)
     }
 
-    /// Rows that there is room for.
+    /// Number of rows with room.
     fn room(&self) -> usize {
         self.upper_rows.len()
     }
 
-    /// The `limit` nearest rows among those that `keep` accepts, nearest first, equal ones by number. A wider `ef`
-    /// finds more of the truly nearest and takes longer; it is at least `limit`.
+    /// The `limit` nearest rows that `keep` accepts, nearest first, ties by number. A larger `ef` (at least `limit` is
+    /// used) improves recall and takes longer.
     ///
-    /// This search ignores rows that `codes` does not have. There are fewer results than `limit` only where there are
-    /// fewer rows to find.
+    /// Rows that `codes` does not have are ignored. There are fewer than `limit` results only if there are fewer rows
+    /// to find.
     ///
-    /// A filter that accepts few rows makes the walk long, as it goes on until it has met `ef` of them: scan the rows
-    /// instead when it accepts less than about a tenth.
+    /// A filter that accepts few rows makes the walk long, since it continues until it has met `ef` of them. Scan the
+    /// rows instead if it accepts less than about a tenth.
     #[must_use]
     pub fn search(
         &self,
@@ -207,19 +206,20 @@ impl Graph {
         near
     }
 
-    /// Buries a row: walks still pass through it, but it is never a result. Gives whether the row existed and was not
-    /// buried before.
+    /// Removes a row: walks still pass through it, but it is never a result. Returns true if it existed and was not
+    /// removed before.
     pub fn remove(&self, row: u32) -> bool {
         (row as usize) < self.len() && self.tombstones.add(row)
     }
 
-    /// Rows that are buried.
+    /// Number of removed rows.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.tombstones.len()
     }
 
-    /// True if at least a quarter of the rows are buried: they slow walks so much that the rest should be linked again.
+    /// True if at least a quarter of the rows are removed, which slows walks so much that the others should be linked
+    /// again.
     #[must_use]
     pub fn wants_rebuilding(&self) -> bool {
         let removed = self.removed();
@@ -234,12 +234,11 @@ impl Graph {
         Some(self.entry.load(Ordering::Acquire)).filter(|entry| *entry != NONE)
     }
 
-    /// The highest layer of a node.
     fn level(&self, node: u32) -> usize {
         levels::level(self.options.seed, node, self.options.degree)
     }
 
-    /// The rows of a layer, and the index of the node's row among them.
+    /// The lists of a layer, and the index of a node's list among them.
     fn list(&self, node: u32, layer: usize) -> Option<(&Rows, usize)> {
         match layer.checked_sub(1) {
             None => Some((&self.lower, node as usize)),
@@ -250,7 +249,7 @@ impl Graph {
         }
     }
 
-    /// Passes on the neighbours of a node on a layer, if the node is on it. In a damaged file they may be any numbers.
+    /// Passes the neighbours of a node on a layer to `take`. In a damaged file they may be arbitrary numbers.
     #[inline]
     fn neighbours(&self, node: u32, layer: usize, take: impl FnMut(u32)) {
         if let Some((rows, row)) = self.list(node, layer) {

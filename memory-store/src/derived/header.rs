@@ -1,16 +1,16 @@
-//! The headers of derived files: kind, version, store and names.
+//! Headers of derived files: kind, version, store and names.
 
 use memory_core::Hash;
 
 use crate::checksum;
 
-/// Bytes at the beginning of a file that identify its kind and store.
+/// Bytes at the start of a file with its kind, version and store.
 pub(crate) const NAMED_BY: usize = 8 + 4 + 16;
 
-/// The longest name that is read.
+/// Maximum bytes of a name.
 const LONGEST_NAME: usize = 4096;
 
-/// A kind of derived file. Its version is a number of its own, apart from that of the store's format.
+/// A kind of derived file, with a version independent of the store's format version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     pub(super) magic: [u8; 8],
@@ -18,42 +18,42 @@ pub(super) struct Format {
 }
 
 pub(super) const VECTORS: Format = Format { magic: *b"MEMVEC\r\n", version: 4 };
-/// The rows of vectors have not changed since version 3.
+/// Vector rows are unchanged since version 3.
 pub(super) const VECTOR_ROWS: Format = Format { version: 3, ..VECTORS };
 pub(super) const TOKENS: Format = Format { magic: *b"MEMTOK\r\n", version: 3 };
 pub(super) const WORDS: Format = Format { magic: *b"MEMBLK\r\n", version: 3 };
-/// Files of many conversations; a pack has a header of its own after the store.
+/// Packs: files of many conversations, with a header of their own after the store.
 pub(super) const PACKS: Format = Format { magic: *b"MEMPACK\n", version: 1 };
 pub(super) const GRAPH: Format = Format { magic: *b"MEMHNSW\n", version: 3 };
 
-/// True if the file that begins with `header` holds vectors, tokens or words, of one conversation or of many, that were
-/// derived from the log of this store, in a readable format.
+/// True if a file that begins with `header` contains vectors, tokens or words derived from the log of this store, of
+/// one conversation or many, in a readable format.
 pub(crate) fn is_of_store(header: &[u8; NAMED_BY], store: [u8; 16]) -> bool {
     [VECTORS, VECTOR_ROWS, TOKENS, WORDS, PACKS].iter().any(|format| format.named_by(store) == header)
 }
 
-/// A header that was read, with a number of bytes of fields.
+/// A parsed header with `FIELDS` bytes of fields.
 #[derive(Debug)]
 pub(super) struct Header<'a, const FIELDS: usize> {
     pub(super) store: [u8; 16],
     pub(super) fields: [u8; FIELDS],
     pub(super) names: [&'a str; 2],
-    /// The bytes after it.
+    /// Bytes after the header.
     pub(super) rest: &'a [u8],
 }
 
-/// Why bytes are not a header of a format.
+/// Why bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BadHeader {
-    /// Bytes that end too soon.
+    /// The bytes end too soon.
     Short,
-    /// Bytes of another format.
+    /// The bytes have another format.
     Format,
     Damaged,
 }
 
 impl Format {
-    /// Reads what [`Self::header`] writes, for any names.
+    /// Parses a header that [`Self::header`] wrote, with any names.
     pub(super) fn read<const FIELDS: usize>(self, bytes: &[u8]) -> Result<Header<'_, FIELDS>, BadHeader> {
         fn array<'a, const N: usize>(rest: &mut &'a [u8]) -> Result<&'a [u8; N], BadHeader> {
             let (array, after) = rest.split_first_chunk().ok_or(BadHeader::Short)?;
@@ -83,13 +83,13 @@ impl Format {
         Ok(Header { store, fields, names: [first?, second?], rest })
     }
 
-    /// The first bytes of a file that is derived from the log of this store.
+    /// First bytes of a file that is derived from the log of this store.
     pub(super) fn named_by(self, store: [u8; 16]) -> Vec<u8> {
         [self.magic.as_slice(), &self.version.to_le_bytes(), &store].concat()
     }
 
-    /// Names everything that must be the same for a file to be valid; compared as a whole. `fields` come before the
-    /// names, each name follows its length, and a checksum over all ends it.
+    /// The header, which contains everything that must match for a file to be valid and is compared as a whole:
+    /// `fields`, then each name after its length, then a checksum.
     pub(super) fn header(self, store: [u8; 16], fields: &[u8], names: [&str; 2]) -> Vec<u8> {
         let mut out = self.named_by(store);
         out.extend_from_slice(fields);
@@ -103,7 +103,7 @@ impl Format {
     }
 }
 
-/// The stem of the files of a conversation and a model.
+/// Stem of the file names for a conversation and a model.
 pub(super) fn file_name(conversation: &str, model: &str) -> String {
     Hash::of_parts([conversation.as_bytes(), model.as_bytes()]).to_string()
 }

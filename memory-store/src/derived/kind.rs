@@ -1,4 +1,4 @@
-//! Parts that the kinds of derived files share: a directory of files, each with the name of its conversation.
+//! Common parts of derived files: a directory of files for each kind, each with its conversation's name in the header.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,102 +17,101 @@ use super::{
     packs::{self, Packs, name_of, stem_of},
 };
 
-/// Bytes in which a header lies whole.
+/// Maximum bytes of a header.
 const LONGEST_HEADER: u64 = 16 << 10;
 
-/// How often files are written without some nodes and read again, since another process may write them meanwhile.
+/// Attempts to rewrite files without some nodes, because another process may write them meanwhile.
 pub(super) const ATTEMPTS: u32 = 3;
 
-/// A kind of derived files.
 #[derive(Debug)]
 pub(super) struct Kind {
     pub(super) kind: DerivedKind,
-    /// Its directory in the cache of a store.
+    /// Its directory within the cache of a store.
     pub(super) directory: &'static str,
-    /// The extensions of its files; the first one's files have the header.
+    /// Extensions of its files; only those with the first one have the header.
     pub(super) extensions: &'static [&'static str],
-    /// The formats that can be read.
+    /// Readable formats.
     pub(super) formats: &'static [Format],
-    /// Reads a header of one of these formats.
+    /// Parses a header of one of these formats.
     pub(super) header: fn(Format, &[u8]) -> Option<Named>,
-    /// The stem of the files with these names in their header.
+    /// Stem of the file names for the names in a header.
     pub(super) stem: fn(&[String; 2]) -> String,
-    /// Reads what is good in the files of a conversation.
+    /// Reads the valid part of the files of a conversation.
     ///
     /// # Errors
-    /// When they cannot be read for another reason than damage.
+    /// If they cannot be read for another reason than damage.
     pub(super) read: fn(&Listed, Anchor, Depth) -> io::Result<Contents>,
-    /// Rewrites the files of a conversation without these nodes; gives whether no byte of them is left. Waits for its
-    /// turn.
+    /// Rewrites the files of a conversation without these nodes; returns true if no byte of the nodes is left. Waits
+    /// for the turn.
     pub(super) forget: fn(&Listed, &Anchor, &NodeSet) -> io::Result<bool>,
 }
 
-/// How much is read of a file.
+/// Extent of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// The bytes that state how far the file reaches.
+    /// Only the bytes that state how far the file reaches.
     Headers,
-    /// Every byte.
+    /// Everything.
     All,
 }
 
-/// The good part of the files of a conversation.
+/// Valid part of the files of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Contents {
-    /// The last node.
+    /// Last node.
     pub(super) through: u64,
     pub(super) count: u64,
-    /// Good bytes of the files, if all of them were read.
+    /// Valid bytes of the files, if they were read completely.
     pub(super) bytes: u64,
 }
 
-/// The contents of a header.
+/// Contents of a header.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) store: [u8; 16],
     pub(super) fields: Vec<u8>,
-    /// The second one is that of the conversation.
+    /// The second name is the conversation's.
     pub(super) names: [String; 2],
 }
 
-/// Reads a header with so many bytes of fields.
+/// Parses a header with `FIELDS` bytes of fields.
 pub(super) fn named<const FIELDS: usize>(format: Format, bytes: &[u8]) -> Option<Named> {
     let header = format.read::<FIELDS>(bytes).ok()?;
     Some(Named { store: header.store, fields: header.fields.to_vec(), names: header.names.map(ToOwned::to_owned) })
 }
 
-/// The files of a conversation, by one model where there are models.
+/// Files of a conversation, and of a model if the kind has models.
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
     pub(super) dir: PathBuf,
     stem: String,
     extensions: &'static [&'static str],
     pub(super) conversation: ConversationId,
-    /// The first name in the header.
+    /// First name in the header.
     pub(super) name: String,
     pub(super) fields: Vec<u8>,
-    /// Where the files may be instead.
+    /// Packs that may contain the files.
     pub(super) packs: Arc<Packs>,
 }
 
 impl Listed {
-    /// The file with the header.
+    /// Path of the file with the header.
     pub(super) fn path(&self) -> PathBuf {
         self.dir.join(&self.stem).with_extension(self.extensions.first().unwrap_or(&""))
     }
 
-    /// The number in a field of eight bytes.
+    /// Field `field` of eight bytes, as a number.
     pub(super) fn number(&self, field: usize) -> Option<usize> {
         let (fields, _) = self.fields.as_chunks();
         usize::try_from(u64::from_le_bytes(*fields.get(field)?)).ok()
     }
 
-    /// Bytes of all its files as they are now, unfinished ones too.
+    /// Current bytes of all its files, including unfinished ones.
     pub(super) fn bytes(&self) -> u64 {
         self.paths().map(|path| bytes_alone(&path).unwrap_or_else(|| self.bytes_in_packs(&path))).sum()
     }
 
-    /// Bytes of those of its files that are in packs, and not loose as well.
+    /// Bytes of its files that are only in packs.
     pub(super) fn packed_bytes(&self) -> u64 {
         self.paths().filter(|path| bytes_alone(path).is_none()).map(|path| self.bytes_in_packs(&path)).sum()
     }
@@ -126,7 +125,7 @@ impl Listed {
         &self.stem
     }
 
-    /// All its files, whether they are there or not.
+    /// Paths of all its files, existing or not.
     pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> + use<> {
         let path = self.dir.join(&self.stem);
         let paths = self.extensions.iter().map(move |extension| path.with_extension(extension));
@@ -134,28 +133,27 @@ impl Listed {
     }
 }
 
-/// Bytes of a file that is in no pack.
+/// Bytes of a loose file.
 fn bytes_alone(path: &Path) -> Option<u64> {
     Some(fs::symlink_metadata(path).ok()?.len())
 }
 
-/// The files of a directory.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// By conversation.
+    /// Files of known conversations.
     pub(super) known: Vec<Listed>,
     pub(super) packs: Arc<Packs>,
-    /// The stems of files in packs that are of no known conversation.
+    /// Stems of packed files of no known conversation.
     pub(super) strange_in_packs: BTreeSet<String>,
-    /// Files of no known conversation: their header is damaged or missing, or of another store or version.
+    /// Files of no known conversation: the header is damaged or missing, or of another store or version.
     pub(super) strange: Vec<PathBuf>,
 }
 
 impl Kind {
-    /// The files of this kind in the cache of a store.
+    /// Lists the files of this kind in the cache of a store.
     ///
     /// # Errors
-    /// When the directory cannot be listed, or a header cannot be read for another reason than damage.
+    /// If the directory cannot be listed, or a header cannot be read for another reason than damage.
     pub(super) fn list(&self, cache: &Path, store: [u8; 16]) -> io::Result<Listing> {
         let dir = cache.join(self.directory);
         let packs = Packs::new(&dir, store, self.extensions);
@@ -190,7 +188,7 @@ impl Kind {
         for entry in entries {
             let entry = entry?;
             let (name, is_dir) = (entry.file_name(), entry.file_type()?.is_dir());
-            // A file that is being written has another extension after the first.
+            // A file that is being written has a further extension.
             let parts = name.to_str().and_then(|name| name.split_once('.'));
             let Some((stem, extension)) = parts.filter(|_| !is_dir) else { continue };
             if self.extensions.contains(&extension.strip_suffix(".tmp").unwrap_or(extension)) {

@@ -1,31 +1,31 @@
-//! Rows of a cache file in memory without a copy.
+//! Memory-mapped rows of a cache file.
 
 use std::{fmt, fs::File, io, mem, slice};
 
 use super::packs::{Packed, Source};
 
-/// Bytes before the first row of a file: a cache line, so that rows of 384 dimensions begin at one.
+/// Offset of the first row: a cache line, so that rows of 384 dimensions are aligned to cache lines.
 pub(super) const ROWS_AT: usize = 64;
 
-/// The rows of a file as they were when it was mapped.
+/// Rows of a file, mapped.
 pub(super) struct RowMap {
     of: Mapped,
-    /// Bytes from the beginning of the file on.
+    /// Bytes from the start of the file.
     length: usize,
 }
 
-/// The bytes of a file.
+/// Mapping of a file.
 enum Mapped {
     Alone(memmap2::Mmap),
-    /// In a pack, which is mapped once for all of its files.
+    /// In a pack, which is mapped once for all its files.
     Packed(Packed),
 }
 
 impl RowMap {
-    /// Maps the first `bytes` bytes of rows of a file.
+    /// Maps the first `bytes` bytes of rows.
     ///
     /// # Errors
-    /// `UnexpectedEof` when the file is shorter, and others when it cannot be mapped.
+    /// `UnexpectedEof` if the file is shorter; other errors if it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(super) fn of(source: &Source, bytes: usize) -> io::Result<Self> {
         let length = bytes.checked_add(ROWS_AT).ok_or(io::ErrorKind::InvalidData)?;
@@ -44,7 +44,6 @@ impl RowMap {
         Ok(Self { of: Mapped::Alone(map), length })
     }
 
-    /// The rows as stored on disk.
     pub(super) fn bytes(&self) -> &[u8] {
         let all = match &self.of {
             Mapped::Alone(map) => map,
@@ -53,7 +52,6 @@ impl RowMap {
         all.get(ROWS_AT..self.length).unwrap_or_default()
     }
 
-    /// The rows as codes.
     pub(super) fn codes(&self) -> &[i8] {
         let bytes = self.bytes();
         #[expect(unsafe_code, reason = "bytes are seen as signed ones")]
@@ -63,7 +61,6 @@ impl RowMap {
         }
     }
 
-    /// The rows as components.
     pub(super) fn components(&self) -> &[f32] {
         const { assert!(cfg!(target_endian = "little"), "components stand on disk as little-endian numbers") };
         let bytes = self.bytes();
@@ -83,14 +80,14 @@ impl fmt::Debug for RowMap {
     }
 }
 
-/// A file that this program replaces but never changes.
+/// A file that this program replaces but never modifies.
 pub(super) struct FileMap(memmap2::Mmap);
 
 impl FileMap {
-    /// Maps all of a file.
+    /// Maps a whole file.
     ///
     /// # Errors
-    /// When it cannot be mapped.
+    /// If it cannot be mapped.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(super) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: the bytes must not change under the slice. Only graphs and packs are mapped like this; the next one

@@ -1,4 +1,4 @@
-//! The packs of a directory: the files of conversations that do not change, many in one.
+//! Packs of a directory: files of conversations that rarely change, many per pack.
 
 mod gather;
 mod pack;
@@ -17,40 +17,40 @@ use self::pack::Entry;
 pub(super) use self::pack::Pack;
 use super::{disk, file::temporary, turn::Turn};
 
-/// Where the packs of a directory are.
+/// Subdirectory of the packs.
 const DIRECTORY: &str = "packs";
-/// How long after a change of a directory another one may have the same time.
+/// Time after a change of a directory during which another change may leave the same timestamp.
 const TICK: Duration = Duration::from_millis(50);
-/// How often the directories are looked at for [`Packs::generation`].
+/// Minimum time between two checks of the directories for [`Packs::generation`].
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
-/// How often a file is looked for, loose and in packs, while another process moves it from one to the other.
+/// Attempts to find a file that another process moves between loose and packed.
 const ATTEMPTS: u32 = 3;
 
-/// The packs of a directory. A loose file counts before the one in a pack that has the same name.
+/// Packs of a directory. A loose file takes precedence over a packed one of the same name.
 #[derive(Debug)]
 pub(super) struct Packs {
-    /// The directory of the loose files.
+    /// Directory of the loose files.
     dir: PathBuf,
     store: [u8; 16],
-    /// The extensions of the files of a conversation, the first that of the file with the header.
+    /// Extensions of the files of a conversation; the file with the first one has the header.
     extensions: &'static [&'static str],
     listed: Mutex<Listed>,
     looked: Mutex<Looked>,
-    /// When the directory had changed before its files were counted last.
+    /// Timestamp of the directory when its files were last counted.
     tidied: Mutex<Time>,
 }
 
-/// The packs as they were listed last.
+/// Packs as last listed.
 #[derive(Debug, Default)]
 struct Listed {
     time: Time,
-    /// The newest first: what it holds counts before what the others hold under the same name.
+    /// Newest first: a file in a newer pack takes precedence over those of the same name in older ones.
     packs: Arc<[Arc<Pack>]>,
-    /// Files that are no good packs of this store, and unfinished ones.
+    /// Files that are not valid packs of this store, and unfinished ones.
     strange: Vec<PathBuf>,
 }
 
-/// The times of the directories when they were looked at last.
+/// Timestamps of the directories when they were last checked.
 #[derive(Debug, Default)]
 struct Looked {
     at: Option<Instant>,
@@ -58,32 +58,31 @@ struct Looked {
     number: u64,
 }
 
-/// When a directory changed last, if that is certain to be different after the next change.
+/// Timestamp of a directory; `None` if the next change might leave the same one.
 type Time = Option<SystemTime>;
 
-/// A file in a pack.
+/// A packed file.
 #[derive(Clone, Debug)]
 pub(super) struct Packed {
     pack: Arc<Pack>,
     place: Range<usize>,
 }
 
-/// The bytes of a derived file.
+/// Storage of a derived file.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// A file of its own.
+    /// A loose file.
     Loose(fs::File),
     Packed(Packed),
 }
 
 impl Packs {
-    /// The packs next to the loose files in `dir`, nothing of them read yet.
+    /// Packs next to the loose files in `dir`, not read yet.
     pub(super) fn new(dir: &Path, store: [u8; 16], extensions: &'static [&'static str]) -> Arc<Self> {
         let (listed, looked, tidied) = (Mutex::default(), Mutex::default(), Mutex::default());
         Arc::new(Self { dir: dir.to_owned(), store, extensions, listed, looked, tidied })
     }
 
-    /// The directory of the loose files.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -92,8 +91,8 @@ impl Packs {
         self.dir.join(DIRECTORY)
     }
 
-    /// A number that changes when a file may have become loose or packed, or a pack another one. Takes a microsecond,
-    /// and may be a tenth of a second old.
+    /// A number that changes whenever a file may have become loose or packed, or a pack was replaced. Takes a
+    /// microsecond, and may be a tenth of a second late.
     pub(super) fn generation(&self) -> u64 {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if looked.at.is_none_or(|at| at.elapsed() >= BETWEEN_LOOKS) {
@@ -105,12 +104,12 @@ impl Packs {
         looked.number
     }
 
-    /// Gathers loose files where there are too many, unless another process is writing. Gives whether it did. After a
-    /// flush that made no new file it takes a microsecond.
+    /// Packs loose files if there are too many, unless another process is writing. Returns true if it did. Takes a
+    /// microsecond after a flush without a new file.
     pub(super) fn tidy(&self) -> bool {
         let time = changed(&self.dir);
         if time == Some(SystemTime::UNIX_EPOCH) {
-            // There is no directory.
+            // The directory does not exist.
             return false;
         }
         let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,17 +123,17 @@ impl Packs {
         };
         *tidied = time;
         self.looked.lock().unwrap_or_else(PoisonError::into_inner).at = None;
-        // The files stay as they are, and the next flush tries again.
+        // The files are unchanged, and the next flush tries again.
         gathered.unwrap_or_else(|error| {
             tracing::warn!(dir = %self.dir.display(), %error, "derived files cannot be packed");
             false
         })
     }
 
-    /// The present packs.
+    /// The current packs.
     ///
     /// # Errors
-    /// When they cannot be listed or opened for another reason than damage.
+    /// If they cannot be listed or opened for another reason than damage.
     fn list(&self) -> io::Result<Arc<[Arc<Pack>]>> {
         Ok(Arc::clone(&self.listed()?.packs))
     }
@@ -157,7 +156,7 @@ impl Packs {
         let (mut packs, mut strange) = (Vec::new(), Vec::new());
         for entry in entries {
             let path = entry?.path();
-            // No other pack ever has the same name.
+            // The name of a pack is never reused.
             if let Some(known) = listed.packs.iter().find(|pack| pack.path() == path) {
                 packs.push(Arc::clone(known));
                 continue;
@@ -175,14 +174,14 @@ impl Packs {
         Ok(listed)
     }
 
-    /// The file of this name in a pack.
+    /// The packed file of this name.
     pub(super) fn find(&self, name: &str) -> io::Result<Option<Packed>> {
         let packs = self.list()?;
         let found = packs.iter().find_map(|pack| Some(Packed { place: pack.find(name)?, pack: Arc::clone(pack) }));
         Ok(found)
     }
 
-    /// Every name in a pack.
+    /// Names of all packed files.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let packs = self.list()?;
         Ok(packs
@@ -191,23 +190,22 @@ impl Packs {
             .collect())
     }
 
-    /// Files that are no good packs of this store, and unfinished ones.
+    /// Files that are not valid packs of this store, and unfinished ones.
     pub(super) fn strange(&self) -> io::Result<Vec<PathBuf>> {
         Ok(self.listed()?.strange.clone())
     }
 
-    /// Bytes of all packs.
     pub(super) fn bytes(&self) -> io::Result<u64> {
         Ok(self.list()?.iter().map(|pack| pack.length()).sum())
     }
 
-    /// Packs that hold a byte that is not as it was written.
+    /// Packs with damaged bytes.
     pub(super) fn damaged(&self) -> io::Result<Vec<PathBuf>> {
         let packs = self.list()?;
         Ok(packs.iter().filter(|pack| !pack.is_whole()).map(|pack| pack.path().to_owned()).collect())
     }
 
-    /// Makes the files of a conversation loose, so that they can be changed. The caller has the turn.
+    /// Makes the files of a conversation loose, so that they can be changed. The caller holds the turn.
     pub(super) fn unpack(&self, stem: &Path) -> io::Result<()> {
         for extension in self.extensions {
             let path = stem.with_extension(extension);
@@ -223,8 +221,8 @@ impl Packs {
         Ok(())
     }
 
-    /// Rewrites packs without the files of some conversations, by the stems of their names, so that no byte of them is
-    /// left there. The caller has the turn.
+    /// Rewrites packs without the files of the conversations that `is_forgotten` accepts by their stems, so that no
+    /// byte of them is left. The caller holds the turn.
     pub(super) fn forget(&self, is_forgotten: impl Fn(&str) -> bool) -> io::Result<()> {
         let is_forgotten = |name: &str| is_forgotten(stem_of(name));
         for pack in self.list()?.iter() {
@@ -235,7 +233,7 @@ impl Packs {
         Ok(())
     }
 
-    /// Rewrites packs without those files of a conversation that do not count any more. The caller has the turn.
+    /// Rewrites packs without files of a conversation that newer ones replace. The caller holds the turn.
     pub(super) fn forget_older(&self, stem: &str) -> io::Result<()> {
         let all = self.list()?;
         for pack in all.iter() {
@@ -250,17 +248,16 @@ impl Packs {
     }
 }
 
-/// The name of a file.
 pub(super) fn name_of(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Part that the names of a conversation's files share.
+/// Common stem of the file names of a conversation.
 pub(super) fn stem_of(name: &str) -> &str {
     name.split_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// When a directory changed; `None` where that was so short a time ago that the next change may have the same time.
+/// Timestamp of a directory; `None` if it is so recent that the next change might leave the same one.
 fn changed(dir: &Path) -> Time {
     let Ok(metadata) = fs::symlink_metadata(dir) else { return Some(SystemTime::UNIX_EPOCH) };
     metadata.modified().ok().filter(|time| time.elapsed().is_ok_and(|age| age >= TICK))
@@ -277,7 +274,7 @@ pub(super) fn open(path: &Path, packs: Option<&Packs>) -> io::Result<Source> {
         if let Some(packed) = packs.find(name_of(path))? {
             return Ok(Source::Packed(packed));
         }
-        // Another process may have made it loose meanwhile, and rewritten its pack.
+        // Another process may have made the file loose and rewritten its pack.
         if path.symlink_metadata().is_err() {
             break;
         }
@@ -290,7 +287,6 @@ impl Packed {
         self.pack.bytes(self.place.clone())
     }
 
-    /// Where the pack is.
     pub(super) fn path(&self) -> &Path {
         self.pack.path()
     }
@@ -317,7 +313,7 @@ impl Source {
         }
     }
 
-    /// Its bytes, one after the other.
+    /// Reader of its bytes.
     pub(super) fn reader(&self) -> Box<dyn Readable + '_> {
         match self {
             Self::Loose(file) => Box::new(file),
@@ -326,7 +322,7 @@ impl Source {
     }
 }
 
-/// Bytes that can be read on from any place.
+/// Bytes that can be read from any offset.
 pub(super) trait Readable: Read + Seek {}
 
 impl<T: Read + Seek> Readable for T {}

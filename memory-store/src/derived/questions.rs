@@ -1,4 +1,4 @@
-//! The questions in recorded views: derived from what was asked, but kept in the log itself.
+//! Questions in recorded views, which are derived data but stored in the log itself.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -9,8 +9,8 @@ use memory_core::{
 
 /// The questions that the views of a store record, with their salted hashes.
 ///
-/// Records of the log hold the questions, so they are counted and not forgotten: [`Forgotten::InTheLog`] states what
-/// erasure has to reach. A view that a fork shares with its parent counts once, for the parent.
+/// Records of the log hold the questions, so they are counted but cannot be forgotten: [`Forgotten::InTheLog`] states
+/// what has to be erased. A view that a fork shares with its parent counts only for the parent.
 #[derive(Debug)]
 pub struct RecordedQuestions {
     store: Arc<dyn Store>,
@@ -32,7 +32,7 @@ impl RecordedQuestions {
 
     async fn list(&self) -> Result<Holdings, DerivedError> {
         let mut states = self.store.conversations().await?;
-        // Parents before their forks: no salt is used for two views.
+        // Parents come before their forks; each view has a salt of its own.
         states.sort_by_key(|state| state.forked_from.is_some());
         let (mut seen, mut all) = (HashSet::<Salt>::new(), Vec::new());
         for state in states {
@@ -46,7 +46,8 @@ impl RecordedQuestions {
         Ok(Holdings::new(all, DerivedSize::default()))
     }
 
-    /// Records of the views from the first of these nodes on: they show it, or were asked when it was said.
+    /// Size of the questions in views that show the first of these nodes or a later one, or whose question became that
+    /// node.
     async fn left(&self, what: &Forget<'_>) -> Result<DerivedSize, DerivedError> {
         let states = self.store.conversations().await?;
         let Some(state) = states.into_iter().find(|state| state.id == *what.conversation) else {

@@ -1,4 +1,4 @@
-//! The derived files of a store, whatever model made them: listed, checked and forgotten without a model.
+//! Derived files of a store, by whatever model: listed, checked and forgotten without a model.
 
 use std::{
     collections::BTreeMap,
@@ -23,13 +23,13 @@ use super::{
 };
 use crate::{LogStore, log::Leaves};
 
-/// The derived files of one kind in the cache of a store; [`DerivedBlocks`](crate::DerivedBlocks) are those of words.
+/// Derived files of one kind in the cache of a store. [`DerivedBlocks`](crate::DerivedBlocks) are those of words.
 ///
 /// Forgetting nodes rewrites their files without them: vectors and tokens leave an empty place, a graph is removed.
-/// Forgetting a conversation removes its files. Both also remove files that cannot be attributed to any conversation.
-/// Others may read and write meanwhile, in turns with those that write; a crash leaves the files of before or of after.
+/// Forgetting a conversation removes its files. Both also remove files of no known conversation. Other processes may
+/// read and write at the same time, taking turns to write. A crash leaves the old files or the new ones.
 ///
-/// An index that this process has open must be named, since it holds in memory what its files hold.
+/// An open index of this process must be passed, because it holds data of its files in memory.
 #[derive(Debug)]
 pub struct DerivedFiles {
     kind: &'static Kind,
@@ -39,7 +39,7 @@ pub struct DerivedFiles {
     open: Open,
 }
 
-/// The index of this process over these files.
+/// Open index of this process over these files.
 #[derive(Debug)]
 enum Open {
     Nothing,
@@ -115,19 +115,19 @@ impl DerivedFiles {
             add(&conversation, through, DerivedSize::default().memory(bytes));
         }
         let strange = listing.strange.iter().filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len());
-        // Bytes that packs take in addition to the files that count.
+        // Bytes of packs in addition to their current files.
         let packs = listing.packs.bytes().map_err(|source| DerivedError::io("list", self.dir().display(), source))?;
         let counting: u64 = listing.known.iter().map(Listed::packed_bytes).sum();
         let shared = strange.sum::<u64>() + packs.saturating_sub(counting);
         Ok(Holdings::new(all.into_values().collect(), DerivedSize::default().disk(shared)))
     }
 
-    /// Removes the files of all models but one, and those that cannot be attributed.
+    /// Removes the files of all models except one, and files of no known conversation.
     pub(super) fn forget_other_models(&self, model: &ModelId) -> Result<(), DerivedError> {
         self.remove(|listed| listed.name != model.as_str())
     }
 
-    /// Removes some of the files, and those that cannot be attributed to any conversation.
+    /// Removes the files that `which` accepts, and files of no known conversation.
     fn remove(&self, which: impl Fn(&Listed) -> bool) -> Result<(), DerivedError> {
         let listing = self.list()?;
         let is_any_strange = !listing.strange.is_empty() || !listing.strange_in_packs.is_empty();
@@ -135,13 +135,13 @@ impl DerivedFiles {
             return Ok(());
         }
         let _turn = self.turn()?;
-        // Another process may have written meanwhile, and finished what looked strange.
+        // Listed again under the turn, because another process may have finished a file meanwhile.
         let listing = self.list()?;
         let removed =
             |path: &Path| disk::remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
         let mut stems = listing.strange_in_packs;
         stems.extend(listing.known.iter().filter(|listed| which(listed)).map(|listed| listed.stem().to_owned()));
-        // Loose files count, so nothing older is found between the two.
+        // Loose files take precedence, so that no older data becomes visible between the two removals.
         let left = listing.packs.forget(|stem| stems.contains(stem));
         left.map_err(|source| DerivedError::io("write", self.dir().display(), source))?;
         listing.strange.iter().try_for_each(|path| removed(path))?;
@@ -159,7 +159,7 @@ impl DerivedFiles {
                 .filter(|listed| is_theirs(listed))
                 .try_for_each(|listed| self.forget_nodes(listed, nodes))?;
         }
-        // Renamed and removed files must not come back when the power fails.
+        // Renames and removals must survive a power failure.
         match open_dir(&self.dir(), Links::Refuse).and_then(|dir| dir.sync_all()) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(DerivedError::io("sync", self.dir().display(), source))
@@ -172,11 +172,11 @@ impl DerivedFiles {
         let forgotten = (self.kind.forget)(listed, &self.anchor(&listed.conversation), nodes);
         let failed = |source| DerivedError::io("write", listed.path().display(), source);
         if forgotten.map_err(failed)? {
-            // Files packed before this rewrite may still hold the nodes.
+            // Files that were packed before this rewrite may still contain the nodes.
             let _turn = self.turn()?;
             return listed.packs.forget_older(listed.stem()).map_err(failed);
         }
-        // Files that cannot be written without these nodes are rebuilt from the log.
+        // Files that cannot be rewritten without these nodes are removed and rebuilt from the log.
         self.remove(|other| other.path() == listed.path())
     }
 
@@ -191,7 +191,7 @@ impl DerivedFiles {
         }));
         for listed in &listing.known {
             if let Some(fault) = self.fault(listed)? {
-                // Another process may have been writing it right then.
+                // Another process may have been writing it; check again under the turn.
                 let _turn = if self.writes { self.turn().ok() } else { None };
                 faults.extend(self.fault(listed)?.and(Some(fault)));
             }
@@ -214,7 +214,7 @@ fn strange(path: &Path) -> DerivedFault {
 }
 
 impl Open {
-    /// Values in memory and in no file yet: conversations, how far they reach, and bytes.
+    /// Unsaved data in memory: conversation, last node, and bytes.
     fn in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
         let all = match self {
             Self::Nothing | Self::Graphs(_) => Vec::new(),
@@ -224,7 +224,7 @@ impl Open {
         all.into_iter().filter(|(_, _, bytes)| *bytes > 0).collect()
     }
 
-    /// Forgets it in memory, and in the files of the index's own model.
+    /// Forgets data in memory, and in the files of the index's own model.
     async fn forget(&self, conversation: &ConversationId, nodes: Option<&NodeSet>) -> Result<(), VectorError> {
         match (self, nodes) {
             (Self::Nothing, _) => Ok(()),

@@ -1,4 +1,4 @@
-//! The vectors of tokens, compressed, and the cache files that keep them between runs.
+//! Compressed vectors of tokens, and their cache files.
 
 mod codec;
 mod entries;

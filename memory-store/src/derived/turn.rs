@@ -1,4 +1,4 @@
-//! Turns of processes that write cache files of one directory.
+//! Turns of processes that write cache files in one directory.
 
 use std::{
     fs::{File, TryLockError},
@@ -10,30 +10,29 @@ use std::{
 
 use memory_files::{Links, open_dir};
 
-/// How long to wait for another process that is writing.
+/// Maximum wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The right to write to the files of a directory, held by one opening at a time. It ends with its process.
+/// The exclusive right to write files in a directory, released when the process ends.
 pub(super) struct Turn {
     _dir: File,
 }
 
 impl Turn {
-    /// Waits for the right to write to the files of `dir`, which is made if it is missing; `None` when another process
-    /// keeps the right.
+    /// Waits for the right to write in `dir`, which is created if missing; `None` if another process keeps it.
     pub(super) fn wait(dir: &Path) -> io::Result<Option<Self>> {
         Self::within(dir, PATIENCE)
     }
 
-    /// The right to write where no other process has it.
+    /// The right to write, if no other process has it.
     pub(super) fn now(dir: &Path) -> io::Result<Option<Self>> {
         Self::within(dir, Duration::ZERO)
     }
 
     fn within(dir: &Path, patience: Duration) -> io::Result<Option<Self>> {
         memory_files::create_dir_all(dir)?;
-        // The directory is locked, since its files are replaced now and then.
+        // The directory itself is locked, because its files may be replaced.
         let dir = open_dir(dir, Links::Refuse)?;
         let start = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Nearest vectors, and the cache files that keep them between runs.
+//! Nearest-vector search, and its cache files.
 
 mod auto;
 mod cores;

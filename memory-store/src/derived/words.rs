@@ -1,4 +1,4 @@
-//! Files of blocks of words, and of anything else that search derives from conversations.
+//! Files of blocks of words, or of any other data that search derives from conversations.
 
 mod block;
 mod stored;
@@ -21,7 +21,7 @@ use crate::{LogStore, log::Leaves};
 /// The extension of the files.
 const EXTENSION: &str = "blocks";
 
-/// Keeps blocks in files under `cache/KIND`, one for each block. They are mapped, not read.
+/// Keeps each block in a mapped file under `cache/KIND`.
 ///
 /// ```
 /// use memory_core::{BlockCache, BlockKey, BlockRun, ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp};
@@ -49,11 +49,11 @@ pub struct BlockFiles {
     open: Mutex<HashMap<PathBuf, Open>>,
 }
 
-/// A file that was opened; `None` for one that is no block of this store.
+/// An opened file; `None` if it is not a block of this store.
 type Open = Option<(StoredBlock, Arc<Block>)>;
 
 impl BlockFiles {
-    /// The files next to the log of `store`; nothing is written where `store` takes no writes.
+    /// The files next to the log of `store`. Writes nothing if `store` is read-only.
     #[must_use]
     pub fn beside(store: &LogStore) -> Self {
         Self { dir: store.cache_dir(), leaves: store.leaves(), writes: store.may_write(), open: Mutex::default() }
@@ -63,7 +63,7 @@ impl BlockFiles {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The blocks of a kind and version that are there now.
+    /// Current blocks of a kind and version.
     fn list(&self, key: BlockKey) -> io::Result<Vec<Arc<Block>>> {
         let dir = self.dir.join(key.kind);
         let paths = paths(&dir)?;
@@ -75,7 +75,8 @@ impl BlockFiles {
                 Some(opened) => opened,
                 None => match self.opened(&path) {
                     Ok(opened) => opened,
-                    // Another process has removed it, or there is a lack of descriptors or memory: not for ever.
+                    // Another process has removed the file, or descriptors or memory are short; a later call tries
+                    // again.
                     Err(error) => {
                         tracing::debug!(path = %path.display(), %error, "a block cannot be opened");
                         continue;
@@ -83,7 +84,7 @@ impl BlockFiles {
                 },
             };
             let opened = opened.map(|(stored, block)| {
-                // The log may have got these nodes since.
+                // The log may have received these nodes since.
                 let is_current = block.runs.iter().all(|run| run.is_current);
                 let block = if is_current { block } else { self.block(&path, &stored) };
                 (stored, block)
@@ -107,9 +108,9 @@ impl BlockFiles {
         Arc::new(Block::new(id, stored.runs(&self.leaves), stored.body.clone()))
     }
 
-    /// Writes a file, removes those of the replaced blocks and what is no block of this store.
+    /// Writes the file of a block; removes those of replaced blocks, and files that are not blocks of this store.
     ///
-    /// Nothing is synced: a checksum shows what a power failure destroyed, and deriving it again is faster than
+    /// Nothing is synced: a checksum detects what a power failure destroyed, and deriving it again is faster than
     /// syncing.
     fn write_file(&self, key: BlockKey, runs: &[BlockRun], bytes: &[u8], replaced: &[BlockId]) -> io::Result<bool> {
         let dir = self.dir.join(key.kind);
@@ -135,12 +136,12 @@ impl BlockFiles {
     }
 }
 
-/// The file of a block.
+/// Path of the file of a block.
 fn path(dir: &Path, id: &str) -> PathBuf {
     dir.join(id).with_extension(EXTENSION)
 }
 
-/// The files of whole blocks in a directory.
+/// Paths of the complete block files in a directory.
 fn paths(dir: &Path) -> io::Result<std::collections::HashSet<PathBuf>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

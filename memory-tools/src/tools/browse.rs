@@ -110,11 +110,7 @@ impl Entry for LevelLine {
         let id = one_line(&self.conversation);
         let dots = if self.shortened { " …" } else { "" };
         let (first, last) = (self.nodes.first(), self.nodes.last());
-        let run = if first == last {
-            format!("Message {first}")
-        } else {
-            format!("Messages {first}-{last}")
-        };
+        let run = if first == last { format!("Message {first}") } else { format!("Messages {first}-{last}") };
         let mut label_of = format!("{run} of {id}");
         if let Some(summary) = self.summary {
             label_of.push_str(&format!(", {} s{summary}, {}", self.level, shown::count(self.lines, "line")));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{Why, blocks::unknown, out::Out, records::Place};
 
-/// Members of content that are read, whatever its kind is, or that repeat others.
+/// Members of content that are read for any kind, or repeat others.
 pub(super) const TAKEN: [&str; 18] = [
     "content_type",
     "parts",
@@ -27,7 +27,7 @@ pub(super) const TAKEN: [&str; 18] = [
     "tether_id",
 ];
 
-/// The blocks of a message; `None` for content that nobody said, which is counted.
+/// Blocks of a message; `None` for content that is not part of the talk, which is counted.
 pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Vec<ContentBlock>> {
     let text = |name: &str| content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let kind = text("content_type").unwrap_or("text");
@@ -68,7 +68,7 @@ pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Ve
         }
         "reasoning_recap" | "user_editable_context" | "model_editable_context" => note(kind),
         other => {
-            // It is kept as it came, and named.
+            // An unknown kind is kept verbatim, and counted.
             out.skip(Why::Unknown, &format!("content {other} (kept as it came)"), place);
             Some(vec![unknown(&content.to_string())])
         }
@@ -99,7 +99,7 @@ fn part(part: &Value) -> Option<ContentBlock> {
     }
 }
 
-/// The content of a message to a tool as its call.
+/// Turns the content of a message to a tool into the call of that tool.
 pub(super) fn as_call(id: &str, tool: &str, blocks: Vec<ContentBlock>) -> Vec<ContentBlock> {
     let (texts, mut others): (Vec<_>, Vec<_>) =
         blocks.into_iter().partition(|block| matches!(block, ContentBlock::Text(_)));

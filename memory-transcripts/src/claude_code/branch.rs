@@ -1,4 +1,4 @@
-//! A path through the tree of a session, and the answer of the model that is being put together at its end.
+//! One path through the tree of a session, with the unfinished answer at its end.
 
 use memory_core::{ConversationId, Json, Message, MessageKey, Timestamp};
 use serde_json::value::RawValue;
@@ -6,49 +6,49 @@ use serde_json::value::RawValue;
 use super::{line::Line, queued::Prompts, titles::Titles};
 use crate::{blocks::Blocks, item::ForkPoint, out::Out};
 
-/// One conversation.
+/// A branch, which becomes one conversation.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) conversation: ConversationId,
-    /// The conversation of the session, from which forks get their names.
+    /// Conversation of the session, whose name the names of forks begin with.
     pub(super) base: ConversationId,
     pub(super) session: String,
-    /// The agent of a sidechain; empty for one without a name.
+    /// Agent of a sidechain; empty if it has no name, `None` outside of sidechains.
     pub(super) agent: Option<String>,
-    /// The last record, of any type.
+    /// Last record, of any type.
     pub(super) record: Option<String>,
-    /// The last record of which everything was given.
+    /// Last record up to which everything was emitted.
     given_record: Option<String>,
-    /// Where it leaves another branch.
+    /// Fork point, if the branch shares messages with another.
     fork: Option<ForkPoint>,
-    /// The keys of its messages. Message 0 is what it began with: the fork point, or nothing.
+    /// Keys of the messages. Message 1 is the first; number 0 stands for the fork point, or for the start.
     keys: Vec<MessageKey>,
-    /// The last message of the model, and all that answers it, may be continued by any of them.
+    /// First message of the last turn. A record of this turn may continue any of its messages.
     turn: usize,
-    /// The last answer of the model and the results of its calls, which may come between its lines.
+    /// Last answer of the model with the tool results to it, whose lines may be interleaved.
     open: Vec<Pending>,
-    /// The working directory that was stated last.
+    /// Last stated working directory.
     cwd: Option<String>,
-    /// Whether a record of it names the one that it continues.
+    /// True if one of its records names a parent.
     pub(super) is_linked: bool,
     pub(super) titles: Titles,
-    /// What was typed while the model worked.
+    /// Prompts that were typed while the model worked.
     pub(super) prompts: Prompts,
 }
 
-/// A message that is being put together.
+/// An unfinished message, assembled from several lines.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) key: MessageKey,
-    /// The id of the model's answer.
+    /// The model's id of the answer.
     pub(super) id: Option<String>,
     pub(super) message: Message,
     pub(super) blocks: Blocks,
     pub(super) usage: Option<Json>,
     pub(super) at: Option<Timestamp>,
-    /// The first byte of its first line.
+    /// Offset of its first line, in bytes.
     pub(super) start: u64,
-    /// Whether it holds results of tools.
+    /// True if the message belongs to the model's turn: tool results, and prompts that were typed meanwhile.
     pub(super) answers: bool,
 }
 
@@ -72,7 +72,7 @@ impl Branch {
         }
     }
 
-    /// A branch whose messages so far were given by another reader.
+    /// A branch whose earlier messages another reader has emitted.
     pub(super) fn resumed(
         id: ConversationId,
         session: String,
@@ -88,18 +88,17 @@ impl Branch {
         self.agent.is_some()
     }
 
-    /// The number of the last message.
     pub(super) fn last(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether what continues message `message` stands at the end.
+    /// True if message `message` is the last one, so that a record that continues it extends this branch.
     pub(super) fn ends_at(&self, message: usize) -> bool {
         message == self.last()
     }
 
-    /// Whether what continues message `message` belongs to the last turn: several calls of one answer have results that
-    /// each continue the line of their call.
+    /// True if message `message` is in the last turn. Several calls of one answer have results that each continue the
+    /// line of their own call.
     pub(super) fn may_answer(&self, message: usize) -> bool {
         message >= self.turn
     }
@@ -111,22 +110,22 @@ impl Branch {
         }
     }
 
-    /// The last message that was given.
+    /// Key of the last emitted message.
     pub(super) fn given_key(&self) -> Option<MessageKey> {
         self.key(self.keys.len() - self.open.len().min(self.keys.len()))
     }
 
-    /// The last record up to which nothing is held back; a note of the program after the last message is one, too.
+    /// The last record up to which nothing is held back; may be a note of the program after the last message.
     pub(super) fn settled_record(&self) -> Option<&str> {
         if self.open.is_empty() { self.record.as_deref() } else { self.given_record.as_deref() }
     }
 
-    /// Whether an answer of the model with this id goes on.
+    /// True if the unfinished answer has this id.
     pub(super) fn goes_on(&self, id: Option<&str>) -> bool {
         id.is_some() && self.open.first().is_some_and(|open| open.id.as_deref() == id)
     }
 
-    /// Adds to the answer that goes on; gives its number.
+    /// Adds blocks to the unfinished answer; returns its number.
     pub(super) fn add(&mut self, blocks: Blocks, usage: Option<&RawValue>) -> usize {
         let first = self.keys.len() + 1 - self.open.len();
         if let Some(open) = self.open.first_mut() {
@@ -135,7 +134,7 @@ impl Branch {
         first
     }
 
-    /// Adds a message; gives its number. What was open is given unless the message belongs to it.
+    /// Adds a message; returns its number. Emits the unfinished messages unless this one belongs to the same turn.
     pub(super) fn push(
         &mut self,
         record: &str,
@@ -161,7 +160,7 @@ impl Branch {
         self.keys.len()
     }
 
-    /// Gives all messages.
+    /// Emits the unfinished messages.
     pub(super) fn flush(&mut self, out: &mut Out) {
         for pending in self.open.drain(..) {
             let Pending { key, mut message, blocks, usage, at, .. } = pending;
@@ -175,12 +174,12 @@ impl Branch {
         }
     }
 
-    /// The first byte of what is not given yet.
+    /// Offset of the first line that is held back, in bytes.
     pub(super) fn held_from(&self) -> Option<u64> {
         self.open.iter().map(|open| open.start).min()
     }
 
-    /// States the working directory where it has changed, and the session of a sidechain.
+    /// Records a changed working directory, and the session of a sidechain, in the message's metadata.
     pub(super) fn set_out(&mut self, message: &mut Message, line: &Line<'_>) {
         if self.is_sidechain() && self.keys.is_empty() {
             message.metadata.insert("subagent_of".to_owned(), Json::string(&self.session));

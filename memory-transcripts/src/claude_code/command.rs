@@ -1,8 +1,8 @@
-//! What the program writes among a person's messages: its commands and what they printed.
+//! Text that the program writes into user messages: its own commands and their output.
 
 use memory_core::ContentBlock;
 
-/// Tags with which the program wraps a command of its own, what it printed, and news for the model.
+/// Tags around a command, its output, and news for the model.
 const TAGS: [&str; 8] = [
     "<command-name>",
     "<command-message>",
@@ -14,7 +14,7 @@ const TAGS: [&str; 8] = [
     "<task-notification>",
 ];
 
-/// Commands that set the program up, whose arguments are no words to the model.
+/// Commands that configure the program; their arguments are not addressed to the model.
 const SETTINGS: [&str; 22] = [
     "add-dir",
     "agents",
@@ -40,18 +40,18 @@ const SETTINGS: [&str; 22] = [
     "theme",
 ];
 
-/// What stands in a message of the user.
+/// Origin of the text of a user message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// A person's words.
+    /// A person wrote it.
     None,
-    /// The program's own: nobody said it.
+    /// The program wrote it.
     Note,
-    /// A command with words of the person after it, as they were typed: `/review the parser`.
+    /// A command with a person's words after it, as typed: `/review the parser`.
     Typed(String),
 }
 
-/// Tells a command from a person's words.
+/// Distinguishes a command from a person's words.
 pub(super) fn command(blocks: &[ContentBlock]) -> Command {
     let mut texts = blocks.iter().map(|block| match block {
         ContentBlock::Text(text) => Some(text.trim()),
@@ -69,7 +69,6 @@ pub(super) fn command(blocks: &[ContentBlock]) -> Command {
     typed.map_or(Command::Note, Command::Typed)
 }
 
-/// What stands in a tag.
 fn inner<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>"))?.0.trim())

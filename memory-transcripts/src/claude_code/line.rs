@@ -6,7 +6,7 @@ use memory_core::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The members that are used. What a line repeats of others, such as `toolUseResult`, is not read.
+/// The members that are used. Members that repeat others, such as `toolUseResult`, are not read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Line<'a> {
@@ -49,7 +49,7 @@ pub(super) struct Line<'a> {
     pub(super) attachment: Option<&'a RawValue>,
 }
 
-/// The message of Anthropic's API in it.
+/// The message of Anthropic's API within a line.
 #[derive(Debug, Deserialize)]
 pub(super) struct Inner<'a> {
     #[serde(borrow)]
@@ -62,7 +62,7 @@ pub(super) struct Inner<'a> {
     pub(super) usage: Option<&'a RawValue>,
 }
 
-/// Members of a line that are read, or say nothing of what was said.
+/// Members of a line that are read, or carry no content.
 const LINE_NOTES: [&str; 40] = [
     "agentId",
     "agentName",
@@ -105,7 +105,7 @@ const LINE_NOTES: [&str; 40] = [
     "uuid",
     "version",
 ];
-/// The same of the message in it.
+/// Members of the inner message that are read, or carry no content.
 const INNER_NOTES: [&str; 12] = [
     "container",
     "content",
@@ -121,7 +121,7 @@ const INNER_NOTES: [&str; 12] = [
     "usage",
 ];
 
-/// The names of members of a line and of its message that nothing here knows.
+/// Names of the members of a line and of its message that this reader does not know.
 pub(super) fn unknown_members(line: &Line<'_>, raw: &str) -> Vec<String> {
     let names = |raw: &str, known: &[&str], of: &str| {
         let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(raw).unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn unknown_members(line: &Line<'_>, raw: &str) -> Vec<String> {
 }
 
 impl Line<'_> {
-    /// The record that it continues; after a compaction, the one before it.
+    /// The record that it continues; after a compaction, the record before the compaction.
     pub(super) fn parent(&self) -> Option<&str> {
         self.parent_uuid.as_deref().or(self.logical_parent_uuid.as_deref())
     }
@@ -147,7 +147,7 @@ impl Line<'_> {
         self.is_meta == Some(true)
     }
 
-    /// Whether it is the summary that a model was given in place of what it had said.
+    /// True if the line is a summary that the model was given instead of earlier messages.
     pub(super) fn is_summary(&self) -> bool {
         self.is_compact_summary == Some(true) || self.is_visible_in_transcript_only == Some(true)
     }

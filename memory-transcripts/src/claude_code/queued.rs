@@ -1,4 +1,4 @@
-//! What a person types while the model works: the program writes it as an attachment, not as a message.
+//! Prompts that a person typed while the model worked; the program stores them as attachments.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::{
     records::Place,
 };
 
-/// Prompts that are remembered to tell their repetitions.
+/// Prompts that are kept to recognize repetitions.
 const MOST: usize = 16;
 
 #[derive(Debug, Deserialize)]
@@ -50,11 +50,11 @@ struct Origin<'a> {
 #[derive(Debug)]
 struct Queued {
     blocks: Blocks,
-    /// The id of the prompt itself, where it has another than its line.
+    /// Id of the prompt itself, if its line has another.
     source: Option<String>,
 }
 
-/// The prompt of an attachment; `None` for all other attachments, and for what the program put in the queue.
+/// Prompt in an attachment; `None` for any other attachment, and for a prompt that the program queued itself.
 fn queued(line: &Line<'_>) -> Option<Queued> {
     let attachment: Attachment<'_> = serde_json::from_str(line.attachment?.get()).ok()?;
     let by_person = attachment.mode.is_none_or(|mode| mode == "prompt")
@@ -67,16 +67,16 @@ fn queued(line: &Line<'_>) -> Option<Queued> {
     Some(Queued { blocks: anthropic(attachment.prompt?), source })
 }
 
-/// Prompts that were typed while the model worked, to tell the message that repeats one.
+/// Fingerprints of prompts typed while the model worked, to recognize messages that repeat them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Prompts(Vec<Prompt>);
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
 struct Prompt {
-    /// Of its id and its words.
+    /// Hash of the prompt's id and text.
     print: String,
-    /// Its line, which is read again where an answer before it was held back.
+    /// Id of its line, so that a line that is read again does not count as its own repetition.
     uuid: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl Prompts {
         self.0.push(Prompt { print, uuid: line.uuid.as_deref().map(str::to_owned) });
     }
 
-    /// Whether a line says what a queued prompt of the same id has said.
+    /// True if another line with the same prompt id had the same text.
     pub(super) fn repeats(&self, line: &Line<'_>, blocks: &[ContentBlock]) -> bool {
         let is_another = |prompt: &Prompt| prompt.uuid.as_deref() != line.uuid.as_deref();
         !self.0.is_empty()
@@ -98,7 +98,7 @@ impl Prompts {
     }
 }
 
-/// What tells a prompt: its id and its words.
+/// Hash of the prompt's id and text; `None` without an id.
 fn print(line: &Line<'_>, blocks: &[ContentBlock]) -> Option<String> {
     let id = line.prompt_id.as_deref()?;
     let texts: Vec<_> = blocks.iter().map(|block| block.text().trim().to_owned()).collect();
@@ -107,7 +107,7 @@ fn print(line: &Line<'_>, blocks: &[ContentBlock]) -> Option<String> {
 }
 
 impl ClaudeCode {
-    /// What a person typed while the model worked, if an attachment is that.
+    /// Adds the prompt of an attachment, or counts the attachment as skipped.
     pub(super) fn attached(
         &mut self,
         line: &Line<'_>,
@@ -130,7 +130,7 @@ impl ClaudeCode {
             self.skip(line, Why::Empty, "attachment (a prompt)", place, out);
             return Ok(());
         }
-        // It stands in the turn of the model, beside the results of tools, and ends no answer.
+        // The prompt is inside the model's turn, next to tool results, and does not end the answer.
         let number = self.branch(line, true, place, out)?;
         self.current = Some(number);
         let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Titles of sessions, which the program and the person give, and give anew.
+//! Titles of sessions. The program and the person may both set them, repeatedly.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +9,19 @@ use crate::{
     records::Place,
 };
 
-/// Titles of a conversation that are remembered, and titles that wait for theirs.
+/// Titles kept per conversation, and titles that may wait for their record.
 const MOST: usize = 16;
 
-/// The titles that a conversation was given.
+/// Titles that a conversation has had, the newest last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Titles {
     given: Vec<String>,
-    /// Whether a person chose one.
+    /// True if a person chose one of them.
     is_chosen: bool,
 }
 
 impl Titles {
-    /// Takes a title; gives those that it replaces. `None` where a person's stays.
+    /// Adds a title; returns the titles that it replaces. `None` if a person's title stays.
     pub(super) fn take(&mut self, title: &str, is_chosen: bool) -> Option<Vec<String>> {
         if self.is_chosen && !is_chosen {
             return None;
@@ -37,25 +37,25 @@ impl Titles {
     }
 }
 
-/// A title, and what it names.
+/// A title and the session or record that it names.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) title: String,
     pub(super) is_chosen: bool,
-    /// The type of its line.
+    /// Type of its line.
     pub(super) kind: String,
     pub(super) session: String,
-    /// The record that ends what it names.
+    /// Last record of the branch that it names; `None` if it names the session.
     pub(super) leaf: Option<String>,
     pub(super) place: Place,
 }
 
-/// Titles that stand before the first message of what they name.
+/// Titles that come before the first message of their branch.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Vec<Named>);
 
 impl Waiting {
-    /// Keeps a title; gives it back where too many wait.
+    /// Keeps a title; returns it if too many wait.
     pub(super) fn push(&mut self, named: Named) -> Option<Named> {
         if self.0.len() >= MOST {
             return Some(named);
@@ -64,7 +64,7 @@ impl Waiting {
         None
     }
 
-    /// Those of a session that has begun.
+    /// Removes and returns the titles of a session that has begun.
     pub(super) fn of_session(&mut self, session: &str) -> Vec<Named> {
         self.0.extract_if(.., |named| named.leaf.is_none() && named.session == session).collect()
     }
@@ -73,7 +73,7 @@ impl Waiting {
         std::mem::take(&mut self.0)
     }
 
-    /// The first byte of the first that waits for a session.
+    /// Offset of the first title that waits for a session, in bytes.
     pub(super) fn start(&self) -> Option<u64> {
         self.0.iter().filter(|named| named.leaf.is_none()).map(|named| named.place.start).min()
     }
@@ -98,7 +98,6 @@ impl ClaudeCode {
         }
     }
 
-    /// The branch that a title names.
     pub(super) fn named(&self, named: &Named) -> Option<usize> {
         match &named.leaf {
             Some(leaf) => self.spots.get(&hashed(leaf)).map(|spot| spot.branch),
@@ -110,13 +109,12 @@ impl ClaudeCode {
         let Some(branch) = self.branches.get_mut(number) else { return };
         match branch.titles.take(&named.title, named.is_chosen) {
             Some(replaced) => out.title(&branch.conversation, &named.title, replaced),
-            // A title that a person chose stays.
             None => out.skip(Why::Note, &named.kind, named.place),
         }
     }
 }
 
-/// Counts a title whose session is elsewhere.
+/// Counts a title whose session is not in the file.
 pub(super) fn skip_title(named: &Named, out: &mut Out) {
     out.skip(Why::Note, &format!("{} of what is not in the file", named.kind), named.place);
 }

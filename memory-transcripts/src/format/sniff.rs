@@ -1,24 +1,23 @@
-//! The keys at the beginning of a file, which need not be whole.
+//! Scans the keys at the start of a file, which may be cut off.
 
 use std::collections::HashSet;
 
-/// Keys that are kept: a hostile beginning may have any number.
+/// Maximum keys that are kept, since a hostile file may have any number.
 const MOST: usize = 4_096;
 
-/// What the first value of a file has, as far as the beginning shows it.
+/// Keys and types of the first value of a file, as far as they were scanned.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Keys of the value itself.
     own: HashSet<String>,
-    /// Keys of all values in it.
+    /// Keys of all objects within it.
     inner: HashSet<String>,
-    /// Its `type`.
     pub(super) kind: Option<String>,
-    /// Every `type` in it.
+    /// All values of `type` within it.
     kinds: HashSet<String>,
-    /// Whether some object has a `text` and no `type`.
+    /// True if some object has a `text` and no `type`.
     pub(super) has_bare_text: bool,
-    /// Whether it is the element of a list.
+    /// True if the value is an element of a list.
     pub(super) in_list: bool,
 }
 
@@ -36,7 +35,7 @@ impl Seen {
     }
 }
 
-/// An object or a list whose end was not seen yet, and the members of an object.
+/// An object or list whose end was not scanned yet, and which of two members it has.
 #[derive(Clone, Copy, Debug, Default)]
 struct Open {
     is_object: bool,
@@ -50,13 +49,13 @@ impl Open {
     }
 }
 
-/// Scans the first value: the first element where the file is a list. `None` where there is no object.
+/// Scans the first object: in a list, the first element. `None` without an object.
 pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let mut seen = Seen::default();
     let mut rest = text;
-    // A list, or a list of lists.
+    // A list may contain lists.
     while let Some(inner) = rest.strip_prefix('[') {
         seen.in_list = true;
         rest = inner.trim_start();
@@ -87,7 +86,6 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
                 let depth = open.len();
                 match (open.last_mut().filter(|open| open.is_object), key.take()) {
                     (Some(object), None) => {
-                        // A key.
                         object.has_type |= text == "type";
                         object.has_text |= text == "text";
                         if seen.inner.len() < MOST {
@@ -113,12 +111,12 @@ pub(super) fn first_value(bytes: &[u8]) -> Option<Seen> {
             break;
         }
     }
-    // What was cut may be whole but for its end.
+    // An object that was cut off counts as complete.
     seen.has_bare_text |= open.into_iter().skip(1).any(Open::is_bare);
     Some(seen)
 }
 
-/// The rest of a string, as it is written; at the end of what is there, as much of it as there is.
+/// The rest of a string, still escaped; cut off where the scanned text ends.
 #[expect(clippy::unnecessary_wraps, reason = "a string ends the scan where it is cut")]
 fn string(chars: &mut std::str::CharIndices<'_>) -> Option<String> {
     let mut text = String::new();

@@ -34,7 +34,7 @@ pub(super) fn message(value: &Value) -> Vec<Read> {
         all.add(blocks::openai_result(text(named).unwrap_or("unknown"), content, false));
         return vec![said(all, None, &[named])];
     }
-    // Servers of open models send the reasoning beside the content.
+    // Servers of open models put the reasoning next to the content.
     let has_text = |name: &&str| text(name).is_some_and(|text| !text.is_empty());
     let thought = ["reasoning_content", "reasoning"].into_iter().find(has_text);
     if let Some(reasoning) = thought.and_then(text) {
@@ -47,7 +47,7 @@ pub(super) fn message(value: &Value) -> Vec<Read> {
     all.blocks.extend(audio.map(|text| ContentBlock::Text(text.to_owned())));
     value.get("tool_calls").and_then(Value::as_array).into_iter().flatten().for_each(|one| all.add(call(one)));
     if let Some(function) = value.get("function_call").filter(|function| function.is_object()) {
-        // Of the time before calls had ids: the result repeats the name.
+        // Before calls had ids, the result repeated the function's name.
         let name = function.get("name").and_then(Value::as_str).unwrap_or("unknown");
         let beside = others(function, &["name", "arguments"]);
         all.add((blocks::call(name, name, function.get("arguments").unwrap_or(&Value::Null)), beside));
@@ -56,7 +56,7 @@ pub(super) fn message(value: &Value) -> Vec<Read> {
     taken.extend(thought);
     taken.extend(audio.map(|_| "audio"));
     taken.extend(value.get("function_call").filter(|function| function.is_object()).map(|_| "function_call"));
-    // The same words under both names.
+    // Both names may hold the same text.
     taken.extend(["reasoning_content", "reasoning"].into_iter().filter(|name| text(name) == thought.and_then(text)));
     let mut read = vec![said(all, text("name"), &taken)];
     if value.get("audio").is_some_and(|audio| audio.get("data").is_some()) {

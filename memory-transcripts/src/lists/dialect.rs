@@ -1,4 +1,4 @@
-//! How the messages of each interface are read.
+//! The message shape of each API.
 
 use memory_core::{ContentBlock, Message, Role, message_from_strands};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::{
     responses::{self, Item},
 };
 
-/// The interface whose messages a list holds.
+/// The API whose messages a list holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// OpenAI's Chat Completions API.
@@ -27,14 +27,14 @@ pub(crate) enum Dialect {
     LangChain,
 }
 
-/// What a value of a list says.
+/// Content of one value of a list.
 #[derive(Debug)]
 pub(super) enum Read {
     /// A message, with its id if it has one.
     Said(Box<Message>, Option<String>),
-    /// Reasoning that belongs to what the model says next.
+    /// Reasoning that belongs to the model's next message.
     Thought(ContentBlock, Map<String, Value>, Option<String>),
-    /// Nothing that was said.
+    /// No message; why, and the name to count.
     Skip(Why, String),
 }
 
@@ -65,7 +65,7 @@ impl Dialect {
         }
     }
 
-    /// The instructions of a request, and the member that they are in.
+    /// The instructions of a request, with the name of their member.
     pub(super) fn system(self, object: &Value) -> Option<(&'static str, Message)> {
         let says_so = |name: &&str| object.get(*name).is_some_and(Value::is_string);
         let name = match self {
@@ -105,7 +105,7 @@ fn anthropic(value: &Value) -> Read {
         None => return Read::Skip(Why::Unknown, "value without a role".to_owned()),
     };
     let mut read = value.get("content").map(anthropic_value).unwrap_or_default();
-    // A compaction that failed has no content and changed nothing.
+    // A failed compaction has no content and changed nothing.
     let failed = |block: &ContentBlock| match block {
         ContentBlock::Unknown(json) => {
             let value = json.to_value();

@@ -1,4 +1,4 @@
-//! The messages of a request, of an answer, or of both, and what else such an object has.
+//! Messages of a request, a response, or both, and the other members of the object.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use crate::{Why, members::says_something, out::Out, records::Place};
 pub(super) const NAMES: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
 /// Members that hold the messages of an object.
 const LISTS: [&str; 3] = ["messages", "input", "items"];
-/// Members that hold what a model answered as a text.
+/// Members that hold a model's response as text.
 const ANSWERS: [&str; 2] = ["output", "response"];
-/// Members that are read beside the messages.
+/// Members that are read in addition to the messages.
 const BESIDE: [&str; 3] = ["title", "model", "modelId"];
-/// Settings of requests and notes about answers.
+/// Members that are settings of requests or notes on responses.
 const NOTES: [&str; 48] = [
     "additionalModelRequestFields",
     "background",
@@ -66,26 +66,26 @@ const NOTES: [&str; 48] = [
     "usage",
 ];
 
-/// The messages of an object.
+/// Messages of an object.
 pub(super) struct Exchange<'a> {
     pub(super) messages: Vec<Cow<'a, Value>>,
-    /// Members that they were taken from.
+    /// Members that held them.
     taken: Vec<&'static str>,
-    /// Answers of the model beside the first.
+    /// Number of alternative responses, apart from the first.
     further: u64,
 }
 
 impl<'a> Exchange<'a> {
-    /// Messages of a request, of an answer, or of both; `None` for an object that is a message, or holds none.
+    /// Messages of a request, a response, or both; `None` for an object that is itself a message, or has none.
     pub(super) fn of(object: &'a Value) -> Option<Self> {
-        // A message has a role, whatever else it has.
+        // Every message has a role.
         if object.get("role").is_some() {
             return None;
         }
         let mut found = Self { messages: Vec::new(), taken: Vec::new(), further: 0 };
         let text = |name: &str| object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let is_item = object.get("type").is_some();
-        // A task and what it is about, in one message of the user.
+        // An instruction and its input become one user message.
         let has_list = LISTS.iter().any(|name| object.get(*name).is_some_and(Value::is_array));
         if let (Some(task), Some(answer), false) = (text("instruction"), text("output"), has_list) {
             let about = text("input").map(|about| format!("\n\n{about}")).unwrap_or_default();
@@ -97,7 +97,7 @@ impl<'a> Exchange<'a> {
         for name in LISTS.into_iter().filter(|name| !is_item || *name == "messages") {
             match object.get(name) {
                 Some(Value::Array(list)) => found.take(name, list),
-                // The Responses API takes a text as the user's message.
+                // The Responses API accepts a text as the user's message.
                 Some(Value::String(said)) if name == "input" && object.get("output").is_some() => {
                     found.say(name, "user", said);
                 }
@@ -136,7 +136,7 @@ impl<'a> Exchange<'a> {
         self.taken.push(name);
     }
 
-    /// Counts the members of its object that give no message, by name.
+    /// Counts the members of the object that hold no message, by name.
     pub(super) fn count_others(&self, object: &Value, system: Option<&str>, place: Place, out: &mut Out) {
         out.count(Why::NoPlace, "further choice", self.further, place);
         if let Some(choice) = object.get("choices").and_then(|choices| choices.get(0)) {

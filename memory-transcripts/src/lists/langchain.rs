@@ -47,7 +47,7 @@ pub(super) fn message(value: &Value) -> Read {
     for call in calls.into_iter().flatten() {
         let text = |name: &str| call.get(name).and_then(Value::as_str);
         let (id, name) = (text("id").unwrap_or("unknown"), text("name").unwrap_or("unknown"));
-        // Content in Anthropic's shape holds the calls as well.
+        // Content in Anthropic's shape contains the calls already.
         let is_there =
             content.blocks.iter().any(|block| matches!(block, ContentBlock::ToolUse { id: there, .. } if there == id));
         if !is_there {

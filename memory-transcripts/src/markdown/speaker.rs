@@ -7,38 +7,37 @@ use memory_core::Role;
 pub(super) struct Line {
     style: Style,
     name: String,
-    /// Words after the name.
+    /// Text after the name.
     pub(super) rest: String,
-    /// The line itself.
+    /// The original line.
     pub(super) written: String,
 }
 
-/// How a line names a speaker.
+/// Style in which a line names a speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// With so many `#`.
+    /// A heading with this many `#`.
     Heading(usize),
     Bold,
     Label,
 }
 
-/// A speaker.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) role: Role,
-    /// A name of its own.
+    /// The name, if it is not that of a role.
     pub(super) speaker: Option<String>,
-    /// Words beside the name: a time, a model.
+    /// Words next to the name: a time, a model.
     pub(super) beside: Option<String>,
-    /// True of `Prompt` and `Response`, which are speakers only where the first one is named so.
+    /// True for `Prompt` and `Response`, which name speakers only if the first speaker is one of them.
     pub(super) is_pair: bool,
 }
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const LONGEST: usize = 60;
-/// Words of a name.
+/// Maximum words of a name.
 const MOST_WORDS: usize = 3;
-/// Models and programs that answer.
+/// Names of models and programs, which speak as the model.
 const ANSWERING: [&str; 20] = [
     "bard",
     "chatgpt",
@@ -63,16 +62,16 @@ const ANSWERING: [&str; 20] = [
 ];
 
 impl Line {
-    /// True if both name a speaker in the same way.
+    /// True if both lines have the same style.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.style == other.style
     }
 }
 
-/// The parts of a line that may name a speaker.
+/// Splits a line that may name a speaker.
 pub(super) fn line(written: &str) -> Option<Line> {
     let line = written.trim_end();
-    // Around bold text.
+    // Italics may enclose the bold text.
     let line = line.strip_prefix('_').and_then(|line| line.strip_suffix('_')).unwrap_or(line);
     let (style, name, rest) = if line.starts_with('#') {
         let heading = line.trim_start_matches('#');
@@ -101,7 +100,7 @@ pub(super) fn line(written: &str) -> Option<Line> {
     is_name.then_some(Line { style, name, rest, written })
 }
 
-/// A name, and what stands beside it in brackets. Pictures before it and `said` after it are none of it.
+/// Splits a name from the words in brackets after it; drops emoji before it and `said` after it.
 fn apart(name: &str) -> (&str, Option<&str>) {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
     let (name, beside) = match name.strip_suffix(')').and_then(|name| name.split_once('(')) {
@@ -111,7 +110,7 @@ fn apart(name: &str) -> (&str, Option<&str>) {
     (name.strip_suffix(" said").unwrap_or(name), beside)
 }
 
-/// The speaker that a line names, if it is one that is known.
+/// The speaker that a line names, if the name is a known one.
 pub(super) fn named(line: &Line) -> Option<Named> {
     let named = known(&line.name)?;
     (named.role != Role::Tool || matches!(line.style, Style::Heading(_))).then_some(named)

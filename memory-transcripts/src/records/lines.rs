@@ -1,4 +1,4 @@
-//! Lines, also of a file that is still being written.
+//! Reads lines, including those of a file that is still being written.
 
 use std::{
     fmt,
@@ -10,17 +10,17 @@ use std::{
 use super::{Bounded, Input, Place, too_large};
 use crate::TranscriptError;
 
-/// Reads lines that are not blank.
+/// Reader of lines that are not blank.
 pub(crate) struct Lines {
     input: BufReader<Input>,
     path: PathBuf,
     longest: u64,
-    /// What was read of a line whose end is not there yet.
+    /// Beginning of a line whose end is not there yet.
     begun: Vec<u8>,
     place: Place,
-    /// Whether an unfinished line waits for its end.
+    /// True if an unfinished line waits for its end.
     grows: bool,
-    /// Whether blank lines are given as well.
+    /// True if blank lines are returned as well.
     blanks: bool,
 }
 
@@ -31,8 +31,8 @@ impl fmt::Debug for Lines {
 }
 
 impl Lines {
-    /// Lines from the byte `from` on, at which `input` stands. Where the file `grows`, a line without end is left for
-    /// later.
+    /// Reads lines from `input`, which is at byte `from` of the file. If the file `grows`, a line without an end is
+    /// left for later.
     pub(crate) fn new(bounded: Bounded, from: u64, grows: bool) -> Self {
         let Bounded { input, path, longest } = bounded;
         let place = Place { line: 0, start: from, end: from, is_open: false };
@@ -47,13 +47,13 @@ impl Lines {
         }
     }
 
-    /// Gives blank lines as well.
+    /// Returns blank lines as well.
     pub(crate) fn with_blanks(mut self) -> Self {
         self.blanks = true;
         self
     }
 
-    /// Gives a last line without end as well from here on.
+    /// Returns a last line without an end as well from now on.
     pub(crate) const fn finish(&mut self) {
         self.grows = false;
     }
@@ -61,7 +61,7 @@ impl Lines {
     pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Place>, TranscriptError> {
         loop {
             let have = self.begun.len() as u64;
-            // One byte more shows that a line goes on.
+            // The byte after the limit shows that the line is longer.
             let most = self.longest.saturating_add(1).saturating_sub(have);
             let read = self.input.by_ref().take(most).read_until(b'\n', &mut self.begun);
             let read = read.map_err(|error| self.failed(error))?;
@@ -84,7 +84,7 @@ impl Lines {
         }
     }
 
-    /// The first byte that was not given yet.
+    /// Offset of the first byte that was not returned yet.
     pub(crate) fn end(&self) -> u64 {
         self.place.end
     }

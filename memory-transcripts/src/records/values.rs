@@ -1,7 +1,7 @@
-//! JSON values that follow each other, where a list gives its elements: JSON, JSON lines and exports of any size.
+//! Reads consecutive JSON values, and the elements of a list: JSON, JSON lines and exports of any size.
 //!
-//! Only the ends of values are found here, so that a list of any length is read in the memory of one element, and an
-//! element that is too large is refused before it is held. What is in a value is the parser's to judge.
+//! Only the end of each value is searched for here, so that a list takes the memory of one element, and an element that
+//! is too large is refused before it is buffered. The parser validates the value.
 
 use std::{
     fmt,
@@ -12,15 +12,15 @@ use std::{
 use super::{Bounded, Input, Place, too_large};
 use crate::TranscriptError;
 
-/// Reads values.
+/// Reader of values.
 pub(crate) struct Values {
     input: BufReader<Input>,
     path: PathBuf,
     longest: u64,
-    /// The byte that is read next.
+    /// Offset of the next byte.
     at: u64,
     line: u64,
-    /// Where the list begins whose elements are given.
+    /// Place of the list whose elements are returned.
     list: Option<Place>,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Values {
     }
 }
 
-/// How far a value was scanned.
+/// State of the scan of a value.
 #[derive(Default)]
 struct Scan {
     depth: u64,
@@ -39,12 +39,12 @@ struct Scan {
     begun: bool,
 }
 
-/// Whether a byte belongs to a value.
+/// Relation of a byte to the value.
 enum Step {
     Inside,
-    /// It is the last byte.
+    /// The last byte.
     Last,
-    /// The value ended before it.
+    /// The value ended before this byte.
     After,
 }
 
@@ -126,7 +126,7 @@ impl Values {
         loop {
             let piece = self.input.fill_buf().map_err(|error| crate::archive::failed(&self.path, error))?;
             if piece.is_empty() {
-                // A number or word may end with the file.
+                // The end of the file also ends a number or a literal.
                 if scan.depth == 0 && !scan.in_text {
                     return Ok(Place { end: self.at, ..begin });
                 }

@@ -1,4 +1,4 @@
-//! Values of columns, which in SQLite may have any type whatever the column's.
+//! Values of columns. In SQLite a value may have another type than its column.
 
 use memory_core::Timestamp;
 use rusqlite::{
@@ -6,7 +6,7 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 
-/// The text of a column: as it stands, or as a number is written. `None` for `NULL` and for what is no text.
+/// The text of a column; a number is formatted. `None` for `NULL` and for a blob.
 pub(super) fn text(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<String>> {
     Ok(match row.get_ref(index)? {
         ValueRef::Null => None,
@@ -17,7 +17,6 @@ pub(super) fn text(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Strin
     })
 }
 
-/// The integer of a column.
 pub(super) fn integer(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<i64>> {
     Ok(match row.get_ref(index)? {
         ValueRef::Integer(number) => Some(number),
@@ -26,7 +25,7 @@ pub(super) fn integer(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<i6
     })
 }
 
-/// The time of a column: RFC 3339, as SQLite's `datetime` writes it in UTC, or milliseconds since 1970.
+/// The time of a column: RFC 3339, the UTC format of SQLite's `datetime`, or milliseconds since 1970.
 pub(super) fn time(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Timestamp>> {
     let Some(text) = text(row, index)? else { return Ok(None) };
     let text = text.trim();
@@ -46,7 +45,7 @@ pub(super) fn bytes(row: &Row<'_>) -> rusqlite::Result<u64> {
     Ok(sum)
 }
 
-/// A number or text as it is written in a name.
+/// A key as it is written in a name.
 pub(in crate::sqlite) fn shown(key: &Value) -> String {
     match key {
         Value::Integer(number) => number.to_string(),

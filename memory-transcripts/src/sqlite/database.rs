@@ -1,4 +1,4 @@
-//! A database that is read a page of rows at a time, each in a short read of its own.
+//! Reads a database page by page, each page in a short transaction.
 
 use std::{
     collections::BTreeSet,
@@ -15,16 +15,15 @@ use super::{
 };
 use crate::{Limits, TranscriptError};
 
-/// Rows of a page. Between two pages nothing is locked.
+/// Maximum rows of a page. Nothing is locked between two pages.
 pub(super) const PAGE: usize = 256;
-/// Bytes after which a page ends, however few its rows.
+/// Bytes after which a page ends.
 const PAGE_BYTES: u64 = 4 << 20;
-/// How often a page is read again because the database changed under a read that takes no locks.
+/// Attempts to read a page when the database changes during a read without locks.
 const TRIES: usize = 16;
-/// Most tables that are looked at.
+/// Maximum tables of a database.
 const TABLES: usize = 4_096;
 
-/// An open database.
 #[derive(Debug)]
 pub(super) struct Database {
     path: PathBuf,
@@ -41,8 +40,7 @@ impl Database {
         &self.path
     }
 
-    /// The first rows of a query, at most as many as a page has. A query orders its rows, and asks for those after the
-    /// last one.
+    /// Runs a query for one page of rows. The query orders its rows and selects those after the last one.
     pub(super) fn page<T>(
         &mut self,
         sql: &str,
@@ -51,7 +49,7 @@ impl Database {
     ) -> Result<Vec<T>, TranscriptError> {
         for _ in 0..TRIES {
             let page = self.rows(sql, parameters.clone(), &read);
-            // What was read without locks counts if the file is still what it was.
+            // A read without locks is valid only if the file has not changed since.
             if self.opened.frozen.is_none_or(|then| Stamp::of(&self.path) == Some(then)) {
                 return page;
             }
@@ -60,8 +58,8 @@ impl Database {
         Err(TranscriptError::Locked { place: self.path.display().to_string() })
     }
 
-    /// The next rows of a query for what belongs to `of`, which is its first parameter, in the order of the column `by`,
-    /// after the row that has `after` there. The query ends with a condition.
+    /// Runs a query for the next rows that belong to `of`, its first parameter, in the order of column `by`, after the
+    /// row with the value `after` in that column. The query ends with a condition.
     pub(super) fn page_of<T>(
         &mut self,
         from: &str,
@@ -108,7 +106,7 @@ impl Database {
         Ok(self.page(sql, parameters, read)?.into_iter().next())
     }
 
-    /// Its plain tables.
+    /// The plain tables of the database.
     pub(super) fn tables(&mut self) -> Result<Tables, TranscriptError> {
         let mut tables = Tables::default();
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' AND name > ?1 \
@@ -132,7 +130,7 @@ impl Database {
         }
     }
 
-    /// The error for a database of neither program.
+    /// The error for a database of no known program.
     pub(super) fn unknown(&self, tables: &Tables) -> TranscriptError {
         TranscriptError::UnknownDatabase { place: self.path.display().to_string(), found: tables.names() }
     }

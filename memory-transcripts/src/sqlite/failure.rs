@@ -1,4 +1,4 @@
-//! What errors of SQLite mean to who reads.
+//! Maps errors of SQLite to [`TranscriptError`].
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The database of lossless-claw: conversations of messages, messages of parts, and summaries over them.
+//! The database of lossless-claw: conversations of messages, messages of parts, and summaries.
 
 mod parts;
 mod summaries;
@@ -23,10 +23,10 @@ use summaries::Summaries;
 
 const CONVERSATIONS: (&str, [&str; 2]) = ("conversations", ["conversation_id", "session_id"]);
 const MESSAGES: (&str, [&str; 5]) = ("messages", ["message_id", "conversation_id", "seq", "role", "content"]);
-/// Columns of messages that not all versions have.
+/// Columns of messages that some versions lack.
 const MORE: [&str; 3] = ["created_at", "openclaw_sender_metadata", "large_content"];
 
-/// Whether a database is one.
+/// True if the tables are those of lossless-claw.
 pub(super) fn is_one(tables: &Tables) -> bool {
     is_readable(tables)
         && tables.has("message_parts", &["message_id", "part_type", "ordinal"])
@@ -37,14 +37,14 @@ fn is_readable(tables: &Tables) -> bool {
     tables.has(CONVERSATIONS.0, &CONVERSATIONS.1) && tables.has(MESSAGES.0, &MESSAGES.1)
 }
 
-/// Reads the conversations of a database in the order of their numbers.
+/// Reader of the conversations of a database, in the order of their numbers.
 #[derive(Debug)]
 pub(super) struct Lossless {
     database: Database,
     tables: Tables,
     parts: Parts,
     current: Option<Current>,
-    /// The last conversation that was read.
+    /// Number of the last conversation that was begun.
     last: Option<Key>,
 }
 
@@ -56,15 +56,15 @@ struct Current {
     title: Option<String>,
     session_key: Option<String>,
     is_begun: bool,
-    /// The last message that was read.
+    /// Sequence number of the last message that was read.
     seq: Option<Key>,
-    /// Rows of messages that are not given yet.
+    /// Message rows that were read but not emitted yet.
     rows: VecDeque<MessageRow>,
     summaries: Summaries,
     read: u64,
 }
 
-/// A message as a row has it.
+/// A row of the table of messages.
 #[derive(Debug)]
 struct MessageRow {
     number: Key,
@@ -86,7 +86,7 @@ impl Lossless {
         Ok(Self { database, tables, parts, current: None, last: None })
     }
 
-    /// The conversation after the last one.
+    /// Begins the conversation after the last one.
     fn next_conversation(&mut self, out: &mut Out) -> Result<Option<Current>, TranscriptError> {
         let columns = self.tables.columns(CONVERSATIONS.0, &["conversation_id", "session_id", "title", "session_key"]);
         let read = |row: &Row<'_>| {
@@ -146,7 +146,7 @@ impl Lossless {
         Ok(())
     }
 
-    /// Gives what a row says: a message, and one more where it holds the results of its own calls.
+    /// Emits the message of a row, and a second one if the row also holds the results of its own calls.
     fn say(&mut self, current: &mut Current, row: MessageRow, out: &mut Out) -> Result<(), TranscriptError> {
         current.read += 1;
         out.report.records += 1;

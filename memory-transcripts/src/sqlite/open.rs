@@ -1,4 +1,4 @@
-//! Opens a database for reading alone, so that nothing beside it is made and its owner is never kept waiting.
+//! Opens a database read-only: no file is created next to it, and its owner is never blocked.
 
 use std::{
     fmt::Write as _,
@@ -14,26 +14,26 @@ use tempfile::TempDir;
 
 use crate::{Limits, TranscriptError, format::SQLITE};
 
-/// How long a read waits for a write that locks the whole database.
+/// Maximum wait for a write that locks the whole database.
 const WAIT: Duration = Duration::from_secs(2);
-/// Bytes of the header that are looked at.
+/// Bytes of the header that are read.
 const HEADER: u64 = 100;
-/// Where the header says how the database is read and written: 2 is a write-ahead log.
+/// Offsets of the read and write versions in the header; 2 means a write-ahead log.
 const VERSIONS: [usize; 2] = [18, 19];
-/// Bytes of one value that the schema itself may need.
+/// Minimum size limit of a value, in bytes, for the schema's own texts.
 const LEAST: u64 = 1 << 20;
 
-/// A connection that only reads.
+/// A read-only connection.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    /// Where the database is read as a file that does not change, what it was when it was opened.
+    /// For a database that is read without locks: the state of its files when it was opened.
     pub(super) frozen: Option<Stamp>,
-    /// Goes away with the connection.
+    /// Removed together with the connection.
     _copy: Option<TempDir>,
 }
 
-/// What a file and the log beside it were at some moment.
+/// State of a database file and its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     length: u64,
@@ -48,11 +48,11 @@ impl Stamp {
     }
 }
 
-/// Opens a database.
+/// Opens a database read-only.
 ///
-/// A database with a write-ahead log is read together with its log. Where the log is there and its index is not, as in a
-/// copy of both files, SQLite would make the index beside it: a private copy is read instead. Where there is no log, the
-/// file holds everything and is read as it stands; whoever reads on checks that this is still so.
+/// A database with a write-ahead log is read together with its log. If the log exists without its index, as in a copy
+/// of both files, SQLite would create the index next to it, so a private copy is read instead. Without a log the file
+/// is complete and read without locks; the caller checks that it has not changed.
 pub(super) fn opened(path: &Path, limits: Limits) -> Result<Opened, TranscriptError> {
     let has_log = has_log(path)?;
     let log = length(&beside(path, "-wal"));
@@ -72,7 +72,7 @@ fn frozen(path: &Path, limits: Limits) -> Result<Opened, TranscriptError> {
     connected(path, "mode=ro&immutable=1", limits, Stamp::of(path), None)
 }
 
-/// Reads a private copy of the database and its log.
+/// Opens a private copy of the database and its log.
 fn copied(path: &Path, limits: Limits) -> Result<Opened, TranscriptError> {
     let io = |source| TranscriptError::Io { path: path.to_owned(), source };
     let directory = tempfile::tempdir().map_err(io)?;
@@ -109,8 +109,8 @@ fn connected(
     Ok(Opened { connection, frozen, _copy: copy })
 }
 
-/// Takes from a connection what a hostile database could use: views, triggers, functions of its schema, other files, and
-/// values and programs without bound.
+/// Disables features that a hostile database could abuse: views, triggers, functions in the schema, other files, and
+/// values and programs of unlimited size.
 fn guard(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
     connection.busy_timeout(WAIT)?;
     let set = |config, on| connection.set_db_config(config, on).map(drop);
@@ -120,7 +120,7 @@ fn guard(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
     set(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     set(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     set(DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false)?;
-    // The owner moves its log into the database, not a reader that closes.
+    // Only the owner checkpoints its log.
     set(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let most = i32::try_from(limits.record.max(LEAST)).unwrap_or(i32::MAX);
     let bound = |limit, most| connection.set_limit(limit, most).map(drop);
@@ -137,7 +137,7 @@ fn guard(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
     )
 }
 
-/// Whether a database has a write-ahead log, by its header.
+/// True if the header states a write-ahead log.
 fn has_log(path: &Path) -> Result<bool, TranscriptError> {
     let io = |source| TranscriptError::Io { path: path.to_owned(), source };
     let mut header = Vec::new();
@@ -149,7 +149,7 @@ fn has_log(path: &Path) -> Result<bool, TranscriptError> {
     Ok(VERSIONS.iter().any(|at| header.get(*at) == Some(&2)))
 }
 
-/// The file of a name that goes on with `ending`.
+/// Path with `ending` appended to the file name.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -160,7 +160,7 @@ fn length(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|metadata| metadata.len())
 }
 
-/// The address of a file, in which nothing of its name is taken for a parameter.
+/// URI of a file, with every special character of its path escaped.
 fn address(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let path = if cfg!(windows) { format!("/{}", path.display()).replace('\\', "/").into() } else { path };

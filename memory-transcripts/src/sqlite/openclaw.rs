@@ -1,4 +1,4 @@
-//! The database of an agent of OpenClaw: the events of each session, which are the entries of its session files.
+//! The database of an OpenClaw agent: the events of each session, which are the entries of its session files.
 
 use memory_core::Timestamp;
 use rusqlite::types::Value as Key;
@@ -6,24 +6,24 @@ use rusqlite::types::Value as Key;
 use super::{cells, database::Database, schema::Tables};
 use crate::{TranscriptError, Why, out::Out, pi::Pi, records::Place, shape::Rows};
 
-/// The table of events and what is read of it.
+/// Table of events and the columns that are read.
 const EVENTS: (&str, [&str; 3]) = ("transcript_events", ["session_id", "seq", "event_json"]);
-/// The table of sessions as they are named, and the one of what was put away.
+/// Table of session names, and table of archived transcripts.
 const NODES: &str = "session_nodes";
 const ARCHIVES: &str = "session_transcript_archives";
 
-/// Whether a database is one.
+/// True if the tables are those of OpenClaw.
 pub(super) fn is_one(tables: &Tables) -> bool {
     tables.has(EVENTS.0, &EVENTS.1)
 }
 
-/// Reads the sessions of a database in the order of their ids.
+/// Reader of the sessions of a database, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct OpenClaw {
     database: Database,
     tables: Tables,
     session: Option<Session>,
-    /// The last session that was read.
+    /// Id of the last session that was begun.
     last: Option<Key>,
 }
 
@@ -32,13 +32,13 @@ pub(super) struct OpenClaw {
 struct Session {
     key: Key,
     entries: Pi,
-    /// The last event that was read.
+    /// Sequence number of the last event that was read.
     seq: Option<Key>,
     number: u64,
     title: Option<String>,
 }
 
-/// An event as a row has it.
+/// A row of the table of events.
 struct Event {
     seq: Key,
     json: Option<String>,
@@ -54,7 +54,7 @@ impl OpenClaw {
         Ok(Self { database, tables, session: None, last: None })
     }
 
-    /// The session after the last one.
+    /// Begins the session after the last one.
     fn next_session(&mut self, out: &mut Out) -> Result<Option<Session>, TranscriptError> {
         let least = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Key>(0)?, cells::text(row, 0)?));
         let found = match &self.last {
@@ -74,8 +74,8 @@ impl OpenClaw {
         Ok(Some(Session { key, entries: Pi::of_session(&id, opening), seq: None, number: 0, title }))
     }
 
-    /// The key of a session, which says where it was held, and its title: the name that a person gave it, or else that
-    /// the program made.
+    /// Key of a session, which states where it was held, and its title: the name that a person gave it, otherwise the
+    /// program's.
     fn named(&mut self, session: &Key) -> Result<(Option<String>, Option<String>), TranscriptError> {
         if !self.tables.has(NODES, &["current_session_id", "session_key"]) {
             return Ok((None, None));
@@ -109,7 +109,7 @@ impl OpenClaw {
         Ok(true)
     }
 
-    /// Counts the transcripts that were put away when a session was deleted or reset.
+    /// Counts the transcripts that were archived when a session was deleted or reset.
     fn count_archives(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
         if !self.tables.has(ARCHIVES, &["session_id", "generation", "reason"]) {
             return Ok(());

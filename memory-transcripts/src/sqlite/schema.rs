@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tables that are named in an error.
+/// Maximum tables that an error names.
 const NAMED: usize = 8;
 
-/// The plain tables of a database with their columns, in small letters: no views, no virtual tables, no computed columns.
+/// Plain tables with their columns, in lower case: no views, virtual tables or computed columns.
 #[derive(Debug, Default)]
 pub(super) struct Tables(pub(super) BTreeMap<String, BTreeSet<String>>);
 
 impl Tables {
-    /// Whether there is a table with all of these columns.
+    /// True if a table has all of these columns.
     pub(super) fn has(&self, table: &str, columns: &[&str]) -> bool {
         self.0.get(table).is_some_and(|there| columns.iter().all(|column| there.contains(*column)))
     }
 
-    /// A column as it is selected: `NULL` where the table has none of that name, as older versions do.
+    /// A column for a `SELECT`: `NULL` if the table lacks it, as in older versions.
     pub(super) fn column<'a>(&self, table: &str, column: &'a str) -> &'a str {
         if self.has(table, &[column]) { column } else { "NULL" }
     }
 
-    /// The same of several.
+    /// As [`Self::column`], for several columns.
     pub(super) fn columns(&self, table: &str, columns: &[&str]) -> String {
         columns.iter().map(|column| self.column(table, column)).collect::<Vec<_>>().join(", ")
     }

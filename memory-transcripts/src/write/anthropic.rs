@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::left_out::LeftOut;
 use crate::exact;
 
-/// Types of blocks that the API knows and core keeps as they came.
+/// Types of blocks that the API accepts and core keeps verbatim.
 const KNOWN: [&str; 9] = [
     "redacted_thinking",
     "server_tool_use",
@@ -23,9 +23,9 @@ const KNOWN: [&str; 9] = [
 
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
-    /// Instructions, which stand beside the messages.
+    /// System instructions, which are separate from the messages.
     system: Vec<Value>,
-    /// The role of the message that is open: blocks of one role in a row are one message.
+    /// Role of the unfinished message; consecutive blocks of one role are one message.
     open: Option<&'static str>,
 }
 
@@ -69,7 +69,7 @@ impl Anthropic {
     }
 }
 
-/// A block as the API takes it; `None` for one that says nothing, which it refuses.
+/// A block in the API's form; `None` for a blank one, which the API rejects.
 fn written(block: &ContentBlock, left_out: &mut LeftOut) -> Option<Value> {
     let as_text = |block: &ContentBlock, left_out: &mut LeftOut| {
         left_out.as_text += 1;
@@ -82,7 +82,7 @@ fn written(block: &ContentBlock, left_out: &mut LeftOut) -> Option<Value> {
     };
     match block {
         ContentBlock::Text(text) => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
-        // Unsigned reasoning is refused.
+        // The API rejects reasoning without a signature.
         ContentBlock::Reasoning { signature: None, .. } => {
             left_out.reasoning += 1;
             None

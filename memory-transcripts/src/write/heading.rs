@@ -1,6 +1,6 @@
-//! What stands above the messages.
+//! The heading above the messages.
 
-/// What stands above the messages.
+/// The heading above the messages.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Heading<'a> {
@@ -19,7 +19,7 @@ impl<'a> Heading<'a> {
 
     memory_core::setters! { into title: Option<&'a str> }
 
-    /// The title, or else the name.
+    /// Title, or the name if there is no title.
     pub(super) fn shown(&self) -> &str {
         self.title.unwrap_or(self.conversation)
     }

@@ -1,4 +1,4 @@
-//! A page to read: one file without scripts, and nothing that is loaded from anywhere.
+//! An HTML page for people: one file without scripts or external resources.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::{
     text::{Part, byline, part, voice},
 };
 
-/// The one style sheet.
+/// Style sheet of the page.
 pub(super) const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;\
 color:#1c1c1c;background:#fff}h1{font-size:1.4rem}article{border-top:1px solid #ddd;padding:.8rem 0}\
 h2{font-size:.95rem;margin:0}.by{color:#666;font-size:.8rem;margin:0}.said,pre{white-space:pre-wrap;\
@@ -19,13 +19,13 @@ summary{cursor:pointer;color:#444;font-size:.9rem}img{max-width:100%}.Assistant 
 .Tool h2,.System h2{color:#555}@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}\
 article{border-color:#333}pre{background:#222}.by,summary{color:#aaa}.Assistant h2{color:#7ab8f0}.User h2{color:#e0b060}}";
 
-/// The SHA-256 of [`STYLE`], in base64: no other style is obeyed.
+/// Base64 of the SHA-256 of [`STYLE`]. The content security policy allows no other style.
 pub(super) const STYLE_HASH: &str = "nOJ4XD9bEZvwwj8788YP/07ydR551rF+mEUdBFe5A+M=";
 
-/// Pictures that a browser shows; a picture of another type, such as SVG, is named alone.
+/// Picture types that are embedded; a picture of another type, such as SVG, is only named.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Text in which nothing is markup, and nothing hidden.
+/// Escapes markup and invisible characters.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in lines(text).chars() {

@@ -1,9 +1,9 @@
-//! Contents that a shape has no place for.
+//! Counts of content that a shape leaves out.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Contents that a shape has no place for.
+/// Counts of content that a shape leaves out or changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -11,12 +11,12 @@ pub struct LeftOut {
     pub reasoning: u64,
     /// Blocks that are written as text.
     pub as_text: u64,
-    /// Messages whose speaker's name is not written.
+    /// Messages whose speaker's name is left out.
     pub names: u64,
-    /// Messages whose time is not written.
+    /// Messages whose time is left out.
     pub times: u64,
-    /// Pictures and files that are named and not held.
+    /// Pictures and files that are named, but whose bytes are left out.
     pub files: u64,
-    /// Calls without a result, in whose place a result says so.
+    /// Calls without a result; a result that says so is added.
     pub unanswered: u64,
 }

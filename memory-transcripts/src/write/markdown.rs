@@ -1,4 +1,4 @@
-//! Markdown to read.
+//! Markdown for people.
 
 use std::io::{self, Write};
 
@@ -32,11 +32,11 @@ pub(super) fn write(out: &mut impl Write, message: &Message, at: Timestamp) -> i
                         Some(open) if marker.len() >= open.len() && line.trim() == marker => fence = None,
                         _ => {}
                     }
-                    // No text passes for a heading of this file, nor for a tag.
+                    // Escaped, so that text is not read as a heading of this file or as a tag.
                     let escape = if fence.is_none() && line.starts_with(['#', '<']) { "\\" } else { "" };
                     writeln!(out, "{escape}{line}")?;
                 }
-                // A fence that a text leaves open must not swallow what follows.
+                // An unclosed fence of a text must not include what follows.
                 if let Some(fence) = fence {
                     writeln!(out, "{fence}")?;
                 }

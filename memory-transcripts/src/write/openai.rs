@@ -33,7 +33,7 @@ pub(super) fn end(out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n]}\n")
 }
 
-/// The results of tools are messages of their own, each with its call's id.
+/// Tool results are messages of their own, each with the id of its call.
 fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
     let mut all = Vec::new();
     let mut parts = Vec::new();
@@ -50,7 +50,7 @@ fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
             }
             ContentBlock::Reasoning { .. } => left_out.reasoning += 1,
             ContentBlock::Text(text) => parts.push(json!({"type": "text", "text": text})),
-            // Only users send pictures and files.
+            // Only user messages may contain pictures and files.
             block if message.role == Role::User => parts.push(part(block, left_out)),
             block => {
                 left_out.as_text += 1;
@@ -62,7 +62,7 @@ fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
         return all;
     }
     let role = match message.role {
-        // A tool's words without a call have no place but the user's.
+        // The API has no role for tool output without a call, so the user says it.
         Role::User | Role::Tool => "user",
         Role::Assistant => "assistant",
         Role::System => "system",
@@ -89,7 +89,7 @@ fn text_of(part: &Value) -> Option<&str> {
     part.get("text")?.as_str()
 }
 
-/// What the API takes as a name.
+/// True if the API accepts a text as a name.
 pub(super) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))

@@ -1,23 +1,23 @@
-//! Calls and results as the APIs take them: each call is answered by the next message, and each result answers one.
+//! Pairs calls and results as the APIs require: the next message answers each call, and each result answers one call.
 
 use memory_core::{ContentBlock, Message, Role};
 
 use super::left_out::LeftOut;
 
-/// The words of a result that was never recorded.
+/// Text of a result that was never recorded.
 const MISSING: &str = "No result was recorded: the call was interrupted.";
 
-/// Puts calls and their results together.
+/// Pairs the calls and results of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// The model's last words, which may go on with another call.
+    /// The model's unwritten message, which further calls may extend.
     said: Option<Message>,
-    /// Its calls that no result answers yet.
+    /// Ids of its calls without a result so far.
     open: Vec<String>,
 }
 
 impl Pairs {
-    /// The messages to write once the next one is known.
+    /// Messages to write once the next one is known.
     pub(super) fn next(&mut self, mut message: Message, left_out: &mut LeftOut) -> Vec<Message> {
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         if message.role == Role::Assistant {
@@ -30,7 +30,7 @@ impl Pairs {
             written.extend(self.says(message, left_out));
             return written;
         }
-        // The model alone calls tools.
+        // Only the model calls tools.
         for block in &mut message.content {
             let is_call = matches!(block, ContentBlock::ToolUse { .. });
             if is_call || message.role == Role::System && is_result(block) {
@@ -38,7 +38,7 @@ impl Pairs {
             }
         }
         if message.role == Role::System {
-            // None stands between a call and its results.
+            // A system message may not separate a call from its results.
             let before = match (&self.said, self.open.is_empty()) {
                 (_, true) => self.said.take(),
                 (None, false) => self.answer(left_out),
@@ -49,7 +49,7 @@ impl Pairs {
         self.answered(message, left_out)
     }
 
-    /// Takes what the model says, which waits for what follows it.
+    /// Keeps a message of the model until the next one is known.
     fn says(&mut self, mut message: Message, left_out: &mut LeftOut) -> Option<Message> {
         if let Some(said) = self.said.as_mut().filter(|_| !self.open.is_empty()) {
             self.open.extend(message.tool_calls().map(str::to_owned));
@@ -62,7 +62,7 @@ impl Pairs {
         before
     }
 
-    /// The model's last words, and a message that may answer them.
+    /// The unwritten message of the model, and a message that may answer it.
     fn answered(&mut self, mut message: Message, left_out: &mut LeftOut) -> Vec<Message> {
         if message.content.is_empty() {
             return Vec::new();
@@ -82,7 +82,7 @@ impl Pairs {
                 others.push(block);
             }
         }
-        // More results may follow in messages of their own.
+        // More results may follow as separate messages.
         if !others.is_empty() {
             results.extend(self.missing(left_out));
         }
@@ -91,18 +91,18 @@ impl Pairs {
         said.into_iter().chain([message]).collect()
     }
 
-    /// The messages to write at the end.
+    /// Messages to write at the end.
     pub(super) fn end(&mut self, left_out: &mut LeftOut) -> Vec<Message> {
         self.said.take().into_iter().chain(self.answer(left_out)).collect()
     }
 
-    /// A message with the results that are missing.
+    /// A message with the missing results.
     fn answer(&mut self, left_out: &mut LeftOut) -> Option<Message> {
         let missing = self.missing(left_out);
         (!missing.is_empty()).then(|| Message::new(Role::Tool, missing))
     }
 
-    /// Results in the place of those that were never recorded.
+    /// Placeholders for results that were never recorded.
     fn missing(&mut self, left_out: &mut LeftOut) -> Vec<ContentBlock> {
         left_out.unanswered += self.open.len() as u64;
         let content = || vec![ContentBlock::Text(MISSING.to_owned())];

@@ -1,10 +1,10 @@
-//! Messages for people.
+//! Text for people.
 
 use memory_core::{ContentBlock, Message, Role, Timestamp, one_line};
 
 use crate::exact;
 
-/// Who speaks, as a heading.
+/// The speaker, as a heading.
 pub(super) fn voice(message: &Message) -> &'static str {
     match message.said_as() {
         Role::User => "User",
@@ -21,11 +21,11 @@ pub(super) fn byline(message: &Message, at: Timestamp) -> String {
     one_line(&parts.join(" · ")).into_owned()
 }
 
-/// What a block is, and its text.
+/// A block as text.
 pub(super) enum Part {
     /// Words.
     Words(String),
-    /// Something beside the words: its title and text.
+    /// Anything else: title and text.
     Beside(String, String),
 }
 

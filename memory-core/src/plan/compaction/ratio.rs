@@ -1,4 +1,4 @@
-//! Compaction by a share of the messages, and only when something has to get smaller.
+//! Compaction by a share of the messages, only when a view must become smaller.
 
 use super::{Compaction, merge, newest_pair, oldest_equals, oldest_full, runs_of};
 use crate::{
@@ -6,12 +6,12 @@ use crate::{
     plan::{Thresholds, Tree},
 };
 
-/// Plans the next step of a manager that summarizes the oldest `ratio` of the FULL messages, at least one, but never one
-/// of the last `preserved`. Empty when no step is left.
+/// Plans the next step of a manager that summarizes the oldest `ratio` of the FULL messages, at least one, and never
+/// any of the last `preserved`. Empty if no step is left.
 ///
-/// The messages of a step become one META: their SUMMARYs are merged at once. More than
-/// [`archive_fan_out`](Thresholds::archive_fan_out) METAs become an ARCHIVE. When all messages but the preserved ones are
-/// summarized, neighbours are merged, at last the two newest.
+/// The SUMMARYs of a step are merged into one META at once. If there are more than
+/// [`archive_fan_out`](Thresholds::archive_fan_out) METAs, the oldest become an ARCHIVE. Once all messages except the
+/// preserved ones are summarized, neighbours are merged, the two newest last.
 #[must_use]
 pub fn plan_ratio(tree: &Tree, ratio: f64, preserved: u64, scope: ShrinkScope) -> Compaction {
     let of_one = |merge| Compaction { merge: vec![merge], ..Compaction::default() };
@@ -36,7 +36,6 @@ pub fn plan_ratio(tree: &Tree, ratio: f64, preserved: u64, scope: ShrinkScope) -
     }
 }
 
-/// A share of a number of messages, rounded down.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -47,8 +46,8 @@ pub(in crate::plan) fn share_of(messages: u64, ratio: f64) -> u64 {
     (messages as f64 * ratio) as u64
 }
 
-/// The oldest `ratio` of the FULL nodes before the last `preserved`, whole turns. A turn that is longer is taken whole,
-/// unless it reaches into the preserved ones.
+/// The oldest `ratio` of the FULL nodes before the last `preserved`, in whole turns. A first turn that is longer is
+/// taken whole, unless it reaches into the preserved nodes.
 fn oldest_share(tree: &Tree, ratio: f64, preserved: u64) -> Vec<NodeId> {
     let share = share_of(tree.full_count(), ratio).max(1);
     let end = tree.total().saturating_sub(preserved);

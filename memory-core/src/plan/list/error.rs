@@ -1,6 +1,6 @@
-//! Why a list cannot be reduced, and what is wrong with a configuration.
+//! Errors of reducing a list, and of configurations.
 
-/// Why a list of messages cannot be made smaller. Nothing was changed.
+/// Why a list of messages cannot be made smaller. The list is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
@@ -15,10 +15,10 @@ pub enum ListError {
         /// Messages that are preserved.
         preserved: usize,
     },
-    /// Wherever the list began, it would begin in the middle of a turn.
+    /// A list that begins at any later message would begin within a turn.
     #[error("no message of the list may begin a shorter one: a tool call would be parted from its result")]
     NoTrimPoint,
-    /// The list could only be split within the preserved tail.
+    /// Every possible split is within the preserved tail.
     #[error(
         "every place before the last {preserved} messages parts a tool call from its result, and these are preserved: \
          preserve fewer"
@@ -35,21 +35,21 @@ pub enum ListError {
         /// Messages in the list.
         messages: usize,
     },
-    /// All messages that could be removed are pinned.
+    /// All removable messages are pinned.
     #[error("all messages in the range are pinned: unpin one")]
     AllPinned,
-    /// A summary of what is left would be no shorter than what it stands for.
+    /// A summary of the remaining messages would not shorten the list.
     #[error("exhausted: the list holds nothing before the preserved tail that a summary would make shorter")]
     Exhausted,
-    /// A summary is not shorter than the message that it stands for.
+    /// A summary is not shorter than the messages that it replaces.
     #[error("the summary has {after} characters, and what it stands for {before}: nothing was changed")]
     NoProgress {
-        /// Characters of what would be replaced.
+        /// Characters of the messages that it would replace.
         before: usize,
         /// Characters of the summary.
         after: usize,
     },
-    /// A plan was made for another list.
+    /// The plan was made for another list.
     #[error("the plan is for a list of {planned} messages, this one has {messages}")]
     OtherList {
         /// Messages of the planned list.
@@ -60,7 +60,7 @@ pub enum ListError {
 }
 
 impl ListError {
-    /// A name for programs, in lower case with underscores.
+    /// Code for programs: lower case with underscores; never changes.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -76,15 +76,15 @@ impl ListError {
     }
 }
 
-/// A configuration that no manager of lists accepts.
+/// An invalid value in the configuration of a list manager.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{field} must be {expected}, got {found}")]
 pub struct InvalidListConfig {
     /// The field.
     pub field: &'static str,
-    /// The values that it may have.
+    /// The valid values.
     pub expected: &'static str,
-    /// The value given.
+    /// The invalid value.
     pub found: String,
 }
 

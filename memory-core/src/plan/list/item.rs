@@ -1,15 +1,15 @@
-//! A message in a list, as far as a plan has to know it.
+//! Outline of a message in a list.
 
 use super::shorten::{can_be_shortened, shorten_block};
 use crate::{ContentBlock, Json, Message, Role};
 
-/// The outline of a message in a list.
+/// Outline of a message in a list, as plans need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListItem {
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
-    /// Ids of the tool calls that it makes.
+    /// Ids of its tool calls.
     pub calls: Vec<String>,
     /// Ids of the tool calls that it answers.
     pub results: Vec<String>,
@@ -17,7 +17,7 @@ pub struct ListItem {
     pub pinned: bool,
     /// True if one of the message's tool results can be shortened.
     pub can_be_shortened: bool,
-    /// True if the manager wrote the message, as a summary.
+    /// True if the manager wrote the message as a summary.
     pub is_own: bool,
     /// Characters of its text.
     pub length: usize,
@@ -47,26 +47,27 @@ impl ListItem {
     }
 }
 
-/// A message in a list of any shape.
+/// A message of a list, in any program's shape.
 pub trait Listed: Clone {
-    /// Outline of the message, which does not know whether the manager wrote it.
+    /// Outline of the message. Its `is_own` is false: only the manager knows its own summaries.
     fn item(&self) -> ListItem;
 
-    /// Pins it.
+    /// Pins the message.
     fn pin(&mut self);
 
-    /// Shortens its tool results by [`shorten_text`](super::shorten_text), and replaces the pictures in them by a line.
+    /// Shortens the texts of its tool results with [`shorten_text`](super::shorten_text), and replaces their pictures
+    /// with a line.
     fn shorten_results(&mut self);
 
-    /// True if both are the same message, however they are marked.
+    /// True if both are the same message, pinned or not.
     fn is_same(&self, other: &Self) -> bool;
 }
 
-/// The member of a message's metadata that pins it in a list.
+/// Metadata member of a message that pins it in a list.
 const PINNED: &str = "pinned";
 
 impl Listed for Message {
-    /// A message is pinned by `"pinned": true` in its metadata.
+    /// Pinned by `"pinned": true` in its metadata.
     fn item(&self) -> ListItem {
         ListItem::new(self.role, self.text().chars().count())
             .calls(self.tool_calls().map(str::to_owned).collect())

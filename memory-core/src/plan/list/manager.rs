@@ -1,4 +1,4 @@
-//! A manager of lists: a strategy, and what it keeps between two decisions.
+//! The manager of lists: a strategy with the state between two decisions.
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -13,31 +13,31 @@ use super::{
 };
 use crate::{ManagerError, ManagerState, ReduceCause, WrittenBy};
 
-/// How a list is kept small.
+/// Strategy for a list that is too long.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ListStrategy {
-    /// The oldest messages go.
+    /// Removes the oldest messages.
     SlidingWindow(SlidingWindow),
-    /// A summary stands for the oldest messages.
+    /// Replaces the oldest messages with a summary.
     Summarizing(Summarizing),
 }
 
-/// Keeps lists of messages small: it plans, and commits what was done.
+/// Keeps lists of messages small: plans a reduction, and commits it once it is performed.
 ///
-/// A reduction has three steps. [`plan_reduce`](Self::plan_reduce) changes nothing. Where the plan has a summary, the
-/// caller writes it. [`commit`](Self::commit) changes list and state together, so that nothing is lost by a summary
-/// that fails: the plan is dropped.
+/// A reduction has three steps: [`plan_reduce`](Self::plan_reduce), which changes nothing; the summary, which the
+/// caller writes if the plan has one; and [`commit`](Self::commit), which changes list and state together. If the
+/// summary fails, drop the plan: nothing is lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListManager<M> {
     strategy: ListStrategy,
     state: ListState<M>,
-    /// True if pins of a restored state are still to be found in the list.
+    /// True if the pins of a restored state were not applied to the list yet.
     finds_pins: bool,
 }
 
 impl<M: Listed> ListManager<M> {
-    /// A manager that has seen no list.
+    /// A manager without state.
     #[must_use]
     pub fn new(strategy: ListStrategy) -> Self {
         Self { strategy, state: ListState::default(), finds_pins: false }
@@ -53,13 +53,13 @@ impl<M: Listed> ListManager<M> {
         WrittenBy::new(name, "1")
     }
 
-    /// State that the manager keeps.
+    /// State of the manager.
     #[must_use]
     pub const fn kept(&self) -> &ListState<M> {
         &self.state
     }
 
-    /// Reduction of a list before it overflows.
+    /// Threshold of proactive compression.
     #[must_use]
     pub const fn compression(&self) -> ProactiveCompression {
         match &self.strategy {
@@ -68,19 +68,19 @@ impl<M: Listed> ListManager<M> {
         }
     }
 
-    /// Sets the number of calls to the model so far.
+    /// Sets the number of model calls so far.
     pub const fn set_model_call_count(&mut self, calls: u64) {
         self.state.model_call_count = calls;
     }
 
-    /// Counts a call to the model, and returns whether the manager is to be applied before it.
+    /// Counts a model call; returns true if the manager must be applied before it.
     pub fn before_model_call(&mut self) -> bool {
         let ListStrategy::SlidingWindow(SlidingWindow { per_turn, .. }) = &self.strategy else { return false };
         self.state.model_call_count += 1;
         per_turn.is_due(self.state.model_call_count)
     }
 
-    /// Notes which messages are pinned; after a restore it first pins those again that were.
+    /// Records which messages are pinned. The first call after a restore pins the messages that were pinned before.
     pub fn observe(&mut self, messages: &mut [M]) {
         if std::mem::take(&mut self.finds_pins) {
             for message in messages.iter_mut().filter(|message| !message.item().pinned) {
@@ -94,10 +94,10 @@ impl<M: Listed> ListManager<M> {
         self.state.pinned = pinned.cloned().collect();
     }
 
-    /// Plan for a list between two calls.
+    /// Plans a list between two calls.
     ///
     /// # Errors
-    /// None is known.
+    /// None at present.
     pub fn plan_apply(&self, messages: &[M]) -> Result<ListPlan, ListError> {
         match &self.strategy {
             ListStrategy::SlidingWindow(window) => {
@@ -107,10 +107,10 @@ impl<M: Listed> ListManager<M> {
         }
     }
 
-    /// Plan to make a list smaller.
+    /// Plans a smaller list.
     ///
     /// # Errors
-    /// With a cause, where nothing can be done. Without one the plan states why.
+    /// With a cause, if nothing can be done. Without a cause the plan states the reason.
     pub fn plan_reduce(&self, messages: &[M], cause: Option<ReduceCause>) -> Result<ListPlan, ListError> {
         let (items, first) = (self.state.items(messages), !self.state.pin_first_applied);
         match &self.strategy {
@@ -121,12 +121,12 @@ impl<M: Listed> ListManager<M> {
         }
     }
 
-    /// Does what was planned for this list. Returns why the plan does nothing, if it has a reason that was not returned
-    /// for this list before.
+    /// Performs a plan on its list. Returns why the plan does nothing, unless the reason was returned for this list
+    /// before.
     ///
     /// # Errors
-    /// [`ListError::OtherList`], and [`ListError::NoProgress`] for a summary that makes nothing shorter: then the list is
-    /// as it was, and the same messages are not planned to be summarized again.
+    /// [`ListError::OtherList`], and [`ListError::NoProgress`] for a summary that shortens nothing. The list is then
+    /// unchanged, and the same messages are not planned for a summary again.
     pub fn commit(
         &mut self,
         plan: &ListPlan,
@@ -161,22 +161,23 @@ impl<M: Listed> ListManager<M> {
         Ok(plan.stopped.clone().filter(|_| self.is_news(Extent::of(&items))))
     }
 
-    /// True if nothing was reported for this list yet.
+    /// True if nothing was reported for this list before.
     fn is_news(&mut self, list: Extent) -> bool {
         self.state.reported.replace(list) != Some(list)
     }
 }
 
 impl<M: Listed + Serialize + DeserializeOwned> ListManager<M> {
-    /// State that a session keeps of the manager.
+    /// State to store with a session.
     #[must_use]
     pub fn state(&self) -> ManagerState {
         let data = serde_json::to_value(&self.state).unwrap_or_default();
         ManagerState::new(self.identity(), self.state.removed_message_count).data(data)
     }
 
-    /// Continues from a state. Returns the messages to put before those of the session that begin at
-    /// [`session_offset`](ListState::session_offset): what stayed, and the summary, which is not written again.
+    /// Resumes from a stored state. Returns the messages to put before the session's messages from
+    /// [`session_offset`](ListState::session_offset) on: messages that stayed, and the summary, which is not written
+    /// again.
     ///
     /// # Errors
     /// [`ManagerError::OtherManager`] and [`ManagerError::InvalidState`]; then nothing changed.

@@ -1,9 +1,8 @@
-//! Messages of a list that stay.
+//! Messages that must stay in a list.
 
 use super::item::ListItem;
 
-/// For each message, true if it stays: it is pinned, or the other half of a pinned tool call or result right next to
-/// it.
+/// For each message, true if it must stay: it is pinned, or is the adjacent other half of a pinned tool call or result.
 #[must_use]
 pub fn kept(items: &[ListItem]) -> Vec<bool> {
     let beside = |index: usize| {
@@ -24,20 +23,20 @@ fn shares_a_call(one: &ListItem, other: &ListItem) -> bool {
 }
 
 impl ListItem {
-    /// Ids of the calls that it makes or answers.
+    /// Ids of the tool calls that it makes or answers.
     fn ids(&self) -> impl Iterator<Item = &String> {
         self.calls.iter().chain(&self.results)
     }
 }
 
-/// The same messages, the first `count` of them pinned.
+/// A copy with the first `count` messages pinned.
 pub(super) fn with_first_pinned(items: &[ListItem], count: usize) -> Vec<ListItem> {
     let mut items = items.to_vec();
     items.iter_mut().take(count).for_each(|item| item.pinned = true);
     items
 }
 
-/// The indices below `end` of messages that need not stay.
+/// Indices below `end` of messages that may be removed.
 pub(super) fn removable(items: &[ListItem], end: usize) -> Vec<usize> {
     kept(items).into_iter().enumerate().take(end).filter_map(|(index, kept)| (!kept).then_some(index)).collect()
 }

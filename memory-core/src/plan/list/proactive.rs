@@ -1,16 +1,16 @@
-//! When a list is reduced before it overflows.
+//! Reduction of a list before it overflows.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 
 use super::error::InvalidListConfig;
 
-/// The window of a model that states none, in tokens.
+/// Context window in tokens of a model that states none.
 const DEFAULT_WINDOW: u64 = 200_000;
-/// The threshold where compression is simply turned on.
+/// Threshold if compression is enabled without a number.
 const DEFAULT_THRESHOLD: f64 = 0.7;
 
-/// Share of the model's window from which on a list is reduced before a call to the model, if at all.
+/// Share of the model's window from which a list is reduced before a model call; may be off.
 ///
 /// As JSON: `false` or `null`, `true` for the default threshold of 0.7, or `{"compression_threshold": 0.8}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,13 +19,13 @@ pub struct ProactiveCompression(Option<f64>);
 impl ProactiveCompression {
     /// Never.
     pub const OFF: Self = Self(None);
-    /// Reduction from 0.7 of the window on.
+    /// From 0.7 of the window.
     pub const ON: Self = Self(Some(DEFAULT_THRESHOLD));
 
-    /// Reduction from this share of the window on, greater than 0 and at most 1.
+    /// From this share of the window, greater than 0 and at most 1.
     ///
     /// # Errors
-    /// When it is out of range.
+    /// If the share is out of range.
     pub fn at(threshold: f64) -> Result<Self, InvalidListConfig> {
         if threshold > 0.0 && threshold <= 1.0 {
             return Ok(Self(Some(threshold)));
@@ -33,14 +33,14 @@ impl ProactiveCompression {
         Err(InvalidListConfig::new("compression_threshold", "between 0 (exclusive) and 1 (inclusive)", threshold))
     }
 
-    /// The threshold, if it is on.
+    /// The threshold; `None` if off.
     #[must_use]
     pub const fn threshold(self) -> Option<f64> {
         self.0
     }
 
-    /// True if a request of `projected` tokens is due to be reduced. A window that is unknown or 0 counts as 200,000
-    /// tokens; a request whose tokens are unknown is not due.
+    /// True if a request of `projected` tokens must be reduced first. An unknown or zero window counts as 200,000
+    /// tokens; a request of unknown size is not reduced.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share of a window")]
     pub fn is_due(self, projected: Option<u64>, window: Option<u64>) -> bool {
@@ -48,7 +48,7 @@ impl ProactiveCompression {
         projected.is_some_and(|tokens| tokens as f64 / stated(window) as f64 >= threshold)
     }
 
-    /// The tokens below which a request is not due, rounded down; `None` where it is off.
+    /// Tokens below which a request is not reduced, rounded down; `None` if off.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -61,7 +61,7 @@ impl ProactiveCompression {
     }
 }
 
-/// The window of a model in tokens.
+/// Window of a model in tokens, with the default.
 fn stated(window: Option<u64>) -> u64 {
     window.filter(|window| *window > 0).unwrap_or(DEFAULT_WINDOW)
 }

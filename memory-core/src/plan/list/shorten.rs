@@ -1,14 +1,14 @@
-//! Shortening what tools returned: head and tail stay.
+//! Shortens tool results to their head and tail.
 
 use crate::{ContentBlock, Media};
 
-/// Characters that stay at the head and at the tail of a shortened text.
+/// Characters kept at either end of a shortened text.
 const PRESERVED: usize = 200;
 
-/// Mark in every shortened text, so that none is shortened twice.
+/// Mark in every shortened text, so that no text is shortened twice.
 pub const SHORTENED: &str = "... [truncated:";
 
-/// The first and last 200 characters of a text, and how many were removed between them; `None` for a text of at most
+/// The first and last 200 characters of a text with the number of removed ones between; `None` for a text of at most
 /// 400 characters, and for one that was shortened before.
 #[must_use]
 pub fn shorten_text(text: &str) -> Option<String> {
@@ -21,7 +21,7 @@ pub fn shorten_text(text: &str) -> Option<String> {
     Some(format!("{head}...\n\n{SHORTENED} {removed} chars removed] ...\n\n...{tail}"))
 }
 
-/// True if a block is a tool result with something that can be shortened.
+/// True if a block is a tool result that can be shortened.
 pub(super) fn can_be_shortened(block: &ContentBlock) -> bool {
     let ContentBlock::ToolResult { content, .. } = block else { return false };
     content.iter().any(|item| match item {
@@ -30,7 +30,7 @@ pub(super) fn can_be_shortened(block: &ContentBlock) -> bool {
     })
 }
 
-/// Shortens a block of a tool result.
+/// Shortens a block within a tool result.
 pub(super) fn shorten_block(block: &mut ContentBlock) {
     match block {
         ContentBlock::Text(text) => *text = shorten_text(text).unwrap_or_else(|| std::mem::take(text)),
@@ -47,7 +47,7 @@ fn image_line(media: &Media) -> String {
     }
 }
 
-/// `jpeg` of `image/jpeg`.
+/// The subtype of a media type: `jpeg` of `image/jpeg`.
 fn format_of(media_type: &str) -> &str {
     media_type.rsplit('/').next().unwrap_or(media_type)
 }

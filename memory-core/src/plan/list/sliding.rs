@@ -1,4 +1,4 @@
-//! The sliding window: the oldest messages go, after the oldest tool results were shortened.
+//! The sliding window: shortens the oldest tool results, then removes the oldest messages.
 
 use std::num::NonZeroU64;
 
@@ -15,21 +15,21 @@ use super::{
 };
 use crate::ReduceCause;
 
-/// Keeps the last messages of a list.
+/// Keeps the newest messages of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SlidingWindow {
-    /// The most messages that stay; with 0 every reduction removes all that are not pinned.
+    /// Maximum messages that stay. With 0 every reduction removes all messages that are not pinned.
     #[serde(deserialize_with = "window_size")]
     pub window_size: usize,
-    /// True if tool results are shortened first after a window of a model overflowed.
+    /// True if an overflow of the model's window first shortens tool results.
     pub should_truncate_results: bool,
-    /// Before which calls to the model the window is applied, besides at the end of an invocation.
+    /// Model calls before which the window is applied; it is always applied at the end of an invocation.
     pub per_turn: PerTurn,
-    /// How many messages at the start of the list get pinned at the first reduction.
+    /// Number of messages at the start of the list that the first reduction pins.
     pub pin_first: Option<usize>,
-    /// Reduction of a list before it overflows.
+    /// Threshold of proactive compression.
     pub proactive_compression: ProactiveCompression,
 }
 
@@ -47,7 +47,7 @@ impl Default for SlidingWindow {
 }
 
 impl SlidingWindow {
-    /// The default with this many messages.
+    /// The default with this window size.
     #[must_use]
     pub fn new(window_size: usize) -> Self {
         Self { window_size, ..Self::default() }
@@ -60,10 +60,10 @@ impl SlidingWindow {
         const proactive_compression: ProactiveCompression,
     }
 
-    /// Plan for a list between two calls, which is to do nothing while the list fits the window.
+    /// Plans a list between two calls: nothing while the list fits the window.
     ///
     /// # Errors
-    /// None without a cause.
+    /// None if there is no cause.
     pub fn plan_apply(&self, items: &[ListItem], first_reduction: bool) -> Result<ListPlan, ListError> {
         if items.len() <= self.window_size {
             return Ok(ListPlan::nothing(items.len()));
@@ -71,13 +71,13 @@ impl SlidingWindow {
         self.plan_reduce(items, first_reduction, None)
     }
 
-    /// Plan to make a list smaller.
+    /// Plans a smaller list.
     ///
-    /// With a cause the oldest message whose tool results can be shortened is shortened, one a call; where there is
-    /// none, and without a cause, messages are removed up to one at which a prompt may begin.
+    /// With a cause, one call shortens the oldest message that has tool results to shorten. If there is none, or
+    /// without a cause, messages are removed up to one at which a prompt may begin.
     ///
     /// # Errors
-    /// With a cause: [`ListError::NoTrimPoint`] and [`ListError::AllPinned`]. Without one the plan states them.
+    /// With a cause: [`ListError::NoTrimPoint`] and [`ListError::AllPinned`]. Without a cause the plan states them.
     pub fn plan_reduce(
         &self,
         items: &[ListItem],
@@ -110,7 +110,7 @@ impl SlidingWindow {
     }
 }
 
-/// Reads the size of a window, with an error that names it.
+/// Parses a window size; the error names the field.
 fn window_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let value = Value::deserialize(deserializer)?;
     value
@@ -119,22 +119,22 @@ fn window_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::E
         .ok_or_else(|| D::Error::custom(InvalidListConfig::new("window_size", "a non-negative integer", value)))
 }
 
-/// The oldest message that is not pinned and whose tool results can be shortened, if any.
+/// Index of the oldest message that is not pinned and has tool results to shorten; empty if there is none.
 pub(super) fn oldest_to_shorten(items: &[ListItem]) -> Vec<usize> {
     let kept = pins::kept(items);
     let can = items.iter().zip(kept).position(|(item, kept)| item.can_be_shortened && !kept);
     can.into_iter().collect()
 }
 
-/// Before which calls to the model a manager is applied. As JSON: `false`, `true`, or a number from 1.
+/// Model calls before which a manager is applied. As JSON: `false`, `true`, or a number from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PerTurn {
-    /// Before none.
+    /// Never.
     #[default]
     Off,
     /// Before every call.
     Every,
-    /// Before every call whose number is a multiple of this.
+    /// Every call whose number is a multiple of this.
     Nth(NonZeroU64),
 }
 
@@ -142,12 +142,12 @@ impl PerTurn {
     /// Before every `n`th call.
     ///
     /// # Errors
-    /// When `n` is 0.
+    /// If `n` is 0.
     pub fn nth(n: u64) -> Result<Self, InvalidListConfig> {
         NonZeroU64::new(n).map(Self::Nth).ok_or_else(|| Self::invalid(n))
     }
 
-    /// True if it is due before the call with this number, from 1.
+    /// True before the call with this number, from 1.
     #[must_use]
     pub fn is_due(self, call: u64) -> bool {
         match self {

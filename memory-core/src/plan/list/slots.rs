@@ -1,4 +1,4 @@
-//! A plan for a list, and its application.
+//! A plan for a list, and how it is applied.
 
 use std::collections::BTreeSet;
 
@@ -9,44 +9,44 @@ use super::{
 };
 use crate::ReduceCause;
 
-/// Changes to a list of messages. Indices are those of the list that the plan was made for.
+/// Changes to a list of messages. Indices refer to the list before the changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListPlan {
-    /// How many messages the list has.
+    /// Length of the list.
     pub messages: usize,
-    /// The first messages that get pinned for good.
+    /// Number of messages at the start that are pinned for good.
     pub pin_first: usize,
-    /// The messages whose tool results are shortened, ascending.
+    /// Messages whose tool results are shortened, ascending.
     pub shorten: Vec<usize>,
-    /// The messages to remove, ascending; with [`summary_at`](Self::summary_at), those to summarize.
+    /// Messages to remove, ascending; with [`summary_at`](Self::summary_at), also those to summarize.
     pub remove: Vec<usize>,
-    /// The message before which the summary of the removed ones goes; `None` without one.
+    /// Index of the message before which the summary of the removed ones goes; `None` without a summary.
     pub summary_at: Option<usize>,
-    /// The first message after everything that was considered. All messages from it on stay as they are.
+    /// Index of the first message after all considered ones. Messages from here on do not change.
     pub cut: usize,
-    /// Reason for doing nothing, where a smaller list was asked for without need.
+    /// Reason for doing nothing, if the reduction was optional.
     pub stopped: Option<ListError>,
 }
 
-/// A place in a list after a plan.
+/// A place in the list after a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListSlot {
-    /// The message that had this index before.
+    /// The message with this index in the list before.
     Message(usize),
     /// The summary.
     Summary,
 }
 
 impl ListPlan {
-    /// A plan that does nothing to a list of this many messages.
+    /// A plan that changes nothing.
     #[must_use]
     pub fn nothing(messages: usize) -> Self {
         Self { messages, ..Self::default() }
     }
 
-    /// Plan of `plan` for a list whose first messages get pinned. Without a cause, a failed plan becomes one that does
-    /// nothing, for that reason.
+    /// The plan that `plan` makes for a list whose first messages get pinned. Without a cause, a failure becomes a plan
+    /// that changes nothing and states the reason.
     pub(super) fn reducing(
         items: &[ListItem],
         pin_first: Option<usize>,
@@ -68,14 +68,14 @@ impl ListPlan {
         !self.shorten.is_empty() || !self.remove.is_empty()
     }
 
-    /// How many messages of the user or the model it takes out of the list; none that the manager wrote.
+    /// Number of user and model messages that the plan removes, without those that the manager wrote.
     #[must_use]
     pub fn removed(&self, items: &[ListItem]) -> u64 {
         let is_theirs = |index: &&usize| items.get(**index).is_some_and(|item| !item.is_own);
         self.remove.iter().filter(is_theirs).count() as u64
     }
 
-    /// Slots of the list afterwards, in order.
+    /// The list after the plan, as slots.
     #[must_use]
     pub fn slots(&self) -> Vec<ListSlot> {
         let removed: BTreeSet<_> = self.remove.iter().collect();
@@ -91,7 +91,7 @@ impl ListPlan {
         slots
     }
 
-    /// The list afterwards. A plan with a summary needs one.
+    /// The list after the plan. A plan with a summary requires `summary`.
     ///
     /// # Errors
     /// [`ListError::OtherList`] for a list of another length.

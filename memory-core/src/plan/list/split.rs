@@ -1,20 +1,20 @@
-//! Where a list may be split: no tool call is parted from its result.
+//! Places where a list may be split without separating a tool call from its result.
 
 use super::{error::ListError, item::ListItem};
 use crate::Role;
 
-/// True if the rest of a list may begin at `index`: no result whose call is before it, and no call that the next
-/// message does not answer. A call that ends the list is still to be answered.
+/// True if a list may begin at `index`: it holds no result of an earlier call, and no call that the next message does
+/// not answer. A call at the end of the list may still be answered.
 fn may_begin(items: &[ListItem], index: usize) -> bool {
     let Some(item) = items.get(index) else { return false };
     let next_answers = items.get(index + 1).is_none_or(|next| !next.results.is_empty());
     item.results.is_empty() && (item.calls.is_empty() || next_answers)
 }
 
-/// The first place from `split` on where the list may be split; the end of the list is one.
+/// First place from `split` on where the list may be split; the end of the list is one.
 ///
 /// # Errors
-/// [`ListError::SplitBeyondEnd`], and [`ListError::NoTrimPoint`] where there is none before the end.
+/// [`ListError::SplitBeyondEnd`], and [`ListError::NoTrimPoint`] if there is none before the end.
 pub fn split_forward(items: &[ListItem], split: usize) -> Result<usize, ListError> {
     if split > items.len() {
         return Err(ListError::SplitBeyondEnd { split, messages: items.len() });
@@ -25,13 +25,14 @@ pub fn split_forward(items: &[ListItem], split: usize) -> Result<usize, ListErro
     (split..items.len()).find(|index| may_begin(items, *index)).ok_or(ListError::NoTrimPoint)
 }
 
-/// The place nearest to `split` where the list may be split, at most `limit`: first after it, then before it; never 0.
+/// Place nearest to `split`, at most `limit` and never 0, where the list may be split: the next one after it, else the
+/// last one before it.
 pub(super) fn split_within(items: &[ListItem], split: usize, limit: usize) -> Option<usize> {
     let forward = split_forward(items, split).ok().filter(|found| *found <= limit);
     forward.or_else(|| (1..split).rev().find(|index| may_begin(items, *index)))
 }
 
-/// The first message from `start` on at which a prompt may begin: a user's message that answers no call.
+/// First message from `start` on at which a prompt may begin: a user's message that is no tool result.
 #[must_use]
 pub fn query_from(items: &[ListItem], start: usize) -> Option<usize> {
     let is_query = |index: &usize| {
@@ -43,8 +44,8 @@ pub fn query_from(items: &[ListItem], start: usize) -> Option<usize> {
     (start..items.len()).find(is_query)
 }
 
-/// The first message from `start` on at which a shorter list may begin: a query, or where there is none a call that the
-/// user's next message answers.
+/// First message from `start` on at which a shorter list may begin: a query, otherwise a call that the next message
+/// answers.
 pub(super) fn trim_point(items: &[ListItem], start: usize) -> Option<usize> {
     let is_pair = |index: &usize| {
         let calls = items.get(*index).is_some_and(|item| !item.calls.is_empty());

@@ -1,33 +1,33 @@
-//! State that a manager of lists keeps between two decisions.
+//! State of a list manager between two decisions.
 
 use serde::{Deserialize, Serialize};
 
 use super::item::{ListItem, Listed};
 
-/// State of a manager next to its list. Every number counts finished work: none rises before.
+/// State of a list manager in addition to the list. Counters count only finished work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[serde(bound(serialize = "M: Serialize", deserialize = "M: Deserialize<'de>"))]
 #[non_exhaustive]
 pub struct ListState<M> {
-    /// Messages of the user or the model that are not in the list any more, without those that the manager itself
-    /// wrote. A [`ManagerState`](crate::ManagerState) holds this number next to the rest.
+    /// User and model messages that were removed from the list, without those that the manager wrote. A
+    /// [`ManagerState`](crate::ManagerState) holds this number in a field of its own.
     #[serde(skip)]
     pub removed_message_count: u64,
-    /// Calls to the model so far.
+    /// Model calls so far.
     pub model_call_count: u64,
-    /// True if the first messages got pinned.
+    /// True if the first messages were pinned.
     pub pin_first_applied: bool,
-    /// The messages that stayed where those around them were removed, in order: pinned ones, and the other halves of
-    /// their tool calls.
+    /// Messages that stayed while their neighbours were removed, in order: pinned ones, and the other halves of their
+    /// tool calls.
     pub lifted: Vec<M>,
     /// The other pinned messages.
     pub pinned: Vec<M>,
-    /// The summary that stands in the list.
+    /// Summary in the list.
     pub summary: Option<M>,
-    /// Extent whose last summary was paid for in vain.
+    /// Extent for which the last summary was paid for without shortening the list.
     pub spent: Option<Extent>,
-    /// The list for which it was last reported that it cannot be reduced.
+    /// The list for which the failure to reduce it was last reported.
     pub reported: Option<Extent>,
 }
 
@@ -47,27 +47,27 @@ impl<M> Default for ListState<M> {
 }
 
 impl<M: Listed> ListState<M> {
-    /// How many messages of a whole session stand before those that the list continues with: the removed ones, and
-    /// those that stayed next to them. A restored session continues from there.
+    /// Number of messages of the whole session before those that the list still holds: removed ones, and those that
+    /// stayed among them. A restored session continues from there.
     #[must_use]
     pub fn session_offset(&self) -> u64 {
         self.removed_message_count + self.lifted.len() as u64
     }
 
-    /// The messages that stand before those of the session: what stayed, and the summary.
+    /// Messages to put before those of the session: messages that stayed, and the summary.
     #[must_use]
     pub fn prepended(&self) -> Vec<M> {
         self.lifted.iter().chain(&self.summary).cloned().collect()
     }
 
-    /// Outlines of the messages, the summary known as the manager's own.
+    /// Outlines of the messages, with the manager's summary marked as its own.
     pub(super) fn items(&self, messages: &[M]) -> Vec<ListItem> {
         let is_own = |message: &M| self.summary.as_ref().is_some_and(|summary| summary.is_same(message));
         messages.iter().map(|message| message.item().is_own(is_own(message))).collect()
     }
 }
 
-/// How much a run of messages is: enough to know whether it is still the same.
+/// Size of a run of messages, by which a changed run is recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

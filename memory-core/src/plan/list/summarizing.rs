@@ -1,4 +1,4 @@
-//! The summarizing manager: a summary stands for the oldest messages.
+//! The summarizing manager: replaces the oldest messages with a summary.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{ReduceCause, plan::compaction::share_of};
 
-/// Replaces the oldest messages of a list by a summary.
+/// Replaces the oldest messages of a list with a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Summarizing {
@@ -26,7 +26,7 @@ pub struct Summarizing {
 }
 
 impl Default for Summarizing {
-    /// Three tenths of the messages at a time; the last ten stay.
+    /// Three tenths of the messages per reduction; the last ten stay.
     fn default() -> Self {
         Self {
             summary_ratio: 0.3,
@@ -38,13 +38,13 @@ impl Default for Summarizing {
 }
 
 impl Summarizing {
-    /// Smallest and largest share of a list that one reduction may summarize.
+    /// Minimum and maximum share of a list that one reduction may summarize.
     pub const RATIOS: [f64; 2] = [0.1, 0.8];
 
-    /// Summarizes this share of the messages at a time, 0.1..=0.8.
+    /// Summarizes this share of the messages per reduction, 0.1..=0.8.
     ///
     /// # Errors
-    /// When it is out of range.
+    /// If the share is out of range.
     pub fn new(summary_ratio: f64) -> Result<Self, InvalidListConfig> {
         let [least, most] = Self::RATIOS;
         if summary_ratio >= least && summary_ratio <= most {
@@ -53,8 +53,7 @@ impl Summarizing {
         Err(InvalidListConfig::new("summary_ratio", "between 0.1 and 0.8", summary_ratio))
     }
 
-    /// The same with a share out of range moved to the nearest one in range, as Strands does. Not a number is the
-    /// default.
+    /// A share out of range is moved to the nearest valid one, as Strands does. NaN becomes the default.
     #[must_use]
     pub fn clamped(summary_ratio: f64) -> Self {
         let [least, most] = Self::RATIOS;
@@ -68,30 +67,30 @@ impl Summarizing {
         const proactive_compression: ProactiveCompression,
     }
 
-    /// The share of the messages that one reduction summarizes.
+    /// Share of the messages that one reduction summarizes.
     #[must_use]
     pub const fn summary_ratio(&self) -> f64 {
         self.summary_ratio
     }
 
-    /// How many of the last messages are never summarized.
+    /// Number of last messages that are never summarized.
     #[must_use]
     pub const fn preserved(&self) -> usize {
         self.preserve_recent_messages.count()
     }
 
-    /// Reduction of a list before it overflows.
+    /// Threshold of proactive compression.
     #[must_use]
     pub const fn compression(&self) -> ProactiveCompression {
         self.proactive_compression
     }
 
-    /// Plan of what to summarize. Where nothing can be summarized and there is a cause, the oldest tool results are
-    /// shortened instead.
+    /// Plans a summary. If nothing can be summarized and there is a cause, the oldest tool results are shortened
+    /// instead.
     ///
     /// # Errors
     /// With a cause: [`ListError::Insufficient`], [`ListError::TailPreserved`], [`ListError::AllPinned`] and
-    /// [`ListError::Exhausted`]. Without one the plan states them.
+    /// [`ListError::Exhausted`]. Without a cause the plan states them.
     pub fn plan_reduce(
         &self,
         items: &[ListItem],
@@ -101,7 +100,7 @@ impl Summarizing {
         self.plan_unless_spent(items, first_reduction, cause, None)
     }
 
-    /// [`Self::plan_reduce`] after a summary of `spent` was paid for in vain.
+    /// [`Self::plan_reduce`], unless a summary of the messages in `spent` was already paid for in vain.
     pub(super) fn plan_unless_spent(
         &self,
         items: &[ListItem],
@@ -133,21 +132,21 @@ impl Summarizing {
             return Err(ListError::AllPinned);
         }
         let plan = ListPlan { remove, summary_at: Some(cut), cut, ..ListPlan::nothing(messages) };
-        // A summary of the last summary alone would be paid for, and the list would stay as long as it was.
+        // Summarizing only the previous summary would cost tokens without shortening the list.
         let is_in_vain = plan.removed(items) == 0 || spent == Some(Extent::at(items, &plan.remove));
         if is_in_vain { Err(ListError::Exhausted) } else { Ok(plan) }
     }
 }
 
-/// How many of the last messages are never summarized. As JSON: a number, or the name of a preset.
+/// Number of last messages that are never summarized. As JSON: a number, or the name of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecentMessages {
-    /// `chat`: 10, the default: people and a model in turns.
+    /// `chat`: 10, the default, for people who talk with a model.
     Chat,
     /// `tools`: 20, for agents whose turns are mostly tool calls and their results.
     Tools,
-    /// `documents`: 4, where single messages are long.
+    /// `documents`: 4, for long messages.
     Documents,
     /// This many.
     Count(usize),
@@ -157,7 +156,7 @@ impl RecentMessages {
     const PRESETS: [(&'static str, Self); 3] =
         [("chat", Self::Chat), ("tools", Self::Tools), ("documents", Self::Documents)];
 
-    /// How many they are.
+    /// Number of messages.
     #[must_use]
     pub const fn count(self) -> usize {
         match self {
@@ -193,7 +192,7 @@ impl<'de> Deserialize<'de> for RecentMessages {
     }
 }
 
-/// The configuration as JSON.
+/// The JSON form of the configuration.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Summarizing", default, deny_unknown_fields)]
 struct Written {

@@ -1,15 +1,15 @@
-//! Growth of a tree, and its reversal.
+//! Appending to a tree, and undoing it.
 
 use std::sync::OnceLock;
 
 use super::{Place, Superseded, Tree, ViewPolicy};
 use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
 
-/// Tokens of the line in place of an omitted middle.
+/// Tokens of the line that marks an omitted middle.
 const CUT: u32 = 24;
 
 impl Tree {
-    /// The tree of a conversation that was just read whole, under the default policy.
+    /// The tree of a whole conversation under the default policy.
     #[must_use]
     pub fn of(all: Changes) -> Self {
         let mut tree = Self::new(ViewPolicy::default());
@@ -25,7 +25,7 @@ impl Tree {
         self.nodes.push(node);
         self.leaves.push(None);
         if !self.turns.push(&node) {
-            // The turn grew: its former extent is no longer a turn.
+            // The turn was extended, so profiles over its former extent are invalid.
             let grown = self.turn_of(here);
             grown.into_iter().flat_map(NodeRange::iter).for_each(|node| self.forget_profiles(node));
         }
@@ -50,9 +50,9 @@ impl Tree {
         }
     }
 
-    /// Counts each of these nodes as no longer than `longest` tokens and the line that marks the omission. Returns the
-    /// tokens that are not counted any more. For a copy on which a view is planned that shows these nodes by head and
-    /// tail.
+    /// Counts each of these nodes as at most `longest` tokens plus the line that marks the omission, for planning a
+    /// view on a copy in which these nodes are shown by head and tail. Returns the number of tokens that no longer
+    /// count.
     pub fn shorten(&mut self, run: NodeRange, longest: u32) -> u32 {
         let mut hidden = 0;
         for node in run.iter() {
@@ -102,7 +102,7 @@ impl Tree {
         }
     }
 
-    /// Adds a summary. A number that is not above all earlier ones is ignored.
+    /// Adds a summary; ignores one whose number is not above all earlier ones.
     pub fn add(&mut self, summary: SummaryOutline) {
         let id = summary.id;
         if self.places.last().is_some_and(|last| last.summary.id >= id) {
@@ -124,7 +124,7 @@ impl Tree {
         }
     }
 
-    /// The summary that was written for a view at this place.
+    /// The summary that was written for a view with this level, span and children.
     #[must_use]
     pub fn written_for_view(&self, level: Level, span: NodeRange, children: &[SummaryId]) -> Option<SummaryId> {
         let is_it = |id: &&SummaryId| {
@@ -134,7 +134,7 @@ impl Tree {
         self.for_views.get(&span.first())?.iter().find(is_it).copied()
     }
 
-    /// Puts a summary that was written for a view into the forest. `false` if it does not fit.
+    /// Adds a summary that was written for a view to the forest; `false` if it does not fit.
     pub fn adopt(&mut self, id: SummaryId) -> bool {
         let Some(height) = self.summary(id).filter(|there| there.for_view).and_then(|there| self.height_over(there))
         else {
@@ -147,7 +147,7 @@ impl Tree {
         true
     }
 
-    /// The summary that this one supersedes: one of the same level, span and children, in the forest or for views.
+    /// The summary that this one supersedes: one of equal level, span and children, in the forest or outside.
     fn superseded_by(&self, summary: &SummaryOutline) -> Option<Superseded> {
         let id = match summary.children.first() {
             _ if summary.for_view => self.written_for_view(summary.level, summary.span, &summary.children),
@@ -160,9 +160,9 @@ impl Tree {
         is_same.then_some(Superseded { place: there.id, words: *words, tokens: there.tokens })
     }
 
-    /// Replaces the words shown in place of a summary. The forest and the weights stay.
+    /// Replaces the text shown in the place of a summary. Forest and weights stay.
     fn put_words(&mut self, id: SummaryId, words: SummaryId, tokens: u32) {
-        // Over a part of a dissolved summary the root costs what its parts do.
+        // If the summary is a part of a dissolved one, the cost of the root changes too.
         let root = Some(self.root_over(id)).filter(|root| self.height(*root).is_some());
         let before = root.map_or(0, |root| self.summary_cost(root));
         let Some(place) = self.position(id).and_then(|position| self.places.get_mut(position)) else { return };
@@ -172,7 +172,7 @@ impl Tree {
         self.forget_profiles_from(Some(id));
     }
 
-    /// The height of a summary that fits into the forest; `None` for one that does not.
+    /// Height of a new summary in the forest; `None` if it does not fit.
     fn height_over(&self, summary: &SummaryOutline) -> Option<u32> {
         if summary.level == Level::Summary {
             return self.full.covers(summary.span).then_some(0);
@@ -185,7 +185,7 @@ impl Tree {
         Some(heights?.into_iter().max()? + 1)
     }
 
-    /// Makes the last summary the parent of what it covers.
+    /// Makes a summary the parent of what it covers.
     fn enter(&mut self, id: SummaryId) {
         let Some(summary) = self.summary(id).cloned() else { return };
         if summary.level == Level::Summary {
@@ -195,13 +195,13 @@ impl Tree {
         for child in &summary.children {
             self.set_parent(*child, Some(id));
         }
-        // A summary that was adopted may be dissolved already.
+        // An adopted summary may be dissolved already.
         self.tokens.roots += self.summary_cost(id);
         self.roots.insert(summary.span.first(), id);
         self.weigh(id);
     }
 
-    /// Removes the last summary, as if it had never been added.
+    /// Removes the last summary and all its effects.
     pub fn undo(&mut self) {
         let Some(Place { summary, height, superseded, .. }) = self.places.pop() else { return };
         if summary.for_view {
@@ -249,7 +249,7 @@ impl Tree {
         }
     }
 
-    /// Computes the weight of what a summary covers from the weights below it.
+    /// Computes the weight of a summary from the weights below it.
     fn weigh(&mut self, id: SummaryId) {
         let Some(summary) = self.summary(id) else { return };
         let last = summary.span.last();

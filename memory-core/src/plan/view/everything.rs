@@ -1,4 +1,4 @@
-//! The strategy that shows every message and summarizes none.
+//! The strategy that shows every message verbatim.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{
     plan::{Cut, PlanError, Tree, cut::tokens},
 };
 
-/// Every message verbatim, or an error with the tokens needed. Nothing is ever summarized or left out.
+/// Shows every message verbatim, or fails with the tokens needed. Never summarizes or omits anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! The strategy that plans the hierarchical view.
+//! The strategy of the hierarchical view.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use crate::{
     },
 };
 
-/// The hierarchical view: FULL nodes verbatim, and of the rest the cut with the most value for its tokens.
+/// The hierarchical view: FULL nodes verbatim, and for the rest the most valuable cut that fits.
 ///
-/// The value of a node is importance × recency × fidelity, where recency halves every [`ViewPolicy::half_life`] nodes.
-/// The value of a cut is the sum. Dynamic programming over the tree finds the cut. A merged summary caches the profile
-/// of what is below it, which is the most value for each number of tokens, in at most 64 points. So only changed parts
-/// are merged again. The result is exact while profiles have fewer points; then it is exact on a grain of a 64th of
-/// what a part costs in full. Pinned nodes are restored verbatim first, newest first, while they fit.
+/// The value of a cut is the sum of importance × recency × fidelity over its nodes; recency halves every
+/// [`ViewPolicy::half_life`] nodes. Dynamic programming over the tree finds the cut. Each merged summary caches the
+/// profile of the part below it, with the maximum value at each number of tokens, in at most 64 points, so that only
+/// changed parts are merged again. The result is exact while profiles have fewer points, and beyond that to a 64th of
+/// the full cost of a part. Pinned nodes are restored verbatim first, newest first, while they fit.
 ///
-/// Between two compactions new messages only add to the end: room for them is reserved before the summarized part is
-/// cut.
+/// Room for the messages until the next compaction is reserved before the summarized part is cut, so that the cut stays
+/// while messages are appended.
 ///
 /// [`ViewPolicy::half_life`]: crate::plan::ViewPolicy::half_life
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HierarchicalView {
-    /// When compaction starts and stops, which determines how much room is reserved until the next one.
+    /// Thresholds of compaction, which determine the reserved room.
     pub thresholds: Thresholds,
 }
 
 impl HierarchicalView {
-    /// The strategy for compactions under these thresholds.
+    /// The strategy with these thresholds.
     #[must_use]
     pub const fn new(thresholds: Thresholds) -> Self {
         Self { thresholds }
@@ -42,7 +42,7 @@ impl HierarchicalView {
 }
 
 impl Thresholds {
-    /// The next step of the hierarchical manager toward a smaller view.
+    /// The next step of compaction towards a smaller view.
     pub(super) fn shrink(&self, tree: &Tree, scope: ShrinkScope) -> Compaction {
         match scope {
             ShrinkScope::BeforeEnd => plan_shrink_before_end(tree, self),

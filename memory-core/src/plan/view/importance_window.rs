@@ -10,14 +10,14 @@ use crate::{
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
 };
 
-/// The last messages and the important ones verbatim; each run of the others as coarse as its summaries allow.
+/// The last messages and the important ones verbatim; all others as coarse as their summaries allow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ImportanceWindowView {
-    /// How many of the last messages are shown; 10 by default.
+    /// Number of last messages that are shown; 10 by default.
     pub recent: u64,
-    /// The importance from which a message is shown, 0..=1; 0.7 by default. The most important come first.
+    /// Minimum importance of a message that is shown, 0..=1; 0.7 by default. The most important messages come first.
     pub importance: f32,
     /// When compaction starts and stops.
     pub thresholds: Thresholds,
@@ -36,7 +36,7 @@ impl ImportanceWindowView {
         const thresholds: Thresholds,
     }
 
-    /// The important nodes, the most important first, and of equals the newest.
+    /// Nodes of at least the minimum importance, by importance; newest first among equals.
     fn important(&self, tree: &Tree) -> impl Iterator<Item = NodeId> {
         let important = tree.nodes().enumerate().filter(|(_, node)| node.importance() >= self.importance);
         let mut important: Vec<_> =

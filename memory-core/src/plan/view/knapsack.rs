@@ -1,4 +1,4 @@
-//! The cut with the most value for its tokens, by dynamic programming over the tree.
+//! The most valuable cut under a budget, by dynamic programming over the tree.
 
 use crate::{
     Level, NodeId, NodeRange, SummaryId,
@@ -9,19 +9,18 @@ use crate::{
     },
 };
 
-/// Most points of the profiles at the top, where precision matters most.
+/// Maximum points of the profiles at the top, where precision matters most.
 const MOST_AT_TOP: usize = 256;
-/// The remaining share of a weight below which 64-bit sums cannot represent it next to a new one.
+/// Remaining share of a weight below which adding it to a new weight is lost in 64-bit rounding.
 const NOTHING_LEFT: f64 = f64::EPSILON;
 
 /// A tree to cut.
 ///
-/// Choices are made by unit: a merged summary is kept or replaced by a cut of what is below it; the SUMMARYs of a turn
-/// are kept or replaced by its words. A turn whose SUMMARYs have different parents stays summarized, unless it is
-/// forced.
+/// Choices are made by unit: a merged summary is kept or replaced by a cut below it; the SUMMARYs of a turn are kept or
+/// replaced by its messages. A turn whose SUMMARYs have different parents stays summarized, unless it is forced.
 pub(super) struct Knapsack<'t> {
     tree: &'t Tree,
-    /// Turns that are shown verbatim whatever they cost, in order. Their cost is not counted here.
+    /// Turns that are shown verbatim at any cost, in order. The budget does not include them.
     forced: Vec<NodeRange>,
 }
 
@@ -30,25 +29,25 @@ pub(super) struct Knapsack<'t> {
 enum Unit {
     /// A META or an ARCHIVE.
     Branch(SummaryId),
-    /// SUMMARYs, and the turns they cover, if those may be shown in their place.
+    /// Consecutive SUMMARYs, and the whole turns that they cover, which may replace them.
     Leaves(Vec<SummaryId>, Option<NodeRange>),
 }
 
-/// How a point of a unit is shown.
+/// Display of a unit at a point of its profile.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
-    /// Shown by its own summary or SUMMARYs.
+    /// By its own summary or SUMMARYs.
     Summarized,
-    /// Shown verbatim.
+    /// By its messages.
     Verbatim,
-    /// Shown by the choices below it that make this point of their table.
+    /// By choices below it, which are this point of the table below.
     Below(u16),
 }
 
-/// Units in order, each with the profile of it and all after it.
+/// Consecutive units, each with the profile of itself and all units after it.
 struct Table {
     units: Vec<Unit>,
-    /// One more layer than there are units.
+    /// A layer for each unit, and a last one for no unit.
     layers: Vec<Vec<Made>>,
 }
 
@@ -58,8 +57,8 @@ impl<'t> Knapsack<'t> {
         Self { tree, forced }
     }
 
-    /// The cut of all roots with the most value for at most `budget` tokens. Forced turns are added and not counted.
-    /// `None` when the cheapest cut costs more.
+    /// The most valuable cut of all roots for at most `budget` tokens, plus the forced turns. `None` if the cheapest
+    /// cut costs more.
     pub(super) fn cut(&self, budget: u32) -> Option<Cut> {
         let now = self.tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
         let roots: Vec<_> = self.tree.roots().map(|root| root.id).collect();
@@ -99,7 +98,7 @@ impl<'t> Knapsack<'t> {
         }
     }
 
-    /// The units of neighbouring summaries of one parent.
+    /// Units of neighbouring summaries with one parent.
     fn units(&self, siblings: &[SummaryId]) -> Vec<Unit> {
         let mut units = Vec::new();
         let mut rest = siblings;
@@ -109,7 +108,7 @@ impl<'t> Knapsack<'t> {
             if summary.level != Level::Summary {
                 units.push(Unit::Branch(id));
             } else if self.is_forced(summary.span) {
-                // The turn's words are shown in its place.
+                // Forced turns are added to the result verbatim.
             } else if let Some((count, run)) = self.whole_turns(id, behind) {
                 let (leaves, others) = behind.split_at(count);
                 units.push(Unit::Leaves(std::iter::once(id).chain(leaves.iter().copied()).collect(), Some(run)));
@@ -121,7 +120,7 @@ impl<'t> Knapsack<'t> {
         units
     }
 
-    /// How many SUMMARYs, starting with `first`, cover whole turns, and the nodes of those turns.
+    /// Number of SUMMARYs after `first` that complete whole turns with it, and the nodes of those turns.
     fn whole_turns(&self, first: SummaryId, behind: &[SummaryId]) -> Option<(usize, NodeRange)> {
         let begins = |run: NodeRange| self.tree.turn_of(run.first()).is_some_and(|turn| turn.first() == run.first());
         let ends = |run: NodeRange| self.tree.turn_of(run.last()).is_some_and(|turn| turn.last() == run.last());
@@ -139,7 +138,7 @@ impl<'t> Knapsack<'t> {
         None
     }
 
-    /// The points of a unit and how each is shown. Values are as of the unit's last node.
+    /// Points of a unit, and how each is shown. Values are relative to the unit's last node.
     fn points(&self, unit: &Unit) -> Vec<(Point, Shown)> {
         match unit {
             Unit::Branch(id) => self.opened(*id).1,
@@ -162,7 +161,7 @@ impl<'t> Knapsack<'t> {
         }
     }
 
-    /// The points alone. The tree caches those of a closed part.
+    /// Points of a unit. The tree caches those of a part without forced turns.
     fn profile(&self, unit: &Unit) -> Profile {
         match unit {
             Unit::Branch(id) if !self.is_forced_below(*id) => self.tree.profile(*id, || self.untagged(unit)),
@@ -174,18 +173,18 @@ impl<'t> Knapsack<'t> {
         self.points(unit).into_iter().map(|(point, _)| point).collect()
     }
 
-    /// The remaining share of a unit's weight at `now`.
+    /// Remaining share of a unit's weight at `now`.
     fn ageing(&self, unit: &Unit, now: NodeId) -> f64 {
         self.span(unit).map_or(1.0, |span| self.tree.ageing(span.last(), now))
     }
 
-    /// True if everything below a merged summary is negligible, so that its inside is skipped: the length of a
-    /// conversation then costs nothing.
+    /// True if the weight below a merged summary is negligible, so that it is not searched: old parts of a conversation
+    /// then cost no time.
     fn stays_closed(&self, id: SummaryId, ageing: f64) -> bool {
         ageing < NOTHING_LEFT && !self.is_forced_below(id)
     }
 
-    /// The point of a merged summary itself.
+    /// Point of a merged summary that is kept.
     fn own(&self, id: SummaryId) -> Point {
         Point { tokens: tokens(self.tree.summary_cost(id)), value: self.summary_value(id) }
     }
@@ -200,7 +199,7 @@ impl<'t> Knapsack<'t> {
         self.tree.summary(id).is_some_and(|summary| self.is_forced(summary.span))
     }
 
-    /// The choices below a merged summary, and its points: itself, and every cut below it.
+    /// Choices below a merged summary, and its points: itself, and every cut below it.
     fn opened(&self, id: SummaryId) -> (Table, Vec<(Point, Shown)>) {
         let (children, last) = match self.tree.summary(id) {
             Some(summary) => (&*summary.children, summary.span.last()),
@@ -237,7 +236,7 @@ impl<'t> Knapsack<'t> {
         Table { units, layers }
     }
 
-    /// Adds the pieces of a point, for the units from `at` on.
+    /// Adds the pieces of a point of a table from unit `at` on.
     fn pick(&self, table: &Table, point: u16, now: NodeId, pieces: &mut Vec<CutPiece>) {
         let mut point = usize::from(point);
         for (unit, layer) in table.units.iter().zip(&table.layers) {

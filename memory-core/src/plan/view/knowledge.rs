@@ -1,4 +1,4 @@
-//! The strategy that gives what is known of a conversation more room than its history.
+//! The strategy that gives knowledge of a conversation more room than its history.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::{
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
 };
 
-/// Recent messages, everything older as coarse as possible, and a large share of the budget for what is known: today the
-/// standing lines (instructions, preferences, decisions, open questions), later the facts of a knowledge base.
+/// Recent messages verbatim, older ones as coarse as possible, and a large share of the budget for knowledge: currently
+/// the standing lines (instructions, preferences, decisions, open questions), later the facts of a knowledge base.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct KnowledgeView {
-    /// How many of the last messages are shown; 10 by default.
+    /// Number of last messages that are shown; 10 by default.
     pub recent: u64,
-    /// The largest share of the budget for what is known, 0..=1; 0.25 by default.
+    /// Maximum share of the budget for knowledge, 0..=1; 0.25 by default.
     pub knowledge: f32,
     /// When compaction starts and stops.
     pub thresholds: Thresholds,

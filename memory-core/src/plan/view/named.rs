@@ -1,4 +1,4 @@
-//! Managers of the summary tree by name, with their settings as JSON.
+//! Managers of the summary tree by name, configured in JSON.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     plan::{InvalidThresholds, Thresholds, list::InvalidListConfig},
 };
 
-/// The names of the managers, the default first.
+/// Names of the managers, the default first.
 pub const MANAGERS: [&str; 9] = [
     "hierarchical",
     "none",
@@ -26,7 +26,7 @@ pub const MANAGERS: [&str; 9] = [
     "knowledge",
 ];
 
-/// Why a manager cannot be made.
+/// Why a manager cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerNameError {
@@ -36,7 +36,7 @@ pub enum ManagerNameError {
         /// The name.
         name: String,
     },
-    /// Its settings cannot be read.
+    /// The settings cannot be parsed.
     #[error("the settings of the manager `{name}`: {why}")]
     Settings {
         /// The manager.
@@ -44,7 +44,7 @@ pub enum ManagerNameError {
         /// The fault.
         why: String,
     },
-    /// Its thresholds contradict each other.
+    /// The thresholds contradict each other.
     #[error("the settings of the manager `{name}`")]
     Thresholds {
         /// The manager.
@@ -53,7 +53,7 @@ pub enum ManagerNameError {
         #[source]
         source: InvalidThresholds,
     },
-    /// Its ratio is out of range.
+    /// The ratio is out of range.
     #[error("the settings of the manager `{name}`")]
     Ratio {
         /// The manager.
@@ -64,11 +64,10 @@ pub enum ManagerNameError {
     },
 }
 
-/// The manager of a name, with settings as a JSON object whose members are the fields of its type; `{}` for the
-/// defaults.
+/// Creates the manager of a name. `settings` is a JSON object with fields of the manager's type; `{}` for the defaults.
 ///
 /// # Errors
-/// [`ManagerNameError`]: no such name, a member that it does not have, a value out of range.
+/// [`ManagerNameError`]: an unknown name, an unknown field, or a value out of range.
 pub fn manager_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrategy>, ManagerNameError> {
     let summarizing = |is_semantic: bool| {
         let view: SummarizingView = read(name, settings)?;

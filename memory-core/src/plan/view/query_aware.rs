@@ -1,4 +1,4 @@
-//! The strategy that shows recent messages and those that bear on the question.
+//! The strategy that shows recent messages and those that are relevant to the question.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::{
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
 };
 
-/// A recent baseline, and in its place in the history each message that the retriever finds for the question, the best
-/// first. All others are as coarse as their summaries allow.
+/// The last messages, and each message that the retriever finds for the question, verbatim at its place in the history,
+/// best first. All others are as coarse as their summaries allow.
 ///
-/// The history then differs from question to question, so a provider's cache reads less of it than under the other
-/// managers, which put what is recalled after the history.
+/// The history differs between questions, so that a provider's cache covers less of it than with the other managers,
+/// which put recalled messages after the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct QueryAwareView {
-    /// How many of the last messages are always shown; 10 by default.
+    /// Number of last messages that are always shown; 10 by default.
     pub recent: u64,
-    /// The most messages that are shown for a question; 20 by default.
+    /// Maximum messages that are shown for a question; 20 by default.
     pub most: usize,
     /// When compaction starts and stops.
     pub thresholds: Thresholds,

@@ -1,4 +1,4 @@
-//! A cut that is refined step by step, in order of value for tokens.
+//! Refines a cut step by step, by value per token.
 
 use std::{
     cmp::Ordering,
@@ -10,32 +10,30 @@ use crate::{
     plan::{Cut, CutPiece, Tree, cut::tokens},
 };
 
-/// A cut while it is being refined.
 pub(super) struct Refinement<'t> {
     tree: &'t Tree,
-    /// The pieces, by their first node.
+    /// Pieces by their first node.
     shown: BTreeMap<NodeId, CutPiece>,
     tokens: u64,
-    /// The last node, for recency.
+    /// Last node of the conversation, for recency.
     now: NodeId,
 }
 
-/// A step that refines a cut.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// Value gained for each token; infinite for a step that costs nothing.
+    /// Value gained per token; infinite for a step without cost.
     density: f64,
     cost: i64,
-    /// First node of the step, which orders equal steps.
+    /// First node of the step; orders steps of equal density.
     first: NodeId,
     refine: Refine,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refine {
-    /// A summary is replaced by its children.
+    /// Replaces a summary with its children.
     Open(SummaryId),
-    /// A turn's SUMMARYs are replaced by its words.
+    /// Replaces a turn's SUMMARYs with its messages.
     Verbatim(NodeRange),
 }
 
@@ -55,13 +53,13 @@ impl PartialOrd for Step {
 
 impl Ord for Step {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The newer of two equal steps comes first.
+        // Newer steps precede equal older ones.
         self.density.total_cmp(&other.density).then(self.first.cmp(&other.first))
     }
 }
 
 impl<'t> Refinement<'t> {
-    /// The coarsest cut of the summarized part: every root.
+    /// The coarsest cut of the summarized part: all roots.
     pub(super) fn of_roots(tree: &'t Tree) -> Self {
         let now = tree.roots().next_back().map_or(NodeId::FIRST, |last| last.span.last());
         let mut view = Self { tree, shown: BTreeMap::new(), tokens: 0, now };
@@ -69,14 +67,14 @@ impl<'t> Refinement<'t> {
         view
     }
 
-    /// The coarsest cut: every root, and, verbatim, what no summary covers.
+    /// The coarsest cut: all roots, with nodes verbatim that no summary covers.
     pub(super) fn of_all(tree: &'t Tree) -> Self {
         let mut view = Self::of_roots(tree);
         view.now = NodeId::new(tree.total()).unwrap_or(NodeId::FIRST);
         for run in tree.full() {
             for turn in tree.turns_from(run.first()).take_while(|turn| turn.first() <= run.last()) {
-                // A turn that is covered only in part (its call was merged before the result came) stays whole: it is
-                // shown verbatim, in place of its own SUMMARYs.
+                // A turn that is covered only in part, because its call was merged before the result came, must stay
+                // whole: its messages replace its own SUMMARYs.
                 view.leaves(turn).into_iter().for_each(|leaf| view.open_path_to(leaf));
                 if !view.is_verbatim(turn) {
                     view.set_verbatim(turn);
@@ -93,7 +91,6 @@ impl<'t> Refinement<'t> {
         Self { tree, shown, tokens: u64::from(cut.tokens), now }
     }
 
-    /// The turns that are shown verbatim.
     pub(super) fn verbatim(&self) -> Vec<NodeRange> {
         let turn = |piece: &CutPiece| match piece {
             CutPiece::Verbatim(turn) => Some(*turn),
@@ -129,14 +126,14 @@ impl<'t> Refinement<'t> {
         self.shown.get(&turn.first()) == Some(&CutPiece::Verbatim(turn))
     }
 
-    /// SUMMARYs over a turn that a verbatim turn would replace, each once.
+    /// SUMMARYs that a verbatim turn would replace, each once.
     fn leaves(&self, turn: NodeRange) -> Vec<SummaryId> {
         let mut leaves: Vec<_> = turn.iter().filter_map(|node| self.tree.leaf(node)).collect();
         leaves.dedup();
         leaves
     }
 
-    /// True if a turn can replace its SUMMARYs: they are shown and cover nothing else.
+    /// True if a turn can replace its SUMMARYs: all are shown and cover no other turn.
     fn may_be_verbatim(&self, turn: NodeRange) -> bool {
         self.leaves(turn).iter().all(|&leaf| {
             let span = self.tree.summary(leaf).map(|summary| summary.span);
@@ -169,7 +166,7 @@ impl<'t> Refinement<'t> {
         self.children(id).iter().for_each(|child| self.show(*child));
     }
 
-    /// Restores the last turns verbatim, newest first, while they fit. None is skipped in favour of an older one.
+    /// Restores the last turns verbatim, newest first, until one does not fit.
     pub(super) fn restore_end(&mut self, budget: u64) {
         for turn in self.tree.recent_turns() {
             if !self.restore(turn, budget) {
@@ -187,7 +184,7 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Restores the turns of these nodes verbatim, each if it fits.
+    /// Restores the turns of these nodes verbatim, each one that fits.
     pub(super) fn restore_nodes(&mut self, nodes: impl IntoIterator<Item = NodeId>, budget: u64) {
         for node in nodes {
             if let Some(turn) = self.tree.turn_of(node) {
@@ -196,13 +193,13 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Shows the SUMMARY of a node, in place of what is merged over it, if that fits.
+    /// Opens the summaries over a node down to its SUMMARY, if that fits.
     pub(super) fn open_to_summary(&mut self, node: NodeId, budget: u64) {
         let Some(leaf) = self.tree.leaf(node) else { return };
         self.trying(budget, |view| view.open_path_to(leaf));
     }
 
-    /// Replaces ARCHIVEs by what they were made from, the newest first, while that fits.
+    /// Replaces ARCHIVEs with their children, newest first, while that fits.
     pub(super) fn open_archives(&mut self, budget: u64) {
         let level = |id: SummaryId| self.tree.summary(id).map(|summary| summary.level);
         let archive = |piece: &CutPiece| match piece {
@@ -216,7 +213,7 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Changes the view if it then costs at most `budget`; `false` where it stays.
+    /// Applies a change if the result costs at most `budget`; otherwise undoes it and returns `false`.
     fn trying(&mut self, budget: u64, change: impl FnOnce(&mut Self)) -> bool {
         let before = (self.shown.clone(), self.tokens);
         change(self);
@@ -231,7 +228,7 @@ impl<'t> Refinement<'t> {
     fn restore(&mut self, turn: NodeRange, budget: u64) -> bool {
         let leaves = self.leaves(turn);
         if self.is_verbatim(turn) || leaves.is_empty() || turn.iter().any(|node| self.tree.leaf(node).is_none()) {
-            // The turn is shown already, or is outside this view.
+            // The turn is shown already, or is not part of this view.
             return true;
         }
         let before = (self.shown.clone(), self.tokens);
@@ -246,7 +243,7 @@ impl<'t> Refinement<'t> {
         fits
     }
 
-    /// Opens every shown summary above `leaf`, down to it.
+    /// Opens every shown summary above `leaf`.
     fn open_path_to(&mut self, leaf: SummaryId) {
         let mut path = Vec::new();
         let mut at = leaf;
@@ -258,7 +255,7 @@ impl<'t> Refinement<'t> {
         path.into_iter().rev().for_each(|id| self.open(id));
     }
 
-    /// Spends the rest of the budget, always on the step with the most value for its tokens.
+    /// Spends the rest of the budget, always on the step with the highest value per token.
     pub(super) fn refine(&mut self, budget: u64) {
         let shown = self.shown.values().filter_map(|piece| match piece {
             CutPiece::Summary { id, .. } => self.step_from(*id),
@@ -274,14 +271,14 @@ impl<'t> Refinement<'t> {
                     self.open(id);
                     steps.extend(self.children(id).iter().filter_map(|&child| self.step_from(child)));
                 }
-                // Each SUMMARY of a turn offers the turn once.
+                // Each SUMMARY of a turn offers the same step.
                 Refine::Verbatim(turn) if self.is_verbatim(turn) => {}
                 Refine::Verbatim(turn) => self.set_verbatim(turn),
             }
         }
     }
 
-    /// The step that refines a shown summary, if it exists.
+    /// The step that refines a shown summary, if there is one.
     fn step_from(&self, id: SummaryId) -> Option<Step> {
         let summary = self.tree.summary(id)?;
         let first = summary.span.first();

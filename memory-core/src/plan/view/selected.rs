@@ -1,4 +1,4 @@
-//! The coarsest view with some messages verbatim.
+//! The coarsest view, with selected messages verbatim.
 
 use super::{coarsest, refinement::Refinement};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     plan::{Cut, CutPiece, PlanError, Tree, cut::tokens},
 };
 
-/// Every root of the tree and what no summary covers; the pinned messages and then `wanted` verbatim, in this order,
-/// as far as they fit. Everything verbatim where that fits.
+/// All roots, with nodes verbatim that no summary covers, then the pinned messages and `wanted` in this order, as far
+/// as they fit. All nodes verbatim if they fit.
 ///
 /// # Errors
 /// [`PlanError::BudgetTooSmall`] when the coarsest cut does not fit.
@@ -15,7 +15,7 @@ pub(super) fn selected(tree: &Tree, budget: u32, wanted: impl IntoIterator<Item 
     refined(tree, budget, |view| view.restore_nodes(wanted, u64::from(budget)))
 }
 
-/// The coarsest view with pinned messages, and what `refine` adds to it.
+/// The coarsest view with pinned messages, refined by `refine`.
 pub(super) fn refined(tree: &Tree, budget: u32, refine: impl FnOnce(&mut Refinement<'_>)) -> Result<Cut, PlanError> {
     if tree.words() <= u64::from(budget) {
         let pieces = tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();

@@ -1,4 +1,4 @@
-//! The view between two compactions: the summarized part keeps its cut while messages are added.
+//! The view between two compactions, which keeps its cut while messages are appended.
 
 use super::{finest, plan_view, refinement::Refinement};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     plan::{Cut, CutPiece, PlanError, Thresholds, Tree, cut::tokens},
 };
 
-/// Plans a view that depends on the summaries, the pins and the budget alone, whatever was shown before.
+/// Plans a view that depends only on the summaries, the pins and the budget, not on earlier views.
 ///
-/// Room for the messages until the next compaction is reserved at once, so that the cut, and the prompt rendered from
-/// it, stays until then. If more messages come than expected, the older part is cut again at most twice: with half of
-/// the budget, then as coarse as possible.
+/// Room for the expected messages until the next compaction is reserved, so that the cut and the rendered prompt stay
+/// stable until then. If more messages come, the older part is cut again at most twice: for half of the budget, then as
+/// coarse as possible.
 pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32) -> Result<Cut, PlanError> {
     let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
         return plan_view(tree, budget);
@@ -36,7 +36,7 @@ pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32) -> Result<
     Ok(cut)
 }
 
-/// A cut of the summarized part of at most `budget` tokens, which must suffice for the coarsest.
+/// The best cut of the summarized part; `budget` must suffice for the coarsest one.
 fn plan_older(tree: &Tree, words: u64, budget: u32) -> Cut {
     if words <= u64::from(budget) {
         let last = tree.roots().next_back().map(|last| last.span.last());
@@ -46,7 +46,7 @@ fn plan_older(tree: &Tree, words: u64, budget: u32) -> Cut {
     finest(tree, Refinement::of_roots(tree), budget)
 }
 
-/// The cost of the coarsest view of the summarized part, with as many pinned messages as fit into `budget`.
+/// Cost of the coarsest view of the summarized part, with as many pinned messages as fit into `budget`.
 fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
     let mut view = Refinement::of_roots(tree);
     view.restore_end(u64::from(budget));
@@ -54,7 +54,7 @@ fn coarsest(tree: &Tree, words: u64, budget: u32) -> u32 {
     tokens(view.tokens().min(words))
 }
 
-/// The turns after the last summarized one; `None` where FULL nodes also precede it.
+/// Turns after the last summarized one; `None` if there are FULL nodes before it.
 fn recent(tree: &Tree) -> Option<Vec<NodeRange>> {
     let mut full = tree.full();
     match (full.next(), full.next()) {

@@ -1,4 +1,4 @@
-//! The strategy that shows the last messages and says how many it leaves out.
+//! The strategy that shows the last messages and states how many it omits.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use crate::{
     plan::{Cut, CutPiece, PlanError, Tree, cut::tokens},
 };
 
-/// Tokens of the line in place of messages that are left out.
+/// Tokens of the line for omitted messages.
 const OMITTED: u64 = 12;
 
-/// The last messages verbatim, and a line for those before, which stay in the log.
+/// The last messages verbatim, and a line for the omitted ones, which stay in the log.
 ///
-/// As the sliding window of Strands Agents 1.62: a window of at most [`window_size`](Self::window_size) messages that
-/// begins at a plain message of the user, or else at a call of a tool with its results. Pinned messages are shown
-/// before it. Under a budget the window is smaller. The last turn is never parted.
+/// Follows the sliding window of Strands Agents 1.62: at most [`window_size`](Self::window_size) messages, beginning
+/// with a plain message of the user, otherwise with a tool call and its results. Pinned messages are shown before the
+/// window. A small budget makes the window smaller, but never splits the last turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SlidingWindowView {
-    /// The most messages of the window; 40 by default. 0 is the last turn alone.
+    /// Maximum messages of the window; 40 by default. 0 shows only the last turn.
     pub window_size: u64,
-    /// How many of the first messages are pinned; none by default.
+    /// Number of first messages that are pinned; none by default.
     pub pin_first: u64,
 }
 
@@ -37,8 +37,8 @@ impl SlidingWindowView {
         const pin_first: u64,
     }
 
-    /// The windows that may be shown, the largest first: the turns of the largest, and the indexes of those turns with
-    /// which one may begin.
+    /// Turns of the largest possible window, and the indices of the turns at which a window may begin, the largest
+    /// window first.
     fn windows(&self, tree: &Tree) -> (Vec<NodeRange>, Vec<usize>) {
         let Some(last) = NodeId::new(tree.total()) else { return Default::default() };
         let first = NodeId::new(tree.total().saturating_sub(self.window_size) + 1).unwrap_or(last).min(last);
@@ -52,7 +52,7 @@ impl SlidingWindowView {
         (turns, starts)
     }
 
-    /// The turns of pinned messages before `window`, the newest first.
+    /// Turns of pinned messages before `window`, newest first.
     fn pinned(&self, tree: &Tree, window: NodeId) -> Vec<NodeRange> {
         let first = (1..=self.pin_first.min(tree.total())).filter_map(NodeId::new);
         let mut turns: Vec<_> = tree.pinned().chain(first).filter_map(|node| tree.turn_of(node)).collect();
@@ -119,7 +119,7 @@ impl ContextStrategy for SlidingWindowView {
     }
 }
 
-/// Turns in order, with a line for what is left out before and between them.
+/// Turns in order, with a line for each gap before and between them.
 fn with_gaps(turns: impl Iterator<Item = NodeRange>) -> Vec<CutPiece> {
     let mut pieces = Vec::new();
     let mut next = NodeId::FIRST;

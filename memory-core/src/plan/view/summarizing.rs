@@ -1,4 +1,4 @@
-//! The strategy that summarizes a share of the oldest messages when a prompt gets too long, and not before.
+//! The strategy that summarizes a share of the oldest messages only when a prompt becomes too long.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +12,19 @@ use crate::{
     },
 };
 
-/// The summarizing manager of Strands Agents 1.62, over the summary tree: nothing is due after a message; a view that
-/// does not fit has the oldest [`summary_ratio`](Self::summary_ratio) of its messages summarized, and again until it
+/// The summarizing manager of Strands Agents 1.62 on the summary tree. Appending a message makes nothing due. If a view
+/// does not fit, the oldest [`summary_ratio`](Self::summary_ratio) of its messages are summarized, repeatedly until it
 /// fits. The last [`preserve_recent_messages`](Self::preserve_recent_messages) are never summarized, so a budget below
 /// their cost is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SummarizingView {
-    /// The share of the messages that one step summarizes, 0.1..=0.8; 0.3 by default.
+    /// Share of the messages that one step summarizes, 0.1..=0.8; 0.3 by default.
     pub summary_ratio: f64,
-    /// How many of the last messages are never summarized; 10 by default.
+    /// Number of last messages that are never summarized; 10 by default.
     pub preserve_recent_messages: u64,
-    /// True if the manager is the semantic one, which also recalls exact messages for each message of the user.
+    /// True for the semantic manager, which also recalls exact messages for each message of the user.
     #[serde(skip)]
     pub is_semantic: bool,
 }
@@ -42,7 +42,7 @@ impl SummarizingView {
         const is_semantic: bool,
     }
 
-    /// The same with a ratio within [`Summarizing::RATIOS`], as [`Summarizing::clamped`] moves it there.
+    /// Clamps the ratio to [`Summarizing::RATIOS`], as [`Summarizing::clamped`] does.
     #[must_use]
     pub fn clamped(self) -> Self {
         self.summary_ratio(Summarizing::clamped(self.summary_ratio).summary_ratio())
@@ -51,7 +51,7 @@ impl SummarizingView {
     /// Checks the ratio.
     ///
     /// # Errors
-    /// When it is outside of [`Summarizing::RATIOS`].
+    /// If it is outside of [`Summarizing::RATIOS`].
     pub fn check(&self) -> Result<(), InvalidListConfig> {
         Summarizing::new(self.summary_ratio).map(drop)
     }

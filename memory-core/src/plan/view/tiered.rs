@@ -1,4 +1,4 @@
-//! The strategy of three tiers: messages, their summaries, and what remains of everything older.
+//! The strategy of three tiers: messages, their SUMMARYs, and summaries of everything older.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,23 +11,23 @@ use crate::{
 /// The last messages verbatim (immediate), a SUMMARY for each of those before (working), and METAs and ARCHIVEs for
 /// everything older (long-term).
 ///
-/// Messages move on [`step`](Self::step) at a time. Each tier spends at most its share of the budget beyond the
-/// coarsest view.
+/// Messages move between tiers [`step`](Self::step) at a time. Each tier spends at most its share of the budget in
+/// addition to the coarsest view.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TieredView {
-    /// How many of the last messages are shown verbatim; 10 by default.
+    /// Number of last messages that are shown verbatim; 10 by default.
     pub immediate: u64,
-    /// How many messages before those are shown by their SUMMARYs; 20 by default.
+    /// Number of messages before those that are shown by their SUMMARYs; 20 by default.
     pub working: u64,
-    /// How many messages, the oldest of a tier, move on together; 5 by default.
+    /// Number of messages, the oldest of a tier, that move together; 5 by default.
     pub step: u64,
     /// Shares of the budget that the tiers may spend.
     pub shares: TierShares,
 }
 
-/// The largest share of a budget that each tier adds to the coarsest view, 0..=1.
+/// Maximum share of the budget that each tier adds to the coarsest view, 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -36,7 +36,7 @@ pub struct TierShares {
     pub immediate: f32,
     /// SUMMARYs; 0.3 by default.
     pub working: f32,
-    /// METAs in place of ARCHIVEs; 0.2 by default.
+    /// METAs instead of ARCHIVEs; 0.2 by default.
     pub long_term: f32,
 }
 
@@ -68,7 +68,7 @@ impl TieredView {
         const shares: TierShares,
     }
 
-    /// The thresholds by which messages move on.
+    /// Thresholds of compaction that move the messages between tiers.
     #[must_use]
     pub fn thresholds(&self) -> Thresholds {
         let group = self.step.max(2);

@@ -16,7 +16,7 @@ use crate::fetch::FetchError;
 
 const BUFFER: usize = 256 << 10;
 
-/// Downloads `url` to `path`, starting at the end of the file, until it has `size` bytes.
+/// Downloads `url` to `path`, continuing at the end of the file, until it has `size` bytes.
 pub(super) fn download(
     url: &str,
     token: Option<&str>,
@@ -41,7 +41,7 @@ pub(super) fn download(
     })
 }
 
-/// Appends one response, from the start of `rest` on.
+/// Appends one response, from the start of `rest`.
 fn append(client: &HubClient<'_>, file: &mut File, path: &Path, rest: Range<u64>) -> Result<(), RequestError> {
     let disk = |error| RequestError::Disk(FetchError::io(path)(error));
     let response = match client.get(&format!("bytes={}-", rest.start), |_| None::<Infallible>)? {
@@ -57,7 +57,7 @@ fn append(client: &HubClient<'_>, file: &mut File, path: &Path, rest: Range<u64>
     let begins = begins.filter(|begins: &u64| *begins <= rest.start).ok_or(RequestError::WrongRange)?;
     file.set_len(begins).map_err(disk)?;
     file.seek(SeekFrom::Start(begins)).map_err(disk)?;
-    // One byte more than expected detects an oversized body.
+    // One extra byte detects an oversized body.
     let mut body = response.into_body().into_reader().take(rest.end - begins + 1);
     let mut buffer = vec![0; BUFFER];
     loop {

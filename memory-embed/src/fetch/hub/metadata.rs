@@ -2,17 +2,17 @@
 
 use super::request::{HubClient, Reply, RequestError, STALLED_AFTER, header, with_retries};
 
-/// Metadata of a file, not validated yet.
+/// Metadata of a file, not validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Metadata {
     pub(super) commit: String,
-    /// The checksum: SHA-256 of a large file, git's of a small one.
+    /// Checksum: SHA-256 of a large file, git's hash of a small one.
     pub(super) etag: String,
     pub(super) size: u64,
 }
 
-/// Requests the metadata of the file at `url`. The hub redirects a large file to its storage, which may be another
-/// host. The metadata is in the redirect; the storage is asked only if the redirect does not state the size.
+/// Requests the metadata of the file at `url`. The hub redirects a large file to its storage, possibly on another host.
+/// The redirect contains the metadata; the storage is asked only if the redirect does not state the size.
 pub(super) fn metadata(url: &str, token: Option<&str>) -> Result<Metadata, RequestError> {
     let client = HubClient::new(url, token, STALLED_AFTER)?;
     with_retries(|| {

@@ -19,7 +19,6 @@ const NAME: &str = "hub.json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct HubRecord {
     pub(super) id: String,
-    /// The requested revision.
     pub(super) revision: String,
     /// The commit that it resolved to.
     pub(super) commit: String,
@@ -28,14 +27,14 @@ pub(super) struct HubRecord {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RecordedFile {
-    /// Relative to the model's directory, `/` between directories.
+    /// Path relative to the model's directory, with `/` between directories.
     pub(super) path: String,
     pub(super) size: u64,
     pub(super) sha256: String,
 }
 
 impl HubRecord {
-    /// Reads the record; `None` if it is missing or invalid: then all files are fetched.
+    /// Reads the record; `None` if it is missing or invalid, so that all files are fetched.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, FetchError> {
         let path = directory.join(NAME);
         match files::read_text(&path) {

@@ -1,4 +1,4 @@
-//! A repository of a hub: its list of files through the client `hf-hub`, and its files, verified.
+//! A repository of a hub: lists files with the client `hf-hub`, and downloads and verifies them.
 
 use std::{
     fs, io,
@@ -40,7 +40,7 @@ pub(super) struct Repository {
     /// Time limit of the list of files.
     pub(super) list_timeout: Duration,
     cache: Cache,
-    /// Set by [`list`](Self::list): all files are of this commit.
+    /// Commit of all files, set by [`list`](Self::list).
     commit: Option<String>,
 }
 
@@ -61,7 +61,6 @@ impl Listing {
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) name: String,
-    /// Path of the download.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) sha256: String,
@@ -131,7 +130,7 @@ impl Repository {
         let api = self.api().map_err(|error| self.failed("its client", error))?;
         let metadata = self.metadata(&api, name)?;
         let blob = self.cache.model(self.id.clone()).blob_path(&metadata.etag);
-        // Left by a fetch that failed later.
+        // Left by an earlier fetch that failed later.
         if let Ok(fetched) = self.check(name, &blob, &metadata) {
             return Ok(fetched);
         }
@@ -150,7 +149,7 @@ impl Repository {
         }
     }
 
-    /// The validated metadata of a file. Its checksum is part of a path in the client's cache.
+    /// Validated metadata of a file. Its checksum becomes part of a path in the client's cache.
     fn metadata(&self, api: &ApiRepo, name: &str) -> Result<Metadata, FetchError> {
         let metadata =
             metadata(&api.url(name), self.token.as_deref()).map_err(|error| self.request_error(name, error))?;
@@ -204,8 +203,8 @@ impl Repository {
         }
     }
 
-    /// Calls the client on a thread of its own with a time limit. The client has no time limit and panics at some
-    /// invalid responses. The call writes nothing, so that its thread can be abandoned.
+    /// Calls the client on a separate thread with a time limit, because the client has none, and panics on some invalid
+    /// responses. The call writes nothing, so its thread can be abandoned.
     fn call<T: Send + 'static>(
         &self,
         call: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
@@ -248,13 +247,13 @@ impl Repository {
     }
 
     fn refused(&self, what: &str, source: BoxError) -> FetchError {
-        // Its text may contain the address, and that a password.
+        // The error's text may contain the address with a password.
         let source = with_causes(&*source).into();
         FetchError::Hub { what: what.to_owned(), id: self.id.clone(), source }
     }
 }
 
-/// Feeds SHA-1 while SHA-256 is computed.
+/// Computes SHA-1 while SHA-256 is computed.
 struct Sha1Writer<'a>(&'a mut Sha1);
 
 impl io::Write for Sha1Writer<'_> {

@@ -1,7 +1,7 @@
 //! Requests to a hub, following redirects without sending the token to another host.
 //!
-//! The client `hf-hub` sends the token to every host that it is redirected to, and waits without limit for a server
-//! that has stopped sending, so that it only lists files here.
+//! The client `hf-hub` sends the token to every host that it is redirected to, and waits without limit for a stalled
+//! server, so it is used only to list files.
 
 use std::{thread, time::Duration};
 
@@ -16,15 +16,15 @@ use crate::{fetch::FetchError, redact::redacted};
 /// Retries of a request after transient failures.
 const RETRIES: u32 = 3;
 
-/// The pause before the first retry; it doubles with each.
+/// Pause before the first retry; doubles with each.
 const PAUSE: Duration = Duration::from_millis(300);
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Redirects that are followed, at most.
+/// Maximum redirects that are followed.
 const MAX_REDIRECTS: usize = 8;
 
-/// A connection without data for this long counts as broken.
+/// Time without data after which a connection counts as broken.
 pub(super) const STALLED_AFTER: Duration = Duration::from_secs(60);
 
 /// Why a request or download failed.
@@ -40,7 +40,7 @@ pub(super) enum RequestError {
     WrongRange,
     /// The hub's response is invalid.
     Refused(&'static str),
-    /// The client `hf-hub` failed otherwise.
+    /// The client `hf-hub` failed in another way.
     Client(Box<ApiError>),
 }
 
@@ -110,8 +110,8 @@ impl<'t> HubClient<'t> {
         Ok(Self { agent, hub, token })
     }
 
-    /// Requests a range of the file, following redirects. Calls `inspect` with each response of the hub itself; a value
-    /// that it returns ends the request.
+    /// Requests a range of the file, following redirects. Calls `inspect` with each response of the hub itself; if it
+    /// returns a value, the request ends.
     pub(super) fn get<T>(
         &self,
         range: &str,
@@ -120,7 +120,7 @@ impl<'t> HubClient<'t> {
         let mut uri = self.hub.clone();
         for _ in 0..MAX_REDIRECTS {
             let is_hub = uri.scheme() == self.hub.scheme() && uri.authority() == self.hub.authority();
-            // Sizes and ranges are those of the unencoded file.
+            // Sizes and ranges refer to the unencoded file.
             let request = self.agent.get(&uri).header("range", range).header("accept-encoding", "identity");
             let request = match self.token.filter(|_| is_hub) {
                 Some(token) => request.header("authorization", format!("Bearer {token}")),
@@ -145,7 +145,7 @@ impl<'t> HubClient<'t> {
 
 /// The outcome of a request.
 pub(super) enum Reply<T> {
-    /// A value from the headers of the hub.
+    /// A value that `inspect` took from a response of the hub.
     FromHub(T),
     Body(Response<Body>),
 }

@@ -14,25 +14,24 @@ use crate::{
 };
 
 /// Bytes of a text that are encoded for each token of the model's limit. An encoding takes a hundred times the memory
-/// of its text, and tokens of so many bytes are rare.
+/// of its text, and tokens of this many bytes are rare.
 const BYTES_PER_TOKEN: usize = 64;
 
 /// Bytes of a text from which passages are chosen.
 const MAX_SCANNED: usize = 64 << 10;
 
-/// Divisor of the model's limit: the least room for a passage.
+/// Divisor of the model's limit that gives the minimum room for a passage.
 const MIN_ROOM_SHARE: usize = 4;
 
-/// Divisor of a passage: the overlap with the previous one, so that related words share a passage.
+/// Divisor of a passage that gives the overlap with the previous one, so that related words share a passage.
 const OVERLAP_SHARE: usize = 16;
 
-/// Tokens that a passage may gain when it is encoded without the text around it.
+/// Tokens that a passage may gain when it is encoded without its surroundings.
 const SLACK: usize = 2;
 
 /// An encoded question and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// Token ids.
     pub(super) ids: Vec<u32>,
     /// Token types: 0 for the question, 1 for the text.
     pub(super) types: Vec<u32>,
@@ -44,35 +43,33 @@ impl Sequence for Pair {
     }
 }
 
-/// Encodes pairs.
 #[derive(Debug)]
 pub(super) struct PairEncoder {
     splitter: Splitter,
     max_tokens: usize,
-    /// Special tokens around a pair.
+    /// Number of special tokens around a pair.
     frame: usize,
 }
 
 impl PairEncoder {
     /// Parses a `tokenizer.json` for a model with inputs of `max_tokens`.
     ///
-    /// Ignores its padding and truncation. Encodes text such as `[SEP]` as ordinary text.
+    /// Ignores the tokenizer's padding and truncation. Encodes text such as `[SEP]` as ordinary text.
     pub(super) fn new(json: &[u8], max_tokens: usize) -> Result<Self, BoxError> {
         let splitter = Splitter::unframed(json, max_tokens, 0)?;
         let frame = splitter.tokenizer().encode(("", ""), true)?.len();
-        // At least one token of each text must fit.
+        // At least one token of either text must fit.
         if max_tokens < frame + 2 {
             return Err(format!("{max_tokens} tokens are too few: {frame} stand around a pair").into());
         }
         Ok(Self { splitter, max_tokens, frame })
     }
 
-    /// The padding token.
     pub(super) fn pad(&self) -> u32 {
         self.splitter.pad()
     }
 
-    /// The pairs to score: one, or those of up to `most` passages of a text that is too long.
+    /// Pairs to score: one, or up to `most` passages of a text that is too long.
     pub(super) fn best(&self, question: &str, text: &str, most: usize) -> Result<Vec<Pair>, BoxError> {
         let (whole, is_cut) = self.pair(question, text)?;
         if most < 2 || !is_cut {
@@ -97,13 +94,13 @@ impl PairEncoder {
         Ok(if pairs.is_empty() { vec![whole] } else { pairs })
     }
 
-    /// Encodes a pair within the model's limit; also returns whether it was truncated.
+    /// Encodes a pair within the model's limit; returns true with it if it was truncated.
     fn pair(&self, question: &str, text: &str) -> Result<(Pair, bool), BoxError> {
         let tokenizer = self.splitter.tokenizer();
         let [asked, read] = [question, text].map(|text| prefix(text, self.max_bytes()));
         let (asked, mut encoded) = (tokenizer.encode(asked, false)?, tokenizer.encode(read, false)?);
         let is_cut = asked.len() + encoded.len() + self.frame > self.max_tokens || read.len() < text.len();
-        // As the tokenizer itself encodes the second text of a pair.
+        // Token types as the tokenizer sets them for the second text of a pair.
         encoded.set_type_ids(vec![1; encoded.len()]);
         let params = TruncationParams {
             max_length: self.max_tokens - self.frame,
@@ -116,7 +113,7 @@ impl PairEncoder {
         Ok((Pair { ids: encoding.get_ids().to_vec(), types: encoding.get_type_ids().to_vec() }, is_cut))
     }
 
-    /// Bytes of a text that are encoded for a pair, at most.
+    /// Maximum bytes of a text that are encoded for a pair.
     fn max_bytes(&self) -> usize {
         self.max_tokens.saturating_mul(BYTES_PER_TOKEN)
     }
@@ -128,7 +125,7 @@ fn prefix(text: &str, bytes: usize) -> &str {
 }
 
 /// The `most` best passages, as ranges of `tokens`: those with most of the tokens in `asked`, weighted by rarity among
-/// the passages. Ties go to the first.
+/// the passages; ties go to the first.
 fn chosen(asked: &[u32], tokens: &[u32], passages: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
     let asked: HashSet<u32> = asked.iter().copied().collect();
     // Ordered, so that equal sets have equal floating-point sums.

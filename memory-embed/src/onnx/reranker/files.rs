@@ -11,8 +11,8 @@ use crate::{
 
 /// The id on the hub of the recommended cross-encoder: 6 layers, 512 tokens, English, Apache-2.0.
 ///
-/// Its repository holds `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects. No pinned
-/// package has the model; `fetch_from_hub` of the feature `hub` fetches it.
+/// Its repository contains `onnx/model.onnx` and `tokenizer.json`, as [`RerankerFiles::in_directory`] expects. No
+/// pinned package has the model; `fetch_from_hub` of the feature `hub` fetches it.
 pub const MS_MARCO_MINILM_L6_V2: &str = "cross-encoder/ms-marco-MiniLM-L-6-v2";
 
 const HOW_TO_GET_IT: &str = "run `memory model fetch ms-marco-MiniLM`, or name the directory of a cross-encoder";
@@ -20,9 +20,9 @@ const HOW_TO_GET_IT: &str = "run `memory model fetch ms-marco-MiniLM`, or name t
 /// Possible paths of the graph in a model's directory.
 const GRAPHS: [&str; 2] = ["onnx/model.onnx", "model.onnx"];
 
-/// The files and settings that a cross-encoder is loaded from.
+/// Files and settings from which a cross-encoder is loaded.
 ///
-/// [`RerankerFiles::in_directory`] finds those of a directory, and [`RerankerFiles::new`] names the files one by one.
+/// [`RerankerFiles::in_directory`] finds those of a directory; [`RerankerFiles::new`] takes the files one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RerankerFiles {
@@ -39,7 +39,7 @@ pub struct RerankerFiles {
     pub tokenizer: PathBuf,
     /// The SHA-256 that the tokenizer must have, in lower-case hexadecimal.
     pub tokenizer_sha256: Option<String>,
-    /// Tokens of question and text together, at most, including special tokens.
+    /// Maximum tokens of question and text together, including special tokens.
     pub max_tokens: usize,
 }
 

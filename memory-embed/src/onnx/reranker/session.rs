@@ -16,7 +16,6 @@ use crate::onnx::{
 
 const LOGITS: &str = "logits";
 
-/// A loaded graph.
 #[derive(Debug)]
 pub(super) struct PairSession {
     session: Session,
@@ -25,7 +24,7 @@ pub(super) struct PairSession {
 }
 
 impl PairSession {
-    /// Loads `graph` to run on `threads` threads, padding rows with token `pad`.
+    /// Loads `graph`, running it on `threads` threads and padding rows with token `pad`.
     pub(super) fn open(environment: &Environment, graph: &[u8], threads: usize, pad: u32) -> Result<Self, BoxError> {
         let session = build(environment, graph, threads)?;
         let takes = |name: &str| session.inputs().iter().any(|input| input.name() == name);
@@ -70,9 +69,9 @@ impl Engine<Pair, f32> for PairSession {
     }
 }
 
-/// The score of each pair: its only logit, or the logit of the second class (relevant) less that of the first.
+/// Score of each pair: its only logit, or the logit of the second class (relevant) minus that of the first.
 ///
-/// `None` if there are not one or two for each pair, or one is not finite.
+/// `None` if there are not one or two logits per pair, or one is not finite.
 fn scores(logits: &[f32], pairs: usize) -> Option<Vec<f32>> {
     let classes = logits.len().checked_div(pairs).filter(|classes| *classes > 0 && classes * pairs == logits.len())?;
     let score = |row: &[f32]| match *row {

@@ -12,23 +12,22 @@ use memory_core::BoxError;
 
 use super::lock;
 
-/// Texts that a worker claims at once: enough to outweigh waking a thread.
+/// Texts that a worker claims at once; enough to outweigh waking a thread.
 const BLOCK: usize = 16;
 
-/// Splits the text with an index into inputs.
+/// Splits the text at an index into inputs.
 type Split<I> = dyn Fn(usize) -> Result<Vec<I>, BoxError> + Send + Sync;
 
-/// The texts of a request. Each is split once, by the worker that claims it.
+/// Texts of a request. The worker that claims a text splits it, once.
 pub(super) struct SplitJob<I> {
     split: Box<Split<I>>,
     texts: usize,
-    /// The first unclaimed text.
+    /// Index of the first unclaimed text.
     next: AtomicUsize,
     found: Mutex<Inputs<I>>,
 }
 
 struct Inputs<I> {
-    /// The inputs of each text.
     inputs: Vec<Vec<I>>,
     missing: usize,
 }
@@ -39,16 +38,14 @@ impl<I> SplitJob<I> {
         Self { split, texts, next: AtomicUsize::new(0), found: Mutex::new(Inputs { inputs, missing: texts }) }
     }
 
-    /// The number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.texts.div_ceil(BLOCK)
     }
 
-    /// Splits the next block.
     pub(super) fn next_block(&self) -> Step<I> {
         let first = self.next.fetch_add(BLOCK, Ordering::Relaxed);
         if first >= self.texts {
-            // Without texts there is no last block to return the result.
+            // Without texts there is no last block that returns the result.
             return if self.texts == 0 { Step::Done(Ok(Vec::new())) } else { Step::NothingLeft };
         }
         let block = first..self.texts.min(first + BLOCK);
@@ -70,12 +67,12 @@ impl<I> SplitJob<I> {
 
 /// The state of a request after a block.
 pub(super) enum Step<I> {
-    /// There may be more to split.
+    /// More texts may be left.
     More,
-    /// All blocks are claimed, some maybe by other workers.
+    /// All blocks are claimed, some perhaps by other workers.
     NothingLeft,
-    /// The inputs of all texts, returned to the worker of the last block only; or an error, after which no more texts
-    /// are split.
+    /// Inputs of all texts, returned only to the worker of the last block; or an error, after which no more texts are
+    /// split.
     Done(Result<Vec<Vec<I>>, BoxError>),
 }
 

@@ -1,4 +1,4 @@
-//! The traits that authors implement, and the guard that keeps their panics from unwinding into the host.
+//! The traits that authors implement, and the guard that catches their panics.
 #![expect(unsafe_code, reason = "a destructor can be guarded only by calling it by hand")]
 
 use std::{
@@ -20,43 +20,43 @@ use super::{
 
 /// A summarizer, as its author writes it.
 ///
-/// Contract: the text costs at most `job.max_tokens` by [`SummaryHost::count_tokens`], is not blank unless all
-/// sources are or fewer than 8 tokens are allowed, and depends only on the job. Called from several threads at once.
+/// Contract: the text costs at most `job.max_tokens` by [`SummaryHost::count_tokens`], is blank only if all sources are
+/// or fewer than 8 tokens are allowed, and depends only on the job. Called from several threads at once.
 pub trait SummarizerPlugin: Sized + Send + Sync + 'static {
-    /// Makes the summarizer from its configuration, JSON text or empty.
+    /// Creates the summarizer from its configuration: JSON text, or empty.
     ///
     /// # Errors
-    /// When the configuration is invalid; the host then refuses the plugin.
+    /// If the configuration is invalid; the host then refuses the plugin.
     fn new(configuration: &str) -> Result<Self, Failure>;
 
     /// Writes the summary.
     ///
     /// # Errors
-    /// When it cannot; the host counts failures and quarantines a plugin that keeps failing.
+    /// If it fails; the host counts failures and quarantines a plugin that keeps failing.
     fn summarize(&self, job: &SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure>;
 }
 
 /// An importance scorer, as its author writes it.
 ///
-/// Contract: one finite score in 0..=1 for each job, in input order; equal batches score the same. Called from several
+/// Contract: one finite score in 0..=1 for each job, in input order; equal batches score equally. Called from several
 /// threads at once.
 pub trait ScorerPlugin: Sized + Send + Sync + 'static {
-    /// Makes the scorer from its configuration, JSON text or empty.
+    /// Creates the scorer from its configuration: JSON text, or empty.
     ///
     /// # Errors
-    /// When the configuration is invalid; the host then refuses the plugin.
+    /// If the configuration is invalid; the host then refuses the plugin.
     fn new(configuration: &str) -> Result<Self, Failure>;
 
     /// Scores consecutive messages of one conversation.
     ///
     /// # Errors
-    /// When it cannot; then the host uses none of the scores.
+    /// If it fails; the host then uses none of the scores.
     fn score(&self, jobs: &[ScoreJob<'_>], host: &dyn ScoreHost) -> Result<Vec<f32>, Failure>;
 }
 
-/// Runs `entry` of a plugin; its panic becomes a failure.
+/// Runs an entry of a plugin, and converts its panic to a failure.
 fn guard<T>(entry: impl FnOnce() -> Result<T, Failure>) -> RResult<T, Failure> {
-    // A plugin that panics is called again later; it must handle the state that the panic left.
+    // A plugin may be called again after a panic, and must handle the state that the panic left.
     match catch_unwind(AssertUnwindSafe(entry)) {
         Ok(answer) => answer.into(),
         Err(payload) => RErr(Failure { code: FailureCode::PANICKED, message: panic_message(payload).into() }),
@@ -69,12 +69,12 @@ fn panic_message(payload: Box<dyn Any + Send>) -> String {
         .map(|message| (*message).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned());
-    // A payload may panic when it is dropped.
+    // Dropping a payload may panic.
     std::mem::forget(payload);
     message
 }
 
-/// A plugin whose panics are caught, those of its destructor too.
+/// A plugin whose panics are caught, including those of its destructor.
 #[derive(Debug)]
 struct Guarded<P>(ManuallyDrop<P>);
 

@@ -5,7 +5,7 @@ use abi_stable::{
     std_types::{RSlice, RStr, RString, RVec},
 };
 
-/// How strongly a summary compresses; an open set.
+/// Degree of compression of a summary; an open set.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Level(pub u8);
@@ -19,15 +19,15 @@ impl Level {
     pub const ARCHIVE: Self = Self(3);
 }
 
-/// Who speaks; an open set.
+/// Speaker of a text; an open set.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Role(pub u8);
 
 impl Role {
-    /// No speaker: the text is a summary.
+    /// No speaker, because the text is a summary.
     pub const NONE: Self = Self(0);
-    /// A person, or a tool answering on the person's side.
+    /// A person, or a tool that answers for the person.
     pub const USER: Self = Self(1);
     /// The model.
     pub const ASSISTANT: Self = Self(2);
@@ -45,7 +45,7 @@ pub struct Flags(pub u32);
 impl Flags {
     /// A decision was taken.
     pub const HAS_DECISION: Self = Self(1);
-    /// The text has code.
+    /// The text contains code.
     pub const HAS_CODE: Self = Self(1 << 1);
 
     /// The union of both.
@@ -61,58 +61,58 @@ impl Flags {
     }
 }
 
-/// Something to be summarized: a message, or a summary of a lower level.
+/// A source of a summary: a message, or a summary of a lower level.
 ///
-/// A SUMMARY is written from one message, a META from messages of at most 8 KiB (a longer or lost one is represented by
-/// its SUMMARY), an ARCHIVE from summaries.
+/// A SUMMARY is written from one message, a META from messages of at most 8 KiB (a longer or lost message is replaced
+/// by its SUMMARY), an ARCHIVE from summaries.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The first node that it covers, from 1.
+    /// First covered node, from 1.
     pub first_node: u64,
-    /// The last node that it covers.
+    /// Last covered node.
     pub last_node: u64,
-    /// The number of lines of the messages that it covers.
+    /// Number of lines of the covered messages.
     pub line_count: u64,
-    /// The text; blank if all of it is excluded from summaries.
+    /// Text; blank if all of it is excluded from summaries.
     pub text: RStr<'a>,
-    /// The speaker's name or role; empty for a summary.
+    /// Name or role of the speaker; empty for a summary.
     pub speaker: RStr<'a>,
-    /// Its topics, as far as known.
+    /// Topics, as far as known.
     pub topics: RSlice<'a, RStr<'a>>,
     /// Importance in 0..=1.
     pub importance: f32,
-    /// Its flags.
+    /// Flags of the text.
     pub flags: Flags,
     /// The role of the speaker.
     pub role: Role,
 }
 
-/// The sources of a summary, and its bound.
+/// Sources and limits of a summary.
 ///
-/// A job has no preceding summary: a summary depends only on what it covers, so that after damage it can be rewritten
-/// without rewriting the later ones.
+/// A job has no preceding summary: a summary depends only on its sources, so that it can be rewritten after damage
+/// without rewriting later ones.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct SummaryJob<'a> {
     /// The sources, in order; never empty.
     pub sources: RSlice<'a, Source<'a>>,
-    /// The maximum tokens of the text, counted by the host; at least 1.
+    /// Maximum tokens of the text, by the host's counter; at least 1.
     pub max_tokens: u32,
-    /// The level of the summary to write.
+    /// Level of the summary to write.
     pub level: Level,
 }
 
-/// A written summary. The host refuses a text above the bound, and a blank one unless all sources are or
-/// fewer than 8 tokens were allowed.
+/// A written summary. The host refuses a text above the limit, and a blank one unless all sources are blank or fewer
+/// than 8 tokens were allowed.
 #[repr(C)]
 #[derive(StableAbi, Clone, Debug, Default, PartialEq)]
 pub struct Written {
     /// The text.
     pub text: RString,
-    /// Its topics.
+    /// Topics of the text.
     pub topics: RVec<RString>,
-    /// Importance in 0..=1; a value outside is an error.
+    /// Importance in 0..=1; any other value is an error.
     pub importance: f32,
     /// Flags of the sources.
     pub flags: Flags,
@@ -122,16 +122,16 @@ pub struct Written {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct ScoreJob<'a> {
-    /// The message's node, from 1; 0 if the host does not state it.
+    /// Node of the message, from 1; 0 if the host does not state it.
     pub node: u64,
-    /// The time of the message in milliseconds since 1970-01-01T00:00:00Z; [`ScoreJob::UNTOLD`] if the host does not
-    /// state it.
+    /// Time of the message in milliseconds since 1970-01-01T00:00:00Z; [`ScoreJob::UNTOLD`] if the host does not state
+    /// it.
     pub said_at: i64,
     /// The text of the message.
     pub text: RStr<'a>,
-    /// How often it was recalled, as far as the host counts.
+    /// Number of recalls of the message, as far as the host counts.
     pub uses: u32,
-    /// The role of the speaker.
+    /// Role of the speaker.
     pub role: Role,
 }
 
@@ -146,7 +146,7 @@ impl ScoreJob<'_> {
 pub struct Failure {
     /// The kind of failure.
     pub code: FailureCode,
-    /// Cause and remedy, in one sentence.
+    /// Cause and remedy in one sentence.
     pub message: RString,
 }
 

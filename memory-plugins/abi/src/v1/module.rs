@@ -22,7 +22,7 @@ impl Kind {
     pub const SCORER: Self = Self(2);
 }
 
-/// Capabilities and requirements of a plugin, one per bit; an open set, unknown bits are ignored.
+/// Capabilities and requirements of a plugin, one per bit; an open set. Unknown bits are ignored.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Capabilities(pub u64);
@@ -30,12 +30,12 @@ pub struct Capabilities(pub u64);
 impl Capabilities {
     /// No capabilities.
     pub const NONE: Self = Self(0);
-    /// Was compiled with `panic = "unwind"`, so that its panics can be caught. The macros set it; hosts refuse a plugin
-    /// without it.
+    /// Compiled with `panic = "unwind"`, so that its panics can be caught. The macros set this bit; hosts refuse a
+    /// plugin without it.
     pub const UNWINDS: Self = Self(1);
-    /// Asks [`ScoreHost::embed`](crate::v1::ScoreHost::embed) for embeddings.
+    /// Requests embeddings with [`ScoreHost::embed`](crate::v1::ScoreHost::embed).
     pub const EMBEDDINGS: Self = Self(1 << 1);
-    /// Checks `is_cancelled` while it works, and returns soon after it is true.
+    /// Checks `is_cancelled` during work, and returns soon after it becomes true.
     pub const CANCELLABLE: Self = Self(1 << 2);
     /// May give different answers to the same job, as a language model does.
     pub const VARIES: Self = Self(1 << 3);
@@ -57,15 +57,15 @@ impl Capabilities {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct Identity {
-    /// The name by which the strategy is chosen: 1 to 64 of `a-z 0-9 - _ .`
+    /// Name by which the strategy is chosen: 1 to 64 of `a-z 0-9 - _ .`
     pub name: RStr<'static>,
-    /// The strategy's version. Another version may give other answers to the same job.
+    /// Version of the strategy. Other versions may answer the same job differently.
     pub version: RStr<'static>,
-    /// A description of one sentence.
+    /// Description in one sentence.
     pub description: RStr<'static>,
-    /// The JSON Schema of its configuration; empty if it takes none.
+    /// JSON Schema of the configuration; empty if there is none.
     pub configuration_schema: RStr<'static>,
-    /// Its capabilities.
+    /// Capabilities and requirements.
     pub capabilities: Capabilities,
 }
 
@@ -75,13 +75,13 @@ pub struct Identity {
 #[sabi(kind(Prefix(prefix_ref = PluginModule_Ref, prefix_fields = PluginModule_Prefix)))]
 #[sabi(missing_field(panic))]
 pub struct PluginModule {
-    /// Its kind.
+    /// Kind of the strategy.
     pub kind: Kind,
-    /// Its identity.
+    /// Identity of the plugin.
     pub identity: Identity,
-    /// Makes the summarizer from its configuration, JSON text or empty. Fails for [`Kind::SCORER`].
+    /// Creates the summarizer from its configuration: JSON text, or empty. Fails for [`Kind::SCORER`].
     pub new_summarizer: extern "C" fn(RStr<'_>) -> RResult<SummarizerBox, Failure>,
-    /// Makes the scorer from its configuration, JSON text or empty. Fails for [`Kind::SUMMARIZER`].
+    /// Creates the scorer from its configuration: JSON text, or empty. Fails for [`Kind::SUMMARIZER`].
     #[sabi(last_prefix_field)]
     pub new_scorer: extern "C" fn(RStr<'_>) -> RResult<ScorerBox, Failure>,
 }

@@ -12,8 +12,8 @@ use super::{Failure, LogLevel, ScoreJob, SummaryJob, Written};
 
 /// Writes summaries. Called from several threads at once.
 ///
-/// Authors implement [`SummarizerPlugin`](crate::v1::SummarizerPlugin) instead: an object made by hand must not let a
-/// panic escape.
+/// Authors implement [`SummarizerPlugin`](crate::v1::SummarizerPlugin) instead, because an implementation of this trait
+/// must not let a panic escape.
 #[sabi_trait]
 pub trait Summarizer: Send + Sync {
     /// Writes the summary.
@@ -23,8 +23,8 @@ pub trait Summarizer: Send + Sync {
 
 /// Scores messages. Called from several threads at once.
 ///
-/// Authors implement [`ScorerPlugin`](crate::v1::ScorerPlugin) instead: an object made by hand must not let a panic
-/// escape.
+/// Authors implement [`ScorerPlugin`](crate::v1::ScorerPlugin) instead, because an implementation of this trait must
+/// not let a panic escape.
 #[sabi_trait]
 pub trait ImportanceScorer: Send + Sync {
     /// One finite score in 0..=1 for each job, in input order. The jobs are consecutive messages.
@@ -32,13 +32,13 @@ pub trait ImportanceScorer: Send + Sync {
     fn score(&self, jobs: RSlice<'_, ScoreJob<'_>>, host: ScoreHostRef<'_>) -> RResult<RVec<f32>, Failure>;
 }
 
-/// The host's services to a summarizer during a call.
+/// Services of the host to a summarizer during a call.
 #[sabi_trait]
 pub trait SummaryHost: Send + Sync {
-    /// The tokens of `text` by the counter that checks the bound; `u32::MAX` after the call was cancelled.
+    /// Number of tokens of `text`, by the counter that enforces the limit; `u32::MAX` after the call was cancelled.
     fn count_tokens(&self, text: RStr<'_>) -> u32;
 
-    /// True if the call was cancelled. A plugin with long loops checks this now and then and returns.
+    /// True if the call was cancelled. A plugin with long loops checks this regularly and returns.
     fn is_cancelled(&self) -> bool;
 
     /// Writes a line to the host's log.
@@ -46,10 +46,10 @@ pub trait SummaryHost: Send + Sync {
     fn log(&self, level: LogLevel, message: RStr<'_>);
 }
 
-/// The host's services to a scorer during a call.
+/// Services of the host to a scorer during a call.
 #[sabi_trait]
 pub trait ScoreHost: Send + Sync {
-    /// One unit-length vector for each text, in input order, all of one model. The time of embedding counts towards the
+    /// One unit-length vector for each text, in input order, all of one model. The time of embedding counts in the
     /// deadline of the call.
     ///
     /// Fails with [`FailureCode::UNAVAILABLE`](crate::v1::FailureCode::UNAVAILABLE) if the host has no model.

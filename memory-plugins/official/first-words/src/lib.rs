@@ -1,5 +1,4 @@
-//! The first-words summarizer as a plugin, under the name `official-first-words`: the built-in one keeps the plain
-//! name.
+//! The first-words summarizer as a plugin with the name `official-first-words`; the built-in one has the plain name.
 
 use std::fmt;
 
@@ -33,7 +32,7 @@ impl SummarizerPlugin for Plugin {
     }
 }
 
-/// Source of core for a source of the ABI.
+/// Converts a source of the ABI to core's.
 fn source(source: &v1::Source<'_>) -> Result<SummarySource, Failure> {
     let first = NodeId::new(source.first_node);
     let nodes = first.zip(NodeId::new(source.last_node)).and_then(|(first, last)| NodeRange::new(first, last));
@@ -58,7 +57,7 @@ fn source(source: &v1::Source<'_>) -> Result<SummarySource, Failure> {
         .metadata(metadata))
 }
 
-/// Counts tokens by the host's counter.
+/// Counts tokens with the host's counter.
 struct HostCounter<'a>(&'a dyn SummaryHost);
 
 impl fmt::Debug for HostCounter<'_> {

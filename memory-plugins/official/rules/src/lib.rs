@@ -1,4 +1,4 @@
-//! The scorer by rules as a plugin, under the name `official-rules`: the built-in one keeps the plain name.
+//! The rule-based scorer as a plugin with the name `official-rules`; the built-in one has the plain name.
 
 use memory_core::{ImportanceScorer, NodeId, Role, ScoreJob, Timestamp};
 use memory_plugin_abi::v1::{self, Failure, ScoreHost, ScorerPlugin};
@@ -20,7 +20,7 @@ impl ScorerPlugin for Plugin {
     }
 }
 
-/// Job of core for a job of the ABI.
+/// Converts a job of the ABI to core's.
 fn job<'a>(job: &v1::ScoreJob<'a>) -> ScoreJob<'a> {
     let role = match job.role {
         v1::Role::ASSISTANT => Role::Assistant,

@@ -16,28 +16,28 @@ use crate::{
     terms::to_f32,
 };
 
-/// How many of the best units by initial value are rated repeatedly.
+/// Number of units, the best by initial value, that are rated repeatedly.
 const LOOKED_AT: usize = 384;
 
-/// Maximum attempts that do not fit.
+/// Maximum failed attempts to fit a unit.
 const MISSES: usize = 16;
 
 /// Maximum prefixes of a unit that are tried.
 const ENDS: usize = 6;
 
-/// Additional tokens of a run: the sign before it.
+/// Cost in tokens of the omission sign before a run.
 const SIGN: f32 = 1.1;
 
-/// The penalty in tokens of a run that begins within a clause.
+/// Penalty in tokens of a run that begins within a clause.
 const WITHIN: f32 = 0.3;
 
-/// Minimum words of a phrase without its clause, unless it names something.
+/// Minimum words of a phrase without its clause, unless it contains a name or figure.
 const SAYS: usize = 2;
 
-/// The penalty in a merged summary, which lacks the rest of the clause.
+/// Additional penalty in a merged summary, whose source lacks the rest of the clause.
 const ADRIFT: f32 = 2.0;
 
-/// Additional tokens of a new speaker.
+/// Cost in tokens of a new speaker's label.
 const SPEAKER: f32 = 2.0;
 
 /// Chooses units and writes them out; empty if none fits.
@@ -57,9 +57,8 @@ pub(super) fn choose(
 
 struct UnitChooser<'a> {
     quotes: Quotes<'a>,
-    /// The factor of each unit's words.
+    /// Factor of each unit's words.
     factors: Vec<f32>,
-    /// The candidate units.
     pool: Vec<usize>,
     /// Units that did not fit.
     missed: Vec<usize>,
@@ -86,11 +85,12 @@ impl<'a> UnitChooser<'a> {
         chooser
     }
 
-    /// Takes a piece of the question at the end of a message, so that a reader sees that it asks.
+    /// Takes a piece of the question at the end of a message, so that a reader sees that the message asks.
     fn begin_with_question(&mut self) {
-        /// The share of the tokens that the piece may take.
+        /// Maximum share of the tokens for the piece.
         const SHARE: f32 = 0.7;
-        /// A question of common words alone is worth less for its cost, and a summary this short has no room for it.
+        /// Value per cost below which a question has only common words; a summary of fewer than `SHORT` tokens has no
+        /// room for it.
         const IDLE: f32 = 0.05;
         const SHORT: u32 = 16;
         if self.quotes.job.level >= Level::Meta {
@@ -138,7 +138,7 @@ impl<'a> UnitChooser<'a> {
             let (_, unit, range) = rated.swap_remove(best);
             let (first, last) = (*range.start(), *range.end());
             if self.quotes.take(range, self.cut) {
-                // The units after it may be worth more now.
+                // The neighbours of a chosen unit may be worth more now.
                 for near in [first.checked_sub(1), Some(last + 1)].into_iter().flatten() {
                     let is_new = near < self.quotes.units.len() && !self.pool.contains(&near);
                     if is_new && self.quotes.lacks(near) {
@@ -155,15 +155,15 @@ impl<'a> UnitChooser<'a> {
         }
     }
 
-    /// The units of the pool that probably fit: rate, unit, and the range that would be taken.
+    /// Units of the pool that probably fit: value per cost, unit, and the range that would be taken.
     fn rated(&self) -> Vec<(f32, usize, RangeInclusive<usize>)> {
         let room = self.quotes.left * 1.3 + 2.0;
         let rated = self.pool.iter().filter_map(|&unit| self.rate(unit).map(|(rate, range)| (rate, unit, range)));
         rated.filter(|(_, _, range)| self.quotes.cost(range) <= room).collect()
     }
 
-    /// Fills the remaining tokens with the beginning of a unit that does not fit whole, except one under a negation or
-    /// condition.
+    /// Fills the remaining tokens with the beginning of a unit that does not fit whole. Units under a negation or
+    /// condition are excluded.
     fn begin_of_another(&self) -> Option<String> {
         /// Minimum tokens of a beginning with its sign.
         const LEAST: f32 = 2.0;
@@ -172,7 +172,7 @@ impl<'a> UnitChooser<'a> {
         }
         /// Maximum units that are tried.
         const TRIED: usize = 4;
-        // Estimates are verified by counting.
+        // The estimate is generous; counting verifies it.
         let room = self.quotes.left * 1.3;
         let candidates = self.pool.iter().chain(&self.missed).filter_map(|&index| {
             let unit = self.quotes.units.get(index).filter(|unit| !unit.holds)?;
@@ -208,8 +208,7 @@ impl<'a> UnitChooser<'a> {
         best.map(|(_, text)| text)
     }
 
-    /// The value of the words of a unit that fit into `room` tokens, and the byte offsets after which the quotation may
-    /// end.
+    /// Value of the words of a unit that fit into `room` tokens, and the byte offsets at which the quotation may end.
     fn beginning(&self, index: usize, unit: &Unit, room: f32) -> (f32, Vec<(f32, usize)>) {
         /// Minimum words of a beginning without a unit before it.
         const LEAST_WORDS: usize = 3;
@@ -234,11 +233,11 @@ impl<'a> UnitChooser<'a> {
         if ends.is_empty() { (0.0, ends) } else { (gain, ends) }
     }
 
-    /// The rate of a unit, and the range that would be taken: from its head on if it needs that.
+    /// Value per cost of a unit, and the range that would be taken: from the head of its clause if the unit needs it.
     fn rate(&self, unit: usize) -> Option<(f32, RangeInclusive<usize>)> {
         let of = self.quotes.units.get(unit)?;
         let range = if of.bound { of.head..=unit } else { unit..=unit };
-        // "with friends" is only intelligible after what it belongs to.
+        // "with friends" is intelligible only after the words that it belongs to.
         let opens_clause = range.start() == &of.head && !(of.adrift && self.quotes.job.level >= Level::Meta);
         if !opens_clause && !of.informative && self.quotes.units.bag(unit).len() < SAYS && !self.quotes.goes_on(unit) {
             return None;
@@ -255,7 +254,7 @@ impl<'a> UnitChooser<'a> {
         gain / (self.quotes.cost(range) + self.surcharge(range))
     }
 
-    /// The additional value of a unit above SUMMARY: wishes, decisions and questions should outlast statements.
+    /// Additional value of a unit above SUMMARY: wishes, decisions and questions should outlast statements.
     fn lasting(&self, unit: usize) -> f32 {
         if self.quotes.job.level < Level::Meta || self.quotes.units.bag(unit).is_empty() {
             return 0.0;
@@ -263,7 +262,7 @@ impl<'a> UnitChooser<'a> {
         self.quotes.lasting(unit, [3.0, 3.0, 2.0])
     }
 
-    /// The additional cost of a new run.
+    /// Additional cost of a new run.
     fn surcharge(&self, range: &RangeInclusive<usize>) -> f32 {
         let (first, last) = (*range.start(), *range.end());
         if self.quotes.goes_on(first) || (self.quotes.has(last + 1) && self.quotes.units.join(last, last + 1)) {
@@ -284,7 +283,7 @@ impl<'a> UnitChooser<'a> {
     }
 }
 
-/// The cost of each unit in tokens; exact if there are few units.
+/// Cost of each unit in tokens; exact if there are few units.
 fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32> {
     /// Maximum units that are counted one by one.
     const FEW: usize = 160;
@@ -296,7 +295,7 @@ fn costs(job: &SummaryJob<'_>, reading: &Reading<'_>, units: &Units) -> Vec<f32>
     units.iter().map(|(_, unit)| cost(unit)).collect()
 }
 
-/// The factor of a unit's words.
+/// Factor of a unit's words by its kind and speaker.
 fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &Composer<'_>) -> f32 {
     let Some(segment) = reading.segments.get(unit.segment) else { return 0.0 };
     let kind = match segment.kind {
@@ -309,7 +308,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     };
     let is_model = is_model(job, segment, unit, composer);
     let announced = [
-        // Decisions of people last, and are rarely repeated.
+        // People's decisions stay relevant, and are rarely repeated.
         (Cues::DECISION, if job.level >= Level::Meta && !is_model { 1.0 } else { 0.4 }),
         (Cues::COMMITMENT, 0.2),
         (Cues::PREFERENCE, 0.3),
@@ -323,7 +322,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     let more: f32 = announced.iter().filter(|(cue, _)| unit.cues.has(*cue)).map(|(_, weight)| weight).sum();
     let more = if job.level >= Level::Meta { more * 1.5 } else { more };
     let talk = if unit.cues.has(Cues::SMALL_TALK) { 0.5 } else { 1.0 };
-    // A model's question is mostly an offer; a person's question may still be open.
+    // A model's question is usually an offer; a person's question may still be open.
     let asks = match (unit.asks, is_model) {
         (true, true) => 0.5,
         (true, false) if job.level >= Level::Meta => 1.6,
@@ -331,7 +330,7 @@ fn factor(job: &SummaryJob<'_>, reading: &Reading<'_>, unit: &Unit, composer: &C
     };
     let text = segment.text.get(unit.bytes.clone()).unwrap_or_default();
     let formula = if is_formula(text) { 0.15 } else { 1.0 };
-    // A person's wishes, acts and decisions outlast what a model states about them.
+    // A person's wishes, acts and decisions stay relevant longer than a model's statements about them.
     let machine = if job.level >= Level::Meta && is_model { 0.4 } else { 1.0 };
     kind * formula * machine * (1.0 + more) * talk * asks * noise(text)
 }

@@ -19,23 +19,23 @@ use crate::{
     words::words,
 };
 
-/// How many of the best candidates by initial value are rated repeatedly.
+/// Number of candidates, the best by initial value, that are rated repeatedly.
 const LOOKED_AT: usize = 400;
 
-/// Maximum attempts that do not fit.
+/// Maximum failed attempts to fit clauses.
 const MISSES: usize = 24;
 
-/// Maximum beginnings and ends tried in a sentence.
+/// Maximum starts and ends that are tried per sentence.
 const CLAUSES: usize = 6;
 
-/// The share of the tokens that one sentence may take, and the tokens that it may always take.
+/// Maximum share of the tokens for one sentence, and the tokens that a sentence may always use.
 const SHARE: f32 = 0.3;
 const ALWAYS: f32 = 36.0;
 
-/// Additional tokens of a run besides its words and the speaker's name, for the reader's new start.
+/// Additional cost in tokens of a run, because a reader has to start anew.
 const SIGN: f32 = 2.0;
 
-/// The discount of each further run of one message.
+/// Discount of each further run from one message.
 const AGAIN: f32 = 0.35;
 
 /// Chooses clauses and writes them out; empty if no informative clause fits.
@@ -54,9 +54,9 @@ pub(super) fn choose_clauses(
 #[derive(Clone, Debug)]
 struct ClauseCandidate {
     range: RangeInclusive<usize>,
-    /// The factor of their words, in addition to each unit's.
+    /// Factor of the clauses, in addition to each unit's.
     quality: f32,
-    /// True if the clauses refer to the previous sentence.
+    /// True if the clauses depend on the previous sentence.
     leans: bool,
     source: usize,
 }
@@ -65,7 +65,7 @@ struct ClauseChooser<'a> {
     quotes: Quotes<'a>,
     factors: Vec<f32>,
     pool: Vec<ClauseCandidate>,
-    /// The number of chosen runs of each source.
+    /// Number of chosen runs by source.
     runs: Vec<u32>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> ClauseChooser<'a> {
             runs: vec![0; job.sources.len()],
         };
         chooser.quotes.cover_names();
-        // Titles, tables and code are used only without alternatives.
+        // Titles, tables and code are used only if there are no sentences.
         let sentences = reading.segments.iter().any(|segment| segment.kind == Kind::Sentence);
         let mut first = 0;
         while let Some(unit) = units.get(first) {
@@ -99,7 +99,7 @@ impl<'a> ClauseChooser<'a> {
         chooser
     }
 
-    /// Adds the candidates of the sentence with the units from `first` up to `end`.
+    /// Adds the candidates of the sentence that consists of the units from `first` up to `end`.
     fn add_sentence(&mut self, first: usize, end: usize) {
         let most = (to_f32(self.quotes.job.max_tokens) * SHARE).max(ALWAYS);
         let begins_clause = |at: usize| at == first || self.quotes.units.get(at).is_some_and(|unit| unit.head == at);
@@ -112,7 +112,7 @@ impl<'a> ClauseChooser<'a> {
                 let range = start..=last;
                 let goes_on = self.quotes.units.join(last, last + 1) && last + 1 < end;
                 let whole = !goes_on || begins_clause(last + 1);
-                // If the first clause is too long, as much of it as allowed.
+                // If even the first clause is too long, a part of it is used.
                 let too_long = self.quotes.whole_cost(range.clone()) > most;
                 if too_long && last > start {
                     break;
@@ -130,7 +130,7 @@ impl<'a> ClauseChooser<'a> {
         self.pool.extend(found);
     }
 
-    /// `None` if no quotation may begin with this unit, `true` if one that does depends on the text before it.
+    /// `None` if no quotation may begin with this unit; `true` if one that does depends on the text before it.
     fn beginning(&self, start: usize, first: usize) -> Option<bool> {
         let unit = self.quotes.units.get(start)?;
         let text = &self.quotes.reading.segments.get(unit.segment)?.text;
@@ -149,7 +149,7 @@ impl<'a> ClauseChooser<'a> {
         speaks.then_some(false)
     }
 
-    /// True if a segment is a later piece of a sentence that was too long.
+    /// True if a segment continues a sentence that was split because of its length.
     fn goes_on_from_another(&self, segment: usize) -> bool {
         let of = |at: usize| self.quotes.reading.segments.get(at);
         let (Some(own), Some(before)) = (of(segment), segment.checked_sub(1).and_then(of)) else { return false };
@@ -164,14 +164,14 @@ impl<'a> ClauseChooser<'a> {
         opens: bool,
         whole: bool,
     ) -> Option<ClauseCandidate> {
-        /// A clause without a verb is rarely intelligible.
+        /// Factor of a clause without a verb, which is rarely intelligible.
         const NO_VERB: f32 = 0.12;
         const TITLE: f32 = 0.2;
         const LABEL: f32 = 0.15;
         const FEW_WORDS: usize = 4;
         /// Minimum value of the words of an informative clause: three plain words, or one figure.
         const SAYS: f32 = 2.2;
-        /// "I think I'll go with that."
+        /// Minimum value of any clause; excludes "I think I'll go with that."
         const LEAST: f32 = 0.5;
         const FIRST_PERSON: [&str; 14] =
             ["I", "I'm", "I've", "I'll", "I'd", "I’m", "I’ve", "I’ll", "I’d", "We", "we", "My", "my", "Our"];
@@ -183,7 +183,7 @@ impl<'a> ClauseChooser<'a> {
         let mut quality = 1.0;
         let count = words(text).count();
         if !has_verb(words(text), opens) {
-            // "Oh." and "for the tool" are not informative. A whole sentence in an unknown language is.
+            // "Oh." and "for the tool" are not informative, but a whole sentence in an unknown language is.
             let sentence = closes || (opens && whole && !MACHINES.contains(&self.quotes.composer.name(*range.start())));
             let message = self.quotes.job.sources.get(segment.source).is_some_and(|source| source.role.is_some());
             if count < FEW_WORDS || !sentence || !(closes || message) {
@@ -218,7 +218,7 @@ impl<'a> ClauseChooser<'a> {
             (false, true, _) => 0.8,
             (_, false, _) => 0.7,
         };
-        // First-person statements are mostly facts; "you" is mostly praise or advice.
+        // Statements in the first person are mostly facts; statements with "you" are mostly praise or advice.
         let first_person = words(text).take(3).any(|word| FIRST_PERSON.contains(&word.text));
         if first_person && !head.asks {
             quality *= 1.25;
@@ -254,7 +254,7 @@ impl<'a> ClauseChooser<'a> {
         fits
     }
 
-    /// The marginal value of clauses per cost; 0 if they are taken.
+    /// Marginal value of clauses per cost; 0 if they are taken already.
     fn rate(&self, candidate: &ClauseCandidate) -> f32 {
         let mut gain = 0.0;
         for unit in candidate.range.clone().filter(|unit| self.quotes.lacks(*unit)) {
@@ -272,9 +272,9 @@ impl<'a> ClauseChooser<'a> {
             / (self.quotes.cost(&candidate.range) + sign + speaker)
     }
 
-    /// The additional value of a unit: wishes, decisions and questions should outlast statements.
+    /// Additional value of a unit: wishes, decisions and questions should outlast statements.
     fn lasting(&self, unit: usize) -> f32 {
-        /// "I'll go with that" does not name its object.
+        /// Minimum value of the words; excludes "I'll go with that", which does not name its object.
         const SAYS: f32 = 1.2;
         let says: f32 = self.quotes.units.bag(unit).iter().map(|(_, weight)| weight).sum();
         if says >= SAYS { self.quotes.lasting(unit, [2.0, 2.0, 1.2]) } else { 0.0 }
@@ -303,7 +303,7 @@ fn factor(
     };
     let is_model = is_model(job, segment, unit, composer);
     let announced = [
-        // Decisions of people last. A model's "always" is advice.
+        // People's decisions stay relevant. A model's "always" is advice.
         (Cues::DECISION, if is_model { 0.3 } else { 1.0 }),
         (Cues::INSTRUCTION, if is_model { 0.0 } else { 0.6 }),
         (Cues::COMMITMENT, 0.2),
@@ -315,8 +315,8 @@ fn factor(
     ];
     let more: f32 = announced.iter().filter(|(cue, _)| unit.cues.has(*cue)).map(|(_, weight)| weight).sum();
     let talk = if unit.cues.has(Cues::SMALL_TALK) { 0.4 } else { 1.0 };
-    // A question to a model states a wish; a model's question is an offer. Questions among people mostly get an answer,
-    // which is more informative.
+    // A question to a model is a wish; a model's question is an offer. Questions among people are usually answered, and
+    // the answer is more informative.
     let last = segment.source + 2 >= job.sources.len();
     let asks = match (unit.asks, is_model, among_people) {
         (true, true, _) => 0.3,

@@ -1,4 +1,4 @@
-//! Writes chosen units with speakers and omission signs.
+//! Writes chosen units with speakers' labels and omission signs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ use crate::{
 /// The sign of an omission.
 const GAP: &str = " … ";
 
-/// The sign after a truncated question.
+/// Sign after a truncated question.
 const ASKS: &str = "…?";
 
-/// Characters that are trimmed before a gap.
+/// Characters that are trimmed before an omission sign.
 const LOOSE: [char; 13] = [' ', ',', ';', ':', '-', '–', '—', '(', '[', '"', '“', '|', '，'];
 
-/// A unit of which only the beginning is quoted.
+/// A unit that is quoted only in part, from its beginning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     pub(super) unit: usize,
@@ -32,14 +32,13 @@ pub(super) struct Cut {
     pub(super) end: usize,
 }
 
-/// Writes units.
 #[derive(Debug)]
 pub(super) struct Composer<'a> {
     reading: &'a Reading<'a>,
     units: &'a Units,
     /// The label of each part.
     names: &'a [String],
-    /// For each part, the first part with the same name: numbers compare faster than names.
+    /// For each part, the first part with the same label: numbers compare faster than text.
     speaker_ids: Vec<usize>,
     /// True if several messages are merged.
     merges: bool,
@@ -57,7 +56,6 @@ impl<'a> Composer<'a> {
         self.units.get(unit).map_or("", |unit| self.name_of(unit))
     }
 
-    /// All labels.
     pub(super) fn names(&self) -> BTreeSet<&str> {
         self.names.iter().map(String::as_str).collect()
     }
@@ -67,12 +65,11 @@ impl<'a> Composer<'a> {
         self.units.get(unit).and_then(|unit| self.speaker_ids.get(unit.part).copied())
     }
 
-    /// The label of a unit.
     pub(super) fn name_of(&self, unit: &Unit) -> &str {
         self.names.get(unit.part).map_or("", String::as_str)
     }
 
-    /// The text of the `chosen` units, which are in order, with the one that is `cut` truncated.
+    /// Text of the `chosen` units, which must be in order; the unit of `cut` is truncated.
     pub(super) fn write(&self, chosen: &[usize], cut: Option<Cut>) -> String {
         let bytes = chosen.iter().filter_map(|&unit| self.units.get(unit)).map(|unit| unit.bytes.len() + GAP.len());
         let mut text = String::with_capacity(bytes.sum());
@@ -103,7 +100,7 @@ impl<'a> Composer<'a> {
         text
     }
 
-    /// Begins the words of a speaker.
+    /// Begins a quotation of another speaker.
     fn begin(&self, first: usize, opens: bool, text: &mut String) {
         text.push_str(self.name(first));
         if !opens {
@@ -111,7 +108,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Ends the words of a speaker after `unit`.
+    /// Ends a speaker's quotation after `unit`.
     fn end_speaker(&self, unit: usize, is_cut: bool, text: &mut String) {
         let seen = self.end(unit, is_cut, false, false, text);
         let ends = !is_cut && self.units.get(unit).is_some_and(|unit| unit.ends);
@@ -120,7 +117,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Ends the quotation after `unit`; returns whether the end is visible to a reader.
+    /// Ends the quotation after `unit`; returns true if a reader sees the end.
     fn end(&self, unit: usize, is_cut: bool, next_opens: bool, goes_on: bool, text: &mut String) -> bool {
         let Some(unit) = self.units.get(unit) else { return false };
         let closes = unit.closes && !unit.gap && !is_cut;
@@ -137,7 +134,7 @@ impl<'a> Composer<'a> {
     }
 
     /// True if the clause up to `unit` is itself a question. "I met Ben in Ghent, can you write to him?" begins with a
-    /// statement, which may be quoted alone in a merged summary.
+    /// statement, which may be quoted without the question in a merged summary.
     fn asks(&self, unit: &Unit) -> bool {
         let from =
             self.units.get(unit.head).filter(|head| head.segment == unit.segment).map_or(unit.bare, |head| head.bare);
@@ -168,7 +165,7 @@ impl<'a> Composer<'a> {
         text.truncate(solid);
     }
 
-    /// The beginning of the most informative unit, if none fits whole; the sign of an omission where none may be cut.
+    /// Beginning of the most informative unit if no unit fits whole; only an omission sign if no unit may be truncated.
     pub(super) fn cut(&self, job: &SummaryJob<'_>, reading: &Reading<'_>) -> String {
         let best = self.units.iter().filter(|(_, unit)| !unit.whole).max_by(|(a, _), (b, _)| {
             let worth = |unit: usize| self.units.bag(unit).iter().map(|(_, weight)| weight).sum::<f32>();
@@ -188,7 +185,7 @@ impl<'a> Composer<'a> {
         unsegmented(job)
     }
 
-    /// The first speaker and the sign of an omission, or as much of that as fits.
+    /// The first speaker's label with the sign of an omission, or as much as fits.
     fn omitted(&self, job: &SummaryJob<'_>) -> String {
         let sign = GAP.trim();
         let named = self.names.first().map(|name| format!("{name}{sign}"));
@@ -197,7 +194,7 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// `text` with the sign of a truncated question, if it is one and the sign fits.
+/// Appends the sign of a truncated question to `text`, if the unit is a question and the sign fits.
 fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
     if !unit.asks || text.contains('?') {
         return text;
@@ -206,9 +203,9 @@ fn asking(unit: &Unit, text: String, job: &SummaryJob<'_>) -> String {
     if job.counter.count(&asking) <= job.max_tokens { asking } else { text }
 }
 
-/// Removes an unbalanced bracket or quotation mark at either end of the text from `begin` on.
+/// Removes an unbalanced bracket or quotation mark at either end of the text after `begin`.
 fn balance(begin: usize, text: &mut String) {
-    // Most runs have neither; the first byte of “ and ” is 0xe2.
+    // Fast path: most runs have neither; “ and ” begin with byte 0xe2.
     let may_open = |byte: u8| matches!(byte, b'(' | b')' | b'[' | b']' | b'"' | 0xe2);
     if !text.bytes().skip(begin).any(may_open) {
         return;

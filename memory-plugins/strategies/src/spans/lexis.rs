@@ -31,7 +31,7 @@ impl Class {
     pub(super) const LEADS_ON: Self = Self(1 << 7);
     /// May be dropped at the beginning of a sentence.
     pub(super) const FILLER: Self = Self(1 << 8);
-    /// May be dropped there if a comma follows.
+    /// May be dropped at the beginning of a sentence if a comma follows.
     pub(super) const FILLER_WITH_COMMA: Self = Self(1 << 9);
     /// "and", "so": joins a clause if a subject follows.
     pub(super) const JOINS_SUBJECT: Self = Self(1 << 10);
@@ -44,19 +44,16 @@ impl Class {
     /// A month or a name, if it has a capital: "May".
     pub(super) const MONTH_BY_CAPITAL: Self = Self(1 << 14);
 
-    /// A greeting.
     pub(super) const GREETING: Self = Self(1 << 15);
     /// Opens a clause that may take back the one before it: "but".
     pub(super) const CONTRAST: Self = Self(1 << 16);
     /// Takes something back: "against", "cancelled".
     pub(super) const REVERSAL: Self = Self(1 << 17);
 
-    /// The union of both.
     pub(super) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// True if both share a role.
     pub(super) fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

@@ -1,4 +1,4 @@
-//! The current quotations: units, covered terms, and remaining tokens.
+//! The current quotations: chosen units, covered terms, and remaining tokens.
 
 use std::ops::RangeInclusive;
 
@@ -10,27 +10,27 @@ use super::{
 };
 use crate::{cues::Cues, reading::Reading, segments::Segment, terms::to_f32};
 
-/// Labels of speakers that are not persons.
+/// Labels of speakers that are not people.
 pub(super) const MACHINES: [&str; 3] = ["assistant: ", "tool: ", "system: "];
 
-/// The quoted units.
+/// State of a selection of units.
 pub(super) struct Quotes<'a> {
     pub(super) job: &'a SummaryJob<'a>,
     pub(super) reading: &'a Reading<'a>,
     pub(super) units: &'a Units,
     pub(super) composer: &'a Composer<'a>,
-    /// The cost of each unit.
+    /// Cost of each unit in tokens.
     costs: Vec<f32>,
     covered: Vec<bool>,
     is_chosen: Vec<bool>,
-    /// In order.
+    /// Chosen units, in order.
     pub(super) chosen: Vec<usize>,
-    /// Tokens.
+    /// Remaining tokens.
     pub(super) left: f32,
 }
 
 impl<'a> Quotes<'a> {
-    /// No quotations of units with these costs.
+    /// A selection without units.
     pub(super) fn new(
         job: &'a SummaryJob<'a>,
         reading: &'a Reading<'a>,
@@ -51,7 +51,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// Marks the speakers' names as covered: the labels show them.
+    /// Marks speakers' names as covered, because labels show them.
     pub(super) fn cover_names(&mut self) {
         for term in self.composer.names().into_iter().flat_map(|name| self.units.named(name)) {
             if let Some(covered) = self.covered.get_mut(term) {
@@ -68,12 +68,12 @@ impl<'a> Quotes<'a> {
         self.is_chosen.get(unit) == Some(&true)
     }
 
-    /// True if the unit exists and is not quoted.
+    /// True if the unit exists and is not chosen.
     pub(super) fn lacks(&self, unit: usize) -> bool {
         self.is_chosen.get(unit) == Some(&false)
     }
 
-    /// Takes units if they fit with the quoted ones.
+    /// Chooses units if they fit with the chosen ones.
     pub(super) fn take(&mut self, range: RangeInclusive<usize>, cut: Option<Cut>) -> bool {
         let mut trial = self.chosen.clone();
         trial.extend(range.clone().filter(|unit| self.lacks(*unit)));
@@ -97,18 +97,18 @@ impl<'a> Quotes<'a> {
         true
     }
 
-    /// The cost of those units that are not quoted yet.
+    /// Cost of the units of a range that are not chosen yet.
     pub(super) fn cost(&self, range: &RangeInclusive<usize>) -> f32 {
         let fresh = range.clone().filter(|unit| self.lacks(*unit));
         fresh.filter_map(|unit| self.costs.get(unit)).sum::<f32>().max(1.0)
     }
 
-    /// The cost of units, quoted or not.
+    /// Cost of a range of units, chosen or not.
     pub(super) fn whole_cost(&self, range: RangeInclusive<usize>) -> f32 {
         self.costs.get(range).unwrap_or_default().iter().sum()
     }
 
-    /// The marginal value of a unit's words. A term that many parts share is quoted once.
+    /// Marginal value of a unit's words. A term that occurs in many parts counts less, and once chosen no more.
     pub(super) fn worth(&self, unit: usize) -> f32 {
         let rarity = |term: usize| 1.0 / (1.0 + 0.12 * to_f32(self.units.spread(term).saturating_sub(1)));
         let worth =
@@ -116,8 +116,8 @@ impl<'a> Quotes<'a> {
         self.units.bag(unit).iter().map(worth).sum()
     }
 
-    /// The additional value of a unit in a merged summary, with these values of an instruction, a decision and a
-    /// preference: wishes, decisions and questions should outlast statements.
+    /// Additional value of a unit in a merged summary, given the values of an instruction, a decision and a preference:
+    /// wishes, decisions and questions should outlast statements.
     pub(super) fn lasting(&self, unit: usize, [instruction, decision, preference]: [f32; 3]) -> f32 {
         let Some(of) = self.units.get(unit).filter(|unit| !MACHINES.contains(&self.composer.name_of(unit))) else {
             return 0.0;
@@ -125,7 +125,7 @@ impl<'a> Quotes<'a> {
         let worth = [(Cues::INSTRUCTION, instruction), (Cues::DECISION, decision), (Cues::PREFERENCE, preference)];
         let source = self.reading.segments.get(of.segment).map_or(0, |segment| segment.source);
         let open = of.asks && of.opens && !self.reading.terms.are_taken_up_after(of.segment, source);
-        // The last question is open; most earlier ones were answered.
+        // Only the last question is likely to be open.
         let last = source + 2 >= self.job.sources.len();
         let asks = match (open, last) {
             (true, true) => 2.0,
@@ -135,12 +135,12 @@ impl<'a> Quotes<'a> {
         asks + worth.iter().filter(|(cue, _)| of.cues.has(*cue)).map(|(_, worth)| worth).sum::<f32>()
     }
 
-    /// True if the unit right before this one is quoted.
+    /// True if the previous unit is chosen and continues in this one.
     pub(super) fn goes_on(&self, unit: usize) -> bool {
         unit.checked_sub(1).is_some_and(|before| self.has(before) && self.units.join(before, unit))
     }
 
-    /// True if neither quoted neighbour has the same speaker.
+    /// True if neither chosen neighbour has the same speaker.
     pub(super) fn is_new_speaker(&self, unit: usize) -> bool {
         let place = self.chosen.partition_point(|&chosen| chosen < unit);
         let before = place.checked_sub(1).and_then(|place| self.chosen.get(place));
@@ -149,7 +149,7 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// True if the speaker is a model or a tool. A person may have the role of an assistant, but not its name.
+/// True if the speaker is a model or a tool. A person may have the role of an assistant, but not its label.
 pub(super) fn is_model(job: &SummaryJob<'_>, segment: &Segment, unit: &Unit, composer: &Composer<'_>) -> bool {
     MACHINES.contains(&composer.name_of(unit))
         || job.sources.get(segment.source).is_some_and(|source| {
@@ -157,7 +157,7 @@ pub(super) fn is_model(job: &SummaryJob<'_>, segment: &Segment, unit: &Unit, com
         })
 }
 
-/// True if a text has a sign of a formula or a line of code.
+/// True if a text contains signs of a formula or a line of code.
 pub(super) fn is_formula(text: &str) -> bool {
     let marks = |byte: u8| matches!(byte, b'\\' | b'^' | b'=' | b'{' | b'}');
     text.bytes().fold(false, |any, byte| any | marks(byte)) || (!text.is_ascii() && text.contains(['√', '≤', '≥', '≈']))

@@ -1,4 +1,4 @@
-//! The parts of a source by speaker, and their labels in a summary.
+//! Splits a source by speaker, and makes the speakers' labels.
 
 use memory_core::{SummaryJob, SummarySource};
 
@@ -11,7 +11,7 @@ const MARK: &str = ": ";
 const LONGEST: usize = 40;
 const MOST_WORDS: usize = 6;
 
-/// Section prefixes of the other strategies, which are not names.
+/// Section prefixes of older strategies, which are not names.
 const NO_NAMES: [&str; 4] = ["topics", "decided", "open", "also"];
 
 /// The text of one speaker in a source.
@@ -19,9 +19,8 @@ const NO_NAMES: [&str; 4] = ["topics", "decided", "open", "also"];
 pub(super) struct Part<'a> {
     /// The speaker; empty if unknown.
     pub(super) name: String,
-    /// Its section in a summary of another strategy; [`Section::Body`] in a message and in a summary of spans.
+    /// Section, for a summary of an older strategy; otherwise [`Section::Body`].
     pub(super) section: Section,
-    /// The text.
     pub(super) text: &'a str,
 }
 
@@ -42,7 +41,7 @@ pub(super) fn parts(source: &SummarySource) -> Vec<Part<'_>> {
     sections::of(source).map(|(section, text)| Part { name: name.clone(), section, text }).collect()
 }
 
-/// A name in the form of a label.
+/// A name without characters that a label cannot contain.
 fn clean(name: &str) -> String {
     let plain = |c: char| if is_no_name(c) { ' ' } else { c };
     // "Andrew Scheer (Leader of the Opposition)"
@@ -67,7 +66,7 @@ fn is_no_name(c: char) -> bool {
 
 /// The label of a speaker; empty if it would take too many tokens.
 pub(super) fn label(name: &str, job: &SummaryJob<'_>) -> String {
-    /// A name takes at most one part in this many of the tokens.
+    /// A label takes at most one part in this many of the tokens.
     const SHARE: u32 = 3;
     let label = if name.is_empty() { String::new() } else { format!("{name}{MARK}") };
     if job.counter.count(&label) * SHARE <= job.max_tokens { label } else { String::new() }

@@ -1,7 +1,7 @@
-//! Splits segments into units: clauses and phrases that can be quoted by themselves.
+//! Splits segments into units: clauses and phrases that can be quoted on their own.
 //!
-//! A unit never separates a negation from its scope, or a condition from its main clause, nor within a sentence a
-//! clause from one that takes it back in its first words: "We looked at Redis, but decided against it".
+//! A unit never separates a negation from its scope, a condition from its main clause, or, within a sentence, a clause
+//! from one whose first words take it back: "We looked at Redis, but decided against it".
 
 mod bonds;
 mod ends;
@@ -28,17 +28,16 @@ use crate::{
 /// A piece of a segment that may be quoted.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// Its segment.
     pub(super) segment: usize,
     /// The part that the segment belongs to.
     pub(super) part: usize,
     /// Its byte range in the segment.
     pub(super) bytes: Range<usize>,
-    /// Where it begins if no unit is quoted before it: after "Well,".
+    /// Offset at which the unit begins if no unit is quoted before it: after "Well,".
     pub(super) bare: usize,
     /// The first unit of its clause.
     pub(super) head: usize,
-    /// True if the unit needs those from its head on to be understood.
+    /// True if the unit is intelligible only with the units from its head on.
     pub(super) bound: bool,
     /// True if the unit begins within a phrase whose beginning an earlier summary omitted.
     pub(super) adrift: bool,
@@ -46,60 +45,57 @@ pub(super) struct Unit {
     pub(super) opens: bool,
     /// True if the unit ends its segment.
     pub(super) ends: bool,
-    /// True if the unit ends its segment, with a stop.
+    /// True if the unit ends its segment with a stop.
     pub(super) closes: bool,
-    /// True if the unit is quoted whole or not at all: a sentence that is not English for certain.
+    /// True if the unit may not be truncated: its sentence is not certainly English.
     pub(super) whole: bool,
     /// True if an omission follows the unit.
     pub(super) gap: bool,
     /// True if the unit contains a figure, a name or a date.
     pub(super) informative: bool,
-    /// True if its beginning alone would say something else: under a negation or condition, or taken back.
+    /// True if its beginning alone would have another meaning: it is under a negation or condition, or is taken back.
     pub(super) holds: bool,
     /// True if its sentence is a question.
     pub(super) asks: bool,
-    /// Its cues.
     pub(super) cues: Cues,
-    /// Its terms, in the bags of all units.
+    /// Range of its terms in [`Units::bags`].
     bag: Range<usize>,
 }
 
-/// All units of a job.
 #[derive(Debug, Default)]
 pub(super) struct Units {
     units: Vec<Unit>,
     /// The distinct terms of all units with their values, concatenated.
     bags: Vec<(usize, f32)>,
-    /// The number of parts that contain each term, and the last one.
+    /// For each term, the number of parts that contain it, and the last of them.
     terms: Vec<(u32, usize)>,
     /// The number of each term.
     index: KeyMap<usize>,
 }
 
-/// A word, and the possible boundary after it.
+/// A word with the possible boundary after it.
 #[derive(Clone, Copy, Debug)]
 struct WordPlace {
     class: Class,
     /// The kind of boundary after it.
     end_of: End,
-    /// Where the next unit would begin.
+    /// Offset at which the next unit would begin.
     cut: usize,
     /// True if the word is informative by itself.
     content: bool,
     term: Option<(usize, f32)>,
 }
 
-/// Maximum words in the scope of a negation or condition: text without stops would otherwise be one unit.
+/// Maximum words in the scope of a negation or condition; text without stops would otherwise be a single unit.
 const LONGEST_BOND: usize = 28;
 
 /// Maximum terms of a unit that are deduplicated.
 const DISTINCT: usize = 48;
 
-/// Maximum words before a colon that may be quoted by themselves.
+/// Fewer words than this before a colon may not be a unit.
 const LEAD: usize = 3;
 
 impl Units {
-    /// The units of all segments.
     pub(super) fn of(reading: &Reading<'_>) -> Self {
         let mut cutter = UnitCutter::default();
         let starts: Vec<usize> = reading.parts().collect();
@@ -142,7 +138,6 @@ impl Units {
         words(text).filter_map(|word| self.index.get(&word.key).copied())
     }
 
-    /// The number of terms.
     pub(super) fn terms(&self) -> usize {
         self.terms.len()
     }
@@ -152,7 +147,7 @@ impl Units {
         self.terms.get(term).map_or(1, |(parts, _)| *parts)
     }
 
-    /// The words of a unit: end, term, and whether a quotation may end after it.
+    /// Words of a unit: end offset, term, and true if a quotation may end after it.
     pub(super) fn words_of(
         &self,
         unit: &Unit,
@@ -171,7 +166,7 @@ impl Units {
         })
     }
 
-    /// True if a sentence continues from `unit` to `next`.
+    /// True if both units are in the same sentence.
     pub(super) fn same_sentence(&self, unit: usize, next: usize) -> bool {
         let of = |unit: usize| self.get(unit).map(|unit| (unit.part, unit.segment));
         of(unit) == of(next)
@@ -184,10 +179,10 @@ impl Units {
     }
 }
 
-/// Bytes from which on a segment without a stop may be a piece of a sentence that was too long.
+/// Minimum bytes of a segment without a stop that may be a piece of a longer sentence.
 pub(super) const PIECE: usize = 120;
 
-/// True if a segment is a piece of a sentence that was too long.
+/// True if a segment is a piece of a longer sentence.
 fn is_piece(segments: &[Segment], at: usize) -> bool {
     let goes_on = |at: usize| {
         let pair = segments.get(at).zip(segments.get(at + 1));
@@ -196,9 +191,9 @@ fn is_piece(segments: &[Segment], at: usize) -> bool {
     goes_on(at) || at.checked_sub(1).is_some_and(goes_on)
 }
 
-/// True if a segment is a question, or a piece of one that was too long.
+/// True if a segment is a question, or a piece of one.
 fn asks(segments: &[Segment], index: usize) -> bool {
-    /// Maximum pieces of one sentence that are read.
+    /// Maximum pieces of a sentence that are read.
     const PIECES: usize = 8;
     for segment in segments.iter().skip(index).take(PIECES) {
         let text = segment.text.trim_end_matches(closes);
@@ -231,7 +226,7 @@ impl UnitCutter {
         let places = std::mem::take(&mut self.places);
         let conditions = conditions(&places);
         let last = places.len().saturating_sub(1);
-        // Text after an omission does not belong to the text before it.
+        // Text after an omission does not continue the text before it.
         let marks = text.len() - text.trim_start_matches(['…', ' ']).len();
         if let Some(before) = self.units.units.last_mut().filter(|before| marks > 0 && before.part == part) {
             before.gap = true;
@@ -257,7 +252,7 @@ impl UnitCutter {
         self.places = places;
     }
 
-    /// The words of a segment.
+    /// Reads the words of a segment.
     fn read(&mut self, text: &str, part: usize, kind: Kind) {
         self.places.clear();
         self.keys.clear();
@@ -271,7 +266,7 @@ impl UnitCutter {
             let figure_after = next.is_some_and(|next| next.form == Form::Figure && next.text.len() <= 4);
             let opens = self.places.is_empty();
             let dated = figure_before || figure_after;
-            // "Hey Maya", not "Thanks, I"
+            // A greeted name as in "Hey Maya", but not the "I" of "Thanks, I".
             let greeted = greets && word.form == Form::Capital && !is_common(&word);
             greets = class.is(Class::GREETING);
             let weight = if greeted { GREETED } else { weight(&word, class, opens, dated) };
@@ -290,7 +285,7 @@ impl UnitCutter {
             let content = term.is_some() && !class.is(Class::NEGATION);
             self.places.push(WordPlace { class, end_of, cut, content, term });
         }
-        // "and" and "so" open a clause only if it has a subject.
+        // "and" and "so" open a clause only if a subject follows.
         let classes = |places: &[WordPlace], at: usize| places.get(at).map(|place| place.class).unwrap_or_default();
         for before in 0..self.places.len().saturating_sub(2) {
             let joins = classes(&self.places, before + 1).is(Class::JOINS_SUBJECT);
@@ -336,7 +331,7 @@ impl UnitCutter {
         let from = open.from;
         let slice = text.get(from..cut).unwrap_or_default();
         let whole = cut == text.len();
-        // A summary as a source has omission signs.
+        // A summary as a source contains omission signs.
         let solid = slice.trim_end();
         let asked = solid.strip_suffix("…?");
         let open_ended = asked.or_else(|| solid.strip_suffix('…'));
@@ -345,7 +340,7 @@ impl UnitCutter {
         let bag = self.units.bags.len();
         for term in said.iter().filter_map(|place| place.term) {
             let own = self.units.bags.get_mut(bag..).unwrap_or_default();
-            // Longer units are rare; in these a repeated term counts twice.
+            // In the rare longer units a repeated term counts twice.
             match own.iter_mut().take(DISTINCT).find(|(known, _)| *known == term.0) {
                 Some((_, weight)) => *weight = weight.max(term.1),
                 None => self.units.bags.push(term),
@@ -379,7 +374,6 @@ impl UnitCutter {
     }
 }
 
-/// An unfinished unit.
 struct Open {
     first: usize,
     from: usize,
@@ -387,20 +381,20 @@ struct Open {
     bound: bool,
     words: usize,
     content: bool,
-    /// True if the last word needs a complement.
+    /// True if the last word requires a complement.
     attitude: bool,
-    /// Words since a negation, and whether one of them is informative.
+    /// Set after a negation: true once an informative word followed.
     negated: Option<bool>,
-    /// In a condition: whether its main clause is still to come.
+    /// Set within a condition: true while its main clause is still to come.
     condition: Option<bool>,
-    /// Behind a contrast: whether it took something back.
+    /// Set after a contrast: true once a word took something back.
     reversed: Option<bool>,
 }
 
 impl Open {
     fn at(places: &[WordPlace], first: usize, from: usize, head: usize, bound: bool) -> Self {
         let opens = places.get(first).is_some_and(|place| place.class.is(Class::CONDITION));
-        // "And if it rains, we stay": the condition precedes its main clause here, too.
+        // "And if it rains, we stay": a condition after a filler also precedes its main clause.
         let second = places.get(first).is_some_and(|place| place.class.is(Class::FILLER))
             && places.get(first + 1).is_some_and(|place| place.class.is(Class::CONDITION));
         let condition = (opens || second).then_some(true);
@@ -438,7 +432,7 @@ impl Open {
         self.attitude = place.class.is(Class::ATTITUDE);
     }
 
-    /// `None` if the unit may not end after `place`, `true` if the next one is bound to it when it does.
+    /// `None` if the unit may not end after `place`; `true` if it may, but binds the next one.
     fn may_end(&mut self, place: &WordPlace, next: Class, near_condition: bool, words_after: usize) -> Option<bool> {
         if place.end_of == End::Gap {
             return Some(false);
@@ -446,7 +440,7 @@ impl Open {
         if place.end_of == End::Nothing || self.words < 2 || words_after < 2 || !self.content {
             return None;
         }
-        // "Note: …" is not informative by itself, and the text after it is less clear without it.
+        // "Note: …" is not informative alone, and the text after it is clearer with it.
         if place.end_of == End::Colon && self.words < LEAD {
             return None;
         }
@@ -476,13 +470,13 @@ impl Open {
     }
 }
 
-/// True if the text at the beginning of a segment or after a gap is a phrase that belongs to words before it.
+/// True if the text at the start of a segment, or after an omission, is a phrase whose head is missing.
 fn is_adrift(said: &[WordPlace], text: &str) -> bool {
     let leads = said.first().is_some_and(|place| place.class.is(Class::PHRASE.or(Class::TO)));
     leads && text.trim_start().starts_with(char::is_lowercase)
 }
 
-/// Where a unit begins if no unit is quoted before it.
+/// Offset at which a unit begins if no unit is quoted before it.
 fn bare(said: &[WordPlace], from: usize, opens: bool) -> usize {
     let mut start = from;
     for (number, place) in said.iter().enumerate() {

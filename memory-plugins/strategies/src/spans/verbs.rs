@@ -30,13 +30,13 @@ const REQUESTS: &str = "please use add make let try check consider ensure create
 const ASKING: &str = "can could would will should shall may is are was were do does did have has am";
 const QUESTIONS: &str = "what what's how how's why which whether wondering wonder who's where's";
 
-/// Subject pronouns; any word after one counts as a verb.
+/// Subject pronouns; a word after one counts as a verb.
 const SUBJECTS: &str = "i he she we they who";
 
 static LEXICON: LazyLock<[KeySet; 5]> = LazyLock::new(|| [VERBS, REQUESTS, SUBJECTS, ASKING, QUESTIONS].map(word_keys));
 
-/// True if `words` contain a verb, by lists and endings; `opens` states whether they begin a sentence. Only English is
-/// known; other languages have no verbs here.
+/// True if `words` contain a verb, by lists and endings; `opens` is true if they begin a sentence. Recognizes only
+/// English.
 pub(super) fn has_verb<'w>(words: impl Iterator<Item = Word<'w>>, opens: bool) -> bool {
     let [verbs, requests, subjects, ..] = &*LEXICON;
     let mut after_subject = false;

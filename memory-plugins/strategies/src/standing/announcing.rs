@@ -87,18 +87,18 @@ const REMARKS: &str = "here there been had have a an the in on at of to nice goo
                      made told gave found kept left lost ate drank slept won ran wrote spoke thank thanks welcome sure too \
                      quite really just enjoy worth same something anything everything ever wonder even once too";
 
-/// Phrases that limit a rule to a matter.
+/// Phrases that limit a rule to a context.
 const CONDITIONS: &str = "when i ask | whenever i ask | if i ask | every time i ask | each time i ask | when i mention | \
                           when i talk | when i say | when i request | when i want | when i need | whenever i mention | \
                           whenever i want | if i mention | when asked | if asked | wenn ich nach | wenn ich frage";
-/// Phrases of orders, which may be remarks or hold for a moment.
+/// Phrases of orders, which may instead be remarks or apply only now.
 const ORDERS: &str = "don't | dont | do not | you must | we must | please don't | please do not | and never | and always | but never | \
                       but always | then never";
-/// Phrases that may ask for one thing.
+/// Phrases that may ask for a single thing.
 const REQUESTS: &str = "please use | please keep | please include | please write | please make sure | please call | \
                         please answer | please reply | please respond | please remember";
 
-/// Words of the phrases that belong to the subject.
+/// Words of announcing phrases that are part of the subject.
 const TOPICS: &str = "answer reply respond write call remember";
 
 /// Words after which a decision has no content: "We decided that already."
@@ -107,18 +107,18 @@ const NAMES_NOTHING: &str = "that this it already so not against";
 /// Words after "don't", "you must" and the like that make a sentence a remark: "Don't worry", "You must be tired".
 const NO_RULES: &str = "worry forget know think mind get be hesitate panic laugh understand you have need see want care \
                         believe bother tell feel like understand hear admit say i've go let give";
-/// Verbs that begin an order of style, and the words that name one: "Keep answers short", "Use tabs, not spaces".
+/// Verbs that begin an order about style, and words that denote style: "Keep answers short", "Use tabs, not spaces".
 const STYLES: [&str; 2] = [
     "use write keep answer reply respond format indent quote speak be make",
     "everywhere short brief concise terse lowercase uppercase case formal informal polite plain metric tabs spaces \
      emojis markdown words sentences lines paragraphs characters",
 ];
-/// Words of a sentence that hold for a moment.
+/// Words that limit a sentence to the present.
 const MOMENTS: &str = "now yet today tonight tomorrow";
-/// Words after "please write" and the like that ask for one thing: "Please write me a poem".
+/// Words after "please write" and the like that ask for a single thing: "Please write me a poem".
 const ONE_THING: &str = "me a an the this that it us some my another down up out one two three his her their";
 
-/// Words that negate without a negation.
+/// Words with a negative meaning.
 const NEGATES: &str = "avoid stop";
 
 /// Phrases that revoke an earlier statement.
@@ -130,12 +130,12 @@ const CHANGES: &str = "no longer | not any more | not anymore | instead | from n
                        make it | make that | on second thought | new plan | now prefer | after all | turns out | doch nicht | \
                        nicht mehr | stattdessen | statt | doch lieber";
 
-/// Phrases that take back what was said shortly before, whatever it is about.
+/// Phrases that take back whatever was said shortly before.
 const TAKES_BACK: &str = "scratch that | scratch this | undo that | undo this | strike that | take that back | take it back | \
                           new decision | after all | forget that | on second thought | never mind | changed my mind | \
                           changed our minds | we took it back | doch nicht | doch lieber";
 
-/// Words that put in doubt what a sentence names, beyond [`CHANGES`].
+/// Words that, in addition to [`CHANGES`], cast doubt on the subject of a sentence.
 const DOUBTS: &str = "vetoed veto withdrawn withdrew declined rejected refused mistake regret burnt burned gone dead broken \
                       quit resigned left failed fails abandoned discarded moving off out rather false untrue mad obsolete \
                       outdated retired sold closed weder abgelehnt zurückgezogen gestrichen remplacé abandonné annulé \
@@ -187,13 +187,13 @@ static LEXICON: LazyLock<StandingLexicon> = LazyLock::new(|| StandingLexicon {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Announced {
     pub(super) kind: StandingKind,
-    /// The first word of the phrase.
+    /// Index of the first word of the phrase.
     pub(super) at: usize,
-    /// Its words.
+    /// Number of its words.
     pub(super) length: usize,
 }
 
-/// The announcing phrase of the highest-ranking kind in the words of a sentence; the first of equals.
+/// The announcing phrase of the highest-ranking kind in a sentence; the first of equals.
 pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Option<Announced> {
     let lexicon = &*LEXICON;
     let mut best: Option<Announced> = None;
@@ -205,10 +205,10 @@ pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Opt
             let is_word = at == 0 && length == 1 && *kind != StandingKind::Revocation;
             let is_remark = is_word && next.is_none_or(is_remark);
             let is_no_rule = *kind == StandingKind::Instruction && is_no_rule(keys, at, length, next);
-            // "We decided that already" has no content, "not that we agreed" denies it.
+            // "We decided that already" has no content; "not that we agreed" is a denial.
             let is_none = *kind == StandingKind::Decision
                 && (next.is_none_or(|next| lexicon.names_nothing.contains(&next.key)) || negated(keys, at));
-            // "No action items" leaves nothing open, and `no "todo" without a name` speaks of the word.
+            // "No action items" leaves nothing open; `no "todo" without a name` is about the word.
             let is_denied = *kind == StandingKind::Open
                 && at.checked_sub(1).is_some_and(|before| has_negation(keys.get(before..at).unwrap_or_default()));
             let is_none = is_none || is_denied || at > 0 && words.get(at).is_some_and(|word| is_quoted(sentence, word));
@@ -225,10 +225,10 @@ pub(super) fn announced(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> Opt
     }
 }
 
-/// Most words of a sentence like "No emojis please."
+/// Maximum words of a sentence like "No emojis please."
 const SHORT: usize = 8;
 
-/// True if the words are a wish to leave something out: "No emojis please", "Please no tables".
+/// True for a wish to omit something: "No emojis please", "Please no tables".
 fn refuses(keys: &[u64]) -> bool {
     let lexicon = &*LEXICON;
     let is_please = |key: Option<&u64>| key.is_some_and(|key| lexicon.please.contains(key));
@@ -239,8 +239,7 @@ fn refuses(keys: &[u64]) -> bool {
     refuses && (3..=SHORT).contains(&keys.len())
 }
 
-/// True if a sentence ends as a rule does: "Every function needs a docstring, always.", "I eat no pork, never suggest
-/// it."
+/// True if a sentence ends like a rule: "Every function needs a docstring, always.", "I eat no pork, never suggest it."
 fn ends_in_rule(sentence: &str, words: &[Word<'_>]) -> bool {
     let after_comma = |word: &Word<'_>| sentence.get(..word.at).is_some_and(|before| before.trim_end().ends_with(','));
     let is = |word: &Word<'_>, text: &str| word.text.eq_ignore_ascii_case(text);
@@ -254,7 +253,7 @@ fn ends_in_rule(sentence: &str, words: &[Word<'_>]) -> bool {
     is_last || asks && without || words.windows(2).any(orders)
 }
 
-/// True if the words are an order of style: "Write SQL in lower case".
+/// True for an order about style: "Write SQL in lower case".
 fn sets_style(keys: &[u64]) -> bool {
     let lexicon = &*LEXICON;
     let [verbs, styles] = &lexicon.styles;
@@ -265,7 +264,8 @@ fn sets_style(keys: &[u64]) -> bool {
     keys.first().is_some_and(|key| verbs.contains(key)) && !asks_once && keys.iter().any(|key| styles.contains(key))
 }
 
-/// True if the words after an announcing phrase make it a remark, a wish for one thing or a matter of the moment.
+/// True if the words after an announcing phrase make it a remark, a request for a single thing, or limit it to the
+/// present.
 fn is_no_rule(keys: &[u64], at: usize, length: usize, next: Option<&Word<'_>>) -> bool {
     let lexicon = &*LEXICON;
     let Some(next) = next else { return false };
@@ -277,12 +277,12 @@ fn is_no_rule(keys: &[u64], at: usize, length: usize, next: Option<&Word<'_>>) -
         || asks_once && lexicon.one_thing.contains(&next.key)
 }
 
-/// True if a quotation begins with this word.
+/// True if a word begins a quotation.
 fn is_quoted(sentence: &str, word: &Word<'_>) -> bool {
     sentence.get(..word.at).is_some_and(|before| before.ends_with(['"', '“', '„', '«', '‘']))
 }
 
-/// True if "always" or "never" before this word is only a remark.
+/// True if "always" or "never" before this word makes a mere remark.
 fn is_remark(next: &Word<'_>) -> bool {
     let text = next.text;
     LEXICON.remarks.contains(&next.key)
@@ -290,7 +290,7 @@ fn is_remark(next: &Word<'_>) -> bool {
         || (text.ends_with("ed") && text != "embed" && text != "feed")
 }
 
-/// True if a word of an announcing phrase belongs to the subject of the instruction.
+/// True if a word of an announcing phrase is part of the instruction's subject.
 pub(super) fn is_of_weight(word: &Word<'_>) -> bool {
     LEXICON.topics.contains(&word.key)
 }
@@ -300,17 +300,17 @@ pub(super) fn changes(keys: &[u64]) -> bool {
     LEXICON.changes.are_in(keys)
 }
 
-/// True if words with these keys take back what was said shortly before.
+/// True if words with these keys take back whatever was said shortly before.
 pub(super) fn takes_back(keys: &[u64]) -> bool {
     LEXICON.takes_back.are_in(keys)
 }
 
-/// True if words with these keys may end what they name: "Postgres is out.", "We are not hiring Tom."
+/// True if words with these keys may invalidate their subject: "Postgres is out.", "We are not hiring Tom."
 pub(super) fn doubts(keys: &[u64]) -> bool {
     has_negation(keys) || keys.iter().any(|key| LEXICON.doubts.contains(key))
 }
 
-/// True if a sentence corrects what was said before: "no longer", "Dental ones are 45, not 30.", "Moved: …".
+/// True if a sentence corrects an earlier statement: "no longer", "Dental ones are 45, not 30.", "Moved: …".
 pub(super) fn corrects(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> bool {
     let is_replaced = |pair: &[Word<'_>]| {
         let [before, not] = pair else { return false };
@@ -324,12 +324,11 @@ pub(super) fn corrects(sentence: &str, words: &[Word<'_>], keys: &[u64]) -> bool
     changes(keys) || words.windows(2).any(is_replaced) || not_but()
 }
 
-/// True if a rule with these words holds under a condition.
+/// True if a rule with these words is limited to a context.
 pub(super) fn is_conditional(keys: &[u64]) -> bool {
     LEXICON.conditions.are_in(keys)
 }
 
-/// True if words with these keys are negative.
 pub(super) fn negates(keys: &[u64]) -> bool {
     has_negation(keys) || keys.iter().any(|key| LEXICON.negations.contains(key))
 }

@@ -15,11 +15,11 @@ use crate::{
 const CLAUSES: &str = "can could would will do does did is are what how why which where who but because since though \
                        although considering i i'm i've i'd i'll you we we're he she they it please thanks thank maybe \
                        any what's how's let";
-/// Words that begin one only if a subject or a question follows.
+/// Words that begin a separate clause only if a subject or a question follows.
 const JOINS: &str = "and so then";
-/// Words between two subjects of one clause.
+/// Words that join two subjects of one clause.
 const PAIRS: &str = "and or nor plus und oder et ou y o";
-/// Most words of a subject that another is joined to: `Samantha and`, `my wife and`.
+/// Maximum words of a subject with the word that joins it: `Samantha and`, `my wife and`.
 const PAIRED: usize = 4;
 /// Words at the beginning of a question.
 const ASKS: &str = "can could would will do does did is are should what how why which where when who what's how's any";
@@ -39,8 +39,8 @@ static LEXICON: LazyLock<ClauseLexicon> = LazyLock::new(|| {
     ClauseLexicon { clauses, joins, asks, conditions, pairs }
 });
 
-/// The byte range of the part around the phrase that begins at the word `at`; `None` in a question. A sentence that is
-/// not English is not cut.
+/// Byte range of the part around the phrase that begins at word `at`; `None` in a question. Only English sentences are
+/// cut.
 pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Range<usize>> {
     let lexicon = &*LEXICON;
     if !Language::of(sentence).may_be_cut(Language::ENGLISH) {
@@ -57,7 +57,7 @@ pub(super) fn part(sentence: &str, words: &[Word<'_>], at: usize) -> Option<Rang
     bounded(sentence, start, end).filter(|end| *end > start).map(|end| start..end)
 }
 
-/// The end of a part of at most [`LONGEST`] bytes, after a word; `None` if a word is as long as half of that.
+/// End of a part of at most [`LONGEST`] bytes, after a word; `None` if the last word takes more than half of them.
 pub(super) fn bounded(sentence: &str, start: usize, end: usize) -> Option<usize> {
     if end.saturating_sub(start) <= LONGEST {
         return Some(end);
@@ -67,8 +67,8 @@ pub(super) fn bounded(sentence: &str, start: usize, end: usize) -> Option<usize>
     Some(start + kept.rfind([',', ';', ' ']).filter(|at| *at > LONGEST / 2)?)
 }
 
-/// The first word of the part: the sentence's first if few words or a condition precede the phrase, else the phrase's,
-/// or that of a subject that is joined to it.
+/// Index of the part's first word: the sentence's first word if few words or a condition precede the phrase, otherwise
+/// the phrase's, or that of a subject joined to it.
 fn begin(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     let is_condition = words.first().is_some_and(|word| LEXICON.conditions.contains(&word.key));
     let separated =
@@ -86,7 +86,7 @@ fn begin(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     if (2..=PAIRED).contains(&(at - first)) { first } else { at }
 }
 
-/// The end of the part: that of the clause, or of the sentence with its mark.
+/// End offset of the part: the end of the clause, or of the sentence with its mark.
 fn end(sentence: &str, words: &[Word<'_>], at: usize) -> usize {
     let lexicon = &*LEXICON;
     for (index, pair) in words.windows(2).enumerate().skip(at + 1) {

@@ -1,4 +1,4 @@
-//! Labels that say what follows is: "Decision: …", "One more preference for the next weeks: …", "My preferences:".
+//! Labels of statements: "Decision: …", "One more preference for the next weeks: …", "My preferences:".
 
 use std::sync::LazyLock;
 
@@ -9,12 +9,12 @@ use crate::{
     words::{Form, KeySet, Word, words},
 };
 
-/// Most words of a label before what it labels.
+/// Maximum words of a label before a statement.
 const OF_SENTENCE: usize = 8;
-/// Most words of a label before a list.
+/// Maximum words of a label before a list.
 const OF_LIST: usize = 16;
 
-/// Names of what follows, matched word by word; a plural s is ignored.
+/// Names of kinds, matched word by word; a plural s is ignored.
 const NAMES: &[(StandingKind, &str)] = &[
     (StandingKind::Instruction, "house rule | rule | instruction"),
     (StandingKind::Preference, "preference | präferenz | préférence | preferencia"),
@@ -27,7 +27,7 @@ const NAMES: &[(StandingKind, &str)] = &[
 
 /// Words that may follow a name in a label: "Preferences of mine:", "Decision on the queue:".
 const ABOUT: &str = "for of on about from in so to today this we i";
-/// Words of a label under which nothing is settled: "Decision proposed:", "Your preferences:".
+/// Words of a label that settles nothing: "Decision proposed:", "Your preferences:".
 const UNSETTLED: &str = "proposed proposal possible pending suggested suggestion draft option alternative your example \
                          sample if explain what which how why would should could";
 
@@ -47,16 +47,16 @@ static LEXICON: LazyLock<LabelLexicon> = LazyLock::new(|| LabelLexicon {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
     pub(super) kind: StandingKind,
-    /// The byte after its colon.
+    /// Offset after its colon.
     pub(super) end: usize,
-    /// True if the label is that of the list that follows.
+    /// True if the label introduces a list.
     pub(super) is_of_list: bool,
-    /// True if the label is only the name, perhaps with a number: "Decision 2:".
+    /// True if the label is only a name, perhaps with a number: "Decision 2:".
     is_bare: bool,
 }
 
 impl Label {
-    /// True if the labelled text stands where this speaker says it.
+    /// True if a statement with this label counts when this speaker makes it.
     pub(super) fn may_be_of(self, speaker: Speaker) -> bool {
         match speaker {
             Speaker::User => true,
@@ -66,14 +66,14 @@ impl Label {
     }
 }
 
-/// The label that `sentence` begins with.
+/// The label at the beginning of `sentence`.
 pub(super) fn labelled(sentence: &str) -> Option<Label> {
     let colon = sentence.find(':')?;
     let end = colon + 1;
     let (head, behind) = (sentence.get(..colon)?, sentence.get(end..)?);
     let matter = behind.trim_matches(['*', '_', ' ', '\t']);
     let is_of_list = matter.is_empty();
-    // "10:30", "std::fmt" and "http://" are no labels.
+    // "10:30", "std::fmt" and "http://" are not labels.
     if !is_of_list && !behind.starts_with([' ', '\t', '*', '_']) {
         return None;
     }
@@ -95,7 +95,7 @@ pub(super) fn labelled(sentence: &str) -> Option<Label> {
         let is_bare = at == 0 && rest.iter().all(|word| word.form == Form::Figure);
         is_name.then_some((*kind, is_bare))
     });
-    // A list of rules may be of a game. Rules that the speaker asks for are introduced as such: "Please always:".
+    // A list of rules may be those of a game. Instructions have an announcing phrase as the label: "Please always:".
     let named = named.filter(|(kind, is_bare)| *kind != StandingKind::Instruction || *is_bare && !is_of_list);
     let asked = || announcing::announced(head, &all, &keys).filter(|_| is_of_list).map(|found| (found.kind, false));
     let (kind, is_bare) = named.or_else(asked)?;

@@ -1,4 +1,4 @@
-//! The standing lines of a conversation; of contradicting lines the newest is valid.
+//! The standing lines of a conversation, of which the newest of contradicting ones is valid.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,16 @@ use memory_core::NodeId;
 use super::{Said, Standing, StandingKind};
 use crate::words::{Form, key, words};
 
-/// How many earlier lines a new one is compared with.
+/// Maximum earlier lines that a new one is compared with.
 const COMPARED: usize = 2_000;
 /// Maximum words of lines that may differ in one value: "answer in English", "answer in German".
 const FRAME: usize = 3;
-/// Messages back that "I take that back" reaches.
+/// Maximum distance in messages to which "I take that back" applies.
 const NEAR: u64 = 8;
 /// Nodes after which the weight of a decision is halved.
 const HALF_LIFE: f64 = 400.0;
 
-/// A standing part of a message, as part of a conversation.
+/// A standing statement in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingLine {
     /// The message.
@@ -24,9 +24,9 @@ pub struct StandingLine {
     /// The statement.
     pub standing: Standing,
     speaker: u64,
-    /// The newest message that replaces it.
+    /// Newest message that replaces it.
     replaced_by: Option<NodeId>,
-    /// A bit for each of its terms, so that most lines need no comparison.
+    /// A bit for each of its terms, which rules out most comparisons.
     mask: u64,
 }
 
@@ -45,17 +45,17 @@ impl StandingLine {
 
 /// The standing lines of a conversation.
 ///
-/// The newer of two contradicting lines of one speaker is valid: if it states a change, negates the older one or the
-/// reverse, has another value in the same words, or repeats it. A decision or a preference is over as soon as something
-/// later in the conversation changes anything of its subject: in doubt it is not shown. Contradictions are detected by
-/// shared words.
+/// The newer of two contradicting lines of one speaker is valid if it states a change, negates the older one or the
+/// reverse, has another value in otherwise equal words, or repeats it. A decision or preference becomes invalid as soon
+/// as anything later in the conversation changes its subject, so that in doubt it is not shown. Contradictions are
+/// detected by shared words.
 #[derive(Clone, Debug, Default)]
 pub struct StandingLines {
     lines: Vec<StandingLine>,
 }
 
 impl StandingLines {
-    /// Adds the statements of a message, which may be none; messages may come in any order.
+    /// Adds the statements of a message, possibly none; messages may come in any order.
     pub fn add(&mut self, said: &Said<'_>, found: Vec<Standing>) {
         let speaker = key(said.name);
         for standing in found {
@@ -79,16 +79,16 @@ impl StandingLines {
         self.lines.is_empty()
     }
 
-    /// The newest message that replaces a statement of this one.
+    /// Newest message that replaces a statement of `node`.
     #[must_use]
     pub fn replaced_by(&self, node: NodeId) -> Option<NodeId> {
         let from = self.lines.partition_point(|line| line.node < node);
         self.lines.iter().skip(from).take_while(|line| line.node == node).filter_map(|line| line.replaced_by).max()
     }
 
-    /// The valid lines that bear on the answer to a question: rules first, the newest before older ones, then the
-    /// others in the order of [`Self::by_worth`]. A rule under a condition and every other line bears on it only by a
-    /// word that both have. Without a question all rules do.
+    /// Valid lines that are relevant to a question: rules first, newest first, then the others in the order of
+    /// [`Self::by_worth`]. Unconditional rules are always relevant; conditional rules and all other lines only if they
+    /// share a word with the question. Without a question all rules are relevant.
     #[must_use]
     pub fn bearing_on(&self, question: &str) -> Vec<&StandingLine> {
         let asked = asked(question);
@@ -104,8 +104,8 @@ impl StandingLines {
         lines
     }
 
-    /// The valid lines, most important first: by kind, words shared with a text, and, except for instructions and
-    /// preferences, age.
+    /// Valid lines, most important first: by kind, words shared with `text`, and age, which does not count for
+    /// instructions and preferences.
     #[must_use]
     pub fn by_worth(&self, text: &str) -> Vec<&StandingLine> {
         self.rated(&asked(text))
@@ -125,12 +125,12 @@ impl StandingLines {
     }
 }
 
-/// The words of a question.
+/// Keys of the words of a question.
 fn asked(question: &str) -> HashSet<u64> {
     words(question).filter(|word| word.form != Form::Unspaced).map(|word| word.key).collect()
 }
 
-/// The number of words that a line shares with a question.
+/// Number of words that a line shares with a question.
 fn shared(line: &StandingLine, asked: &HashSet<u64>) -> usize {
     line.standing.terms.iter().filter(|term| asked.contains(term)).count()
 }
@@ -155,16 +155,15 @@ fn worth(line: &StandingLine, asked: &HashSet<u64>, last: u64) -> f64 {
     of_kind * fresh * of_question
 }
 
-/// True if `newer` replaces `older`.
 fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     let (new, old) = (&newer.standing, &older.standing);
     let is_own = newer.speaker == older.speaker;
     if new.kind == StandingKind::Revocation && new.terms.is_empty() {
-        // "I take that back."
+        // "I take that back." has no subject and applies to recent lines.
         return is_own && newer.node.get() - older.node.get() <= NEAR && old.kind != StandingKind::Instruction;
     }
     let may_be_over = matches!(old.kind, StandingKind::Decision | StandingKind::Preference);
-    // A statement within a message takes back what stands before it there.
+    // Within a message, a statement takes back only earlier parts of the same message.
     let reaches = if new.at == 0 { NEAR } else { 0 };
     if may_be_over && new.takes_back && newer.node.get() - older.node.get() <= reaches {
         return true;
@@ -172,7 +171,7 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
     if newer.mask & older.mask == 0 || !is_own && old.kind != StandingKind::Decision {
         return false;
     }
-    // A change names its subject anywhere in its sentence.
+    // A change may name its subject anywhere in its sentence.
     let named = new.around.iter().filter(|term| old.terms.contains(term)).count();
     let ends = new.changes || new.kind == StandingKind::Revocation;
     if may_be_over && ends && named > 0 {
@@ -201,12 +200,12 @@ fn replaces(newer: &StandingLine, older: &StandingLine) -> bool {
         return false;
     }
     let says_again = at_least(4, 3 * most);
-    // A rule is dropped only by one of the same matter.
+    // A rule is replaced only by one with mostly the same subject.
     let matter = if old.kind == StandingKind::Instruction { most } else { fewest };
     let turns = new.negates != old.negates && at_least(2, matter);
     let is_decided_again = (new.kind, old.kind) == (StandingKind::Decision, StandingKind::Decision);
     let changed = (new.changes || is_settled || is_decided_again) && at_least(2, matter);
-    // One value differs, and the rest is the same.
+    // One value differs and the rest is equal.
     let is_frame = new.kind == old.kind && new.terms.len() == old.terms.len() && most <= FRAME && shared + 1 == most;
     says_again || turns || changed || is_frame || takes_back
 }

@@ -17,7 +17,7 @@ const LOWER: ByteClass = 1;
 const UPPER: ByteClass = 1 << 1;
 const DIGIT: ByteClass = 1 << 2;
 const UNDERSCORE: ByteClass = 1 << 3;
-/// May belong to a word, depending on its neighbours.
+/// Belongs to a word depending on its neighbours.
 const JOINT: ByteClass = 1 << 4;
 const BEYOND_ASCII: ByteClass = 1 << 5;
 const WORD: ByteClass = LOWER | UPPER | DIGIT | UNDERSCORE;
@@ -67,7 +67,7 @@ pub(super) fn word(text: &[u8]) -> Option<Found> {
             }
             break;
         }
-        // A capital within a word has another meaning than an initial one.
+        // A capital within a word means something else than an initial one.
         seen |= if length == 0 { class & !UPPER } else { class };
         key_before = key;
         key = extended(key, u32::from(byte.to_ascii_lowercase()));

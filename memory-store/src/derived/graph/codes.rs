@@ -1,16 +1,16 @@
-//! The rows of codes that a graph walks by, borrowed from the owner of the vectors.
+//! Rows of codes, borrowed from the owner of the vectors.
 
 use crate::derived::vectors::Kernels;
 
-/// Unit vectors as int8 codes, one after the other: a code times the row's scale is about the component.
+/// Unit vectors as consecutive int8 codes. A code times the scale of its row approximates the component.
 ///
-/// A row must not change once a graph has linked it.
+/// A row must not change after a graph has linked it.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
     dimensions: usize,
-    /// The first rows, and the others.
+    /// The first rows, and all others.
     blocks: [&'a [i8]; 2],
-    /// Rows in the first block.
+    /// Number of rows in the first block.
     split: usize,
     scales: &'a [f32],
     kernels: Kernels,
@@ -23,7 +23,7 @@ impl<'a> Codes<'a> {
         Self::in_blocks(dimensions, [codes, &[]], scales)
     }
 
-    /// The same where the rows are in two places, such as those of a file and newer ones.
+    /// Rows in two blocks, such as those of a file and newer ones.
     #[must_use]
     pub fn in_blocks(dimensions: usize, [first, others]: [&'a [i8]; 2], scales: &'a [f32]) -> Self {
         let rows = |codes: &[i8]| codes.len().checked_div(dimensions).unwrap_or(0);
@@ -37,13 +37,13 @@ impl<'a> Codes<'a> {
         Self { dimensions, blocks, split, scales, kernels: Kernels::detected() }
     }
 
-    /// Codes of a row.
+    /// Codes per row.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.scales.len()
@@ -59,7 +59,7 @@ impl<'a> Codes<'a> {
         (row as usize) < self.scales.len()
     }
 
-    /// The codes of a row; empty for a missing row.
+    /// Codes of a row; empty for a missing row.
     pub(super) fn row(&self, row: u32) -> &'a [i8] {
         let [first, others] = self.blocks;
         let (block, row) = match (row as usize).checked_sub(self.split) {
@@ -74,17 +74,17 @@ impl<'a> Codes<'a> {
         self.scales.get(row as usize).copied().unwrap_or_default()
     }
 
-    /// True if two rows are the same vector.
+    /// True if two rows hold the same vector.
     pub(super) fn are_twins(&self, a: u32, b: u32) -> bool {
         self.scale(a).to_bits() == self.scale(b).to_bits() && self.row(a) == self.row(b)
     }
 
-    /// The likeness of two rows, up to the scale of the first.
+    /// Likeness of two rows, up to the scale of the first.
     pub(super) fn likeness(&self, a: u32, b: u32) -> f32 {
         as_f32(self.kernels.dot_i8(self.row(a), self.row(b))) * self.scale(b)
     }
 
-    /// The likeness of each of `rows` to the codes of a query, up to the query's scale.
+    /// Likeness of each of `rows` to the codes of a query, up to the query's scale.
     pub(super) fn likenesses(&self, query: &[i8], rows: &[u32], products: &mut Vec<i32>) -> impl Iterator<Item = f32> {
         products.clear();
         products.resize(rows.len(), 0);
@@ -99,7 +99,7 @@ impl<'a> Codes<'a> {
     }
 }
 
-/// Exact up to 1,040 dimensions; beyond that the error is smaller than that of the codes.
+/// Exact up to 1,040 dimensions; beyond that, the rounding error is smaller than that of the codes.
 #[expect(clippy::cast_precision_loss, reason = "a likeness, of which 24 bits are plenty")]
 fn as_f32(product: i32) -> f32 {
     product as f32

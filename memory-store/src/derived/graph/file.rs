@@ -1,4 +1,4 @@
-//! The cache file of a graph: one block, whose rows are the arrays as they are in memory.
+//! Cache file of a graph: one block whose rows are the arrays as in memory.
 
 use std::{
     ops::Range,
@@ -19,77 +19,76 @@ use super::{
 };
 use crate::checksum;
 
-/// Seed, degree, candidates, nodes, lists above the lowest layer, entry, hash of the rows.
+/// Seed, degree, candidates, nodes, lists above the lowest layer, entry node, hash of the rows.
 const FIXED: usize = 8 + 4 + 4 + 8 + 8 + 4 + 32;
-/// Alignment of the arrays.
+/// Alignment of the arrays in bytes.
 const ALIGN: usize = 64;
 
-/// Rows that a graph file belongs to. The file is valid only with exactly these.
+/// Rows that a graph file was built from. The file is valid only for exactly these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GraphBinding {
-    /// The store that the vectors were derived from; zeros without one.
+    /// Store of the vectors; zeros without one.
     pub(crate) store: [u8; 16],
-    /// The conversation of the vectors.
     pub(crate) conversation: String,
-    /// The model that made them.
+    /// Model of the vectors.
     pub(crate) model: String,
-    /// Codes of a row.
+    /// Codes per row.
     pub(crate) dimensions: u32,
-    /// The position in the log up to which the rows are valid.
+    /// Last node of the rows.
     pub(crate) through: u64,
-    /// The leaf at that position; zeros without a log.
+    /// Leaf of that node; zeros without a log.
     pub(crate) leaf: [u8; 32],
-    /// Identifies the rows up to that position: a hash over the node and chunk of each.
+    /// Hash over node and chunk of each row.
     pub(crate) rows: [u8; 32],
 }
 
 impl GraphBinding {
-    /// The binding in a file's header; `None` if the header is not whole.
+    /// Binding of a file; `None` if its header is invalid.
     pub(crate) fn of_file(bytes: &[u8]) -> Option<Self> {
         Some(read(bytes).ok()?.binding)
     }
 }
 
-/// Why a graph file is not used. None of these is an error: the graph is rebuilt.
+/// Why a graph file is ignored. Never an error: the graph is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SetAside {
-    /// The file is shorter or longer than its header requires.
+    /// The file is shorter or longer than its header states.
     #[error("it is {found} bytes long, and should be {expected}")]
     Size {
-        /// Bytes that its header requires, or that a header needs at least.
+        /// Required bytes.
         expected: u64,
-        /// Bytes that are there.
+        /// Actual bytes.
         found: u64,
     },
-    /// The file is not a graph, or its format is unknown to this program.
+    /// The file is not a graph, or of an unknown format version.
     #[error("it is not a graph of format 3")]
     Format,
     /// A checksum does not match, or a number is out of range.
     #[error("it is damaged: {what}")]
     Damaged {
-        /// Where.
+        /// The damaged part.
         what: &'static str,
     },
     /// The graph was built with other options.
     #[error("it was built with other options")]
     Options,
-    /// The graph belongs to something else.
+    /// The graph belongs to other rows.
     #[error("it belongs to another {what}")]
     Foreign {
-        /// The part of the binding that differs.
+        /// The field of the binding that differs.
         what: &'static str,
     },
-    /// The graph ends before or after the rows do.
+    /// The graph covers fewer or more nodes than the rows.
     #[error("it is true up to position {found}, the vectors are up to {expected}")]
     Position {
-        /// How far the vectors reach.
+        /// Last node of the vectors.
         expected: u64,
-        /// How far the file does.
+        /// Last node of the file.
         found: u64,
     },
 }
 
-/// The numbers of a graph.
+/// Sizes of a graph.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     nodes: usize,
@@ -97,7 +96,7 @@ struct Sizes {
     entry: u32,
 }
 
-/// The places of the arrays.
+/// Byte ranges of the arrays.
 struct Arrays {
     lower: Range<usize>,
     upper: Range<usize>,
@@ -105,7 +104,7 @@ struct Arrays {
 }
 
 impl Arrays {
-    /// `None` when they would be longer than a file can be.
+    /// `None` if the file would be too long.
     fn of(mut at: usize, options: &GraphOptions, sizes: Sizes) -> Option<Self> {
         let mut section = |bytes: Option<usize>| {
             let start = at;
@@ -121,7 +120,7 @@ impl Arrays {
 }
 
 impl Graph {
-    /// The graph as the bytes of a file. Waits while rows are being linked.
+    /// The bytes of a file with this graph. Waits for linking to finish.
     pub(crate) fn encode(&self, binding: &GraphBinding) -> Vec<u8> {
         let _turn = self.linking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let nodes = self.len();
@@ -155,11 +154,11 @@ impl Graph {
         out
     }
 
-    /// The graph of a file, which is read in place. Checksums are compared first. Later changes under the map mislead
-    /// walks at worst: every number is checked when it is used.
+    /// Opens the graph of a file in place, after comparing checksums. If the mapped bytes change later, walks may go
+    /// astray but stay in bounds, because every number is checked on use.
     ///
     /// # Errors
-    /// [`SetAside`] when the file does not belong to these rows, or is not whole.
+    /// [`SetAside`] if the file does not belong to these rows, or is damaged.
     pub(crate) fn decode(
         image: Arc<dyn AsRef<[u8]> + Send + Sync>,
         binding: &GraphBinding,
@@ -191,10 +190,10 @@ impl Graph {
     }
 }
 
-/// Binding of a graph file, and how many nodes it links. With `all`, its lists are compared with their checksum.
+/// Binding of a graph file, and its number of linked nodes. If `all`, the lists are verified too.
 ///
 /// # Errors
-/// [`SetAside`] when it is not whole.
+/// [`SetAside`] if the file is damaged.
 pub(super) fn survey(bytes: &[u8], all: bool) -> Result<(GraphBinding, u64), SetAside> {
     let found = read(bytes)?;
     let rows = bytes.get(found.rows_at..).unwrap_or_default();
@@ -204,7 +203,6 @@ pub(super) fn survey(bytes: &[u8], all: bool) -> Result<(GraphBinding, u64), Set
     Ok((found.binding, found.sizes.nodes as u64))
 }
 
-/// The contents of a file's header.
 struct Found {
     binding: GraphBinding,
     options: GraphOptions,
@@ -231,7 +229,7 @@ impl Found {
     }
 }
 
-/// Appends the body of a block, and zeros up to where its rows may begin.
+/// Appends the body of a block, and zeros up to the alignment of its rows.
 fn write_body(out: &mut Vec<u8>, binding: &GraphBinding, options: &GraphOptions, sizes: Sizes) {
     let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
     out.extend_from_slice(&options.seed.to_le_bytes());
@@ -244,7 +242,7 @@ fn write_body(out: &mut Vec<u8>, binding: &GraphBinding, options: &GraphOptions,
     out.resize(out.len().next_multiple_of(ALIGN), 0);
 }
 
-/// The parts of a body: seed, degree, candidates, sizes and hash of the rows.
+/// Parses a body: options, sizes, and the hash of the rows.
 fn read_body(body: &[u8; FIXED]) -> Option<(GraphOptions, Sizes, [u8; 32])> {
     let (seed, rest) = body.split_first_chunk()?;
     let (degree, rest) = rest.split_first_chunk()?;
@@ -262,7 +260,7 @@ fn read_body(body: &[u8; FIXED]) -> Option<(GraphOptions, Sizes, [u8; 32])> {
     Some((options, Sizes { nodes, upper_rows, entry: u32::from_le_bytes(*entry) }, *rows.first_chunk()?))
 }
 
-/// The contents of a file without its rows.
+/// Parses everything but the lists.
 fn read(bytes: &[u8]) -> Result<Found, SetAside> {
     let (damaged, found) = (SetAside::Damaged { what: "its header" }, bytes.len() as u64);
     let size = |expected: u64| SetAside::Size { expected, found };

@@ -1,9 +1,9 @@
-//! The layers of a node: a function of its number and the seed.
+//! Layers of a node, as a function of its number and the seed.
 
-/// The layer of `node`; each layer has a `degree`-th of the nodes of the one below it.
+/// Highest layer of `node`. Each layer has a `degree`-th of the nodes of the layer below.
 ///
-/// Line 4 of algorithm 1, with a hash in place of the random number: the same nodes get the same layers again without
-/// any state kept between two inserts. In integers, so that rounding is the same on every platform.
+/// Line 4 of algorithm 1, with a hash instead of a random number, so that the same nodes always get the same layers
+/// without any state. Integer arithmetic avoids rounding differences between platforms.
 pub(super) fn level(seed: u64, node: u32, degree: usize) -> usize {
     let (hash, degree) = (mix(seed ^ mix(u64::from(node))), (degree as u64).max(2));
     let mut share = u64::MAX / degree;
@@ -15,7 +15,8 @@ pub(super) fn level(seed: u64, node: u32, degree: usize) -> usize {
     level
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014) after its increment: every bit depends on every bit.
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014) after its increment: every output bit depends on every
+/// input bit.
 pub(super) const fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

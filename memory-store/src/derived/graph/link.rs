@@ -1,4 +1,4 @@
-//! Linking nodes to the graph: in batches, on several threads, with one outcome.
+//! Links nodes into the graph, in batches, on several threads, deterministically.
 
 use std::{
     cmp::Reverse,
@@ -15,17 +15,17 @@ use super::{
     walk::{Layer, Walk},
 };
 
-/// A batch has at most this share of the nodes that are linked already.
+/// A batch has at most one `SHARE`-th of the nodes that are linked already.
 const SHARE: usize = 50;
-/// And at most this many: each is compared with all others.
+/// Maximum nodes of a batch, because each is compared with all others.
 const LONGEST: usize = 1024;
-/// The nearest nodes of its own batch that a node may choose from.
+/// Maximum candidates from its own batch for the neighbours of a node.
 const WITHIN: usize = 32;
-/// Nodes, or lists, that a thread takes at a time.
+/// Nodes, or lists, that a thread takes at once.
 const NODES: usize = 16;
 const LISTS: usize = 64;
 
-/// The future neighbours of a node on a layer.
+/// New neighbours of a node on a layer.
 #[derive(Debug)]
 struct List {
     node: u32,
@@ -33,7 +33,7 @@ struct List {
     neighbours: Vec<u32>,
 }
 
-/// A neighbour that is to get a link back to the node that chose it.
+/// A link back from a chosen neighbour to the node that chose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Back {
     layer: usize,
@@ -45,23 +45,23 @@ struct Back {
 struct Linker {
     walk: Walk,
     selection: Selection,
-    /// The nodes of a batch, and the nearest of them.
+    /// Other nodes of the batch, reduced to the nearest.
     others: Vec<u32>,
     within: Pool,
     products: Vec<i32>,
 }
 
 impl Graph {
-    /// Links the rows that are not linked yet, as far as there is [room](Self::grow) for them.
+    /// Links the unlinked rows for which there is [room](Self::grow).
     ///
-    /// Algorithm 1, but in batches, as in ParlayANN (Manohar et al., 2024, arXiv 2305.04359, section 3): all nodes of a
-    /// batch search for their neighbours in the graph as it was before the batch. Then their lists are written. Then
-    /// every list that they are to be added to is rewritten, once. No step depends on the order of the work, so the
-    /// graph is the same on any number of threads. A batch has at most a fiftieth of the nodes before it. Unlike there,
-    /// a node is also compared with all of its batch: consecutive messages are often about one subject, and a node
-    /// without any of them among its neighbours is hard to find.
+    /// Algorithm 1, in batches as in ParlayANN (Manohar et al., 2024, arXiv 2305.04359, section 3): all nodes of a
+    /// batch search their neighbours in the graph without the batch; then their lists are written; then every list that
+    /// gets links back is rewritten once. No step depends on the order of work, so the graph is the same on any number
+    /// of threads. A batch has at most a fiftieth of the nodes before it. Unlike in ParlayANN, a node is also compared
+    /// with all of its batch, because consecutive messages are often about one subject, and a node without links to
+    /// them is hard to find.
     ///
-    /// Searches run meanwhile. A second call waits for the first.
+    /// Searches may run at the same time. A second call waits for the first.
     pub fn link(&self, codes: &Codes<'_>, threads: NonZero<usize>) {
         let _turn = self.linking.lock().unwrap_or_else(PoisonError::into_inner);
         let end = codes.len().min(self.room());
@@ -82,7 +82,7 @@ impl Graph {
                 self.choose_neighbours(codes, node, (&nodes, entry), linker, lists);
             }),
         };
-        // A node's own lists come before those that lead to it, so that a walk that finds it can go on.
+        // A node's own lists are written before any link to it, so that a walk that reaches the node can go on.
         for list in &lists {
             self.write(list.node, list.layer, &list.neighbours);
         }
@@ -134,7 +134,7 @@ impl Graph {
         }
     }
 
-    /// Algorithm 1, lines 12 to 16, for one neighbour of all nodes of a batch that chose it.
+    /// Algorithm 1, lines 12 to 16, for one neighbour and all nodes of a batch that chose it.
     fn lead_back(&self, codes: &Codes<'_>, group: &[Back], linker: &mut Linker) {
         let Some(&Back { layer, from, .. }) = group.first() else { return };
         let Linker { selection, products, .. } = linker;

@@ -1,4 +1,4 @@
-//! Lists of neighbours: rows of one width, one after the other.
+//! Lists of neighbours in rows of equal width.
 
 use std::{
     fmt,
@@ -9,20 +9,20 @@ use std::{
     },
 };
 
-/// Fills the rest of a row whose list is shorter.
+/// Fills the unused end of a row.
 pub(super) const NONE: u32 = u32::MAX;
-/// Words of a cache line; a row is a number of cache lines.
+/// Words of a cache line. A row is a whole number of cache lines.
 pub(super) const LINE: usize = 16;
 
-/// A cache line, so that a row never crosses more lines than it must.
+/// A cache line; alignment keeps a row from crossing more lines than needed.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line([AtomicU32; LINE]);
 
-/// The bytes of a file, held while they are being read.
+/// Bytes of a file, kept alive while they are used.
 pub(super) type Image = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A part of a file's bytes.
+/// A range of a file's bytes.
 #[derive(Clone)]
 pub(super) struct Section {
     image: Image,
@@ -49,37 +49,36 @@ impl fmt::Debug for Section {
     }
 }
 
-/// Rows that can be read while one of them is written.
+/// Rows that can be read while one is written.
 ///
-/// Words are written with release and read with acquire, so that a reader that finds a node in a list also finds the
-/// lists of that node as they were when it was linked. A list that is being written may be read partly old and partly
-/// new: all its nodes exist, and the reader misses a link at worst. Two writers never write to one row.
+/// Words are written with release and read with acquire, so that a reader that finds a node in a list also sees the
+/// node's own lists from when it was linked. A row that is being written may be read partly old and partly new: all its
+/// nodes exist, and at worst the reader misses a link. No two writers write to one row.
 #[derive(Debug)]
 pub(super) struct Rows {
     words: Words,
-    /// Lines of a row.
+    /// Cache lines per row.
     width: usize,
 }
 
 #[derive(Debug)]
 enum Words {
     Held(Vec<Line>),
-    /// In a file, read-only.
+    /// Rows of a file, read-only.
     Mapped(Section),
 }
 
 impl Rows {
-    /// No rows yet; each will hold `capacity` neighbours, rounded up to whole lines.
+    /// No rows, each with a capacity of at least `capacity` neighbours.
     pub(super) fn new(capacity: usize) -> Self {
         Self { words: Words::Held(Vec::new()), width: Self::lines(capacity) }
     }
 
-    /// The rows of a file.
     pub(super) fn mapped(capacity: usize, section: Section) -> Self {
         Self { words: Words::Mapped(section), width: Self::lines(capacity) }
     }
 
-    /// Lines of a row of `capacity` neighbours.
+    /// Cache lines of a row of `capacity` neighbours.
     const fn lines(capacity: usize) -> usize {
         if capacity == 0 { 1 } else { capacity.div_ceil(LINE) }
     }
@@ -100,7 +99,7 @@ impl Rows {
         }
     }
 
-    /// Adds empty rows until there are `rows`; copies those of a file into memory.
+    /// Adds empty rows up to `rows`; copies the rows of a file into memory.
     pub(super) fn grow(&mut self, rows: usize) {
         if rows <= self.len() {
             return;
@@ -115,7 +114,7 @@ impl Rows {
         }
     }
 
-    /// Passes on the list of a row, if the row exists. Numbers from a file are unchecked: they may be anything.
+    /// Passes the list of a row to `take`, if the row exists. Numbers from a file are not validated.
     #[inline]
     pub(super) fn read(&self, row: usize, mut take: impl FnMut(u32)) {
         let start = row.saturating_mul(self.width);
@@ -142,7 +141,7 @@ impl Rows {
         }
     }
 
-    /// Replaces the list of a row, cut to its width. Rows of a file are not written to.
+    /// Replaces the list of a row, cut to its width. Does nothing for rows of a file.
     pub(super) fn write(&self, row: usize, list: &[u32]) {
         let Words::Held(lines) = &self.words else { return };
         let start = row.saturating_mul(self.width);
@@ -153,7 +152,7 @@ impl Rows {
         }
     }
 
-    /// Appends the first `rows` in the layout of a file.
+    /// Appends the first `rows` rows in the file layout.
     pub(super) fn encode(&self, rows: usize, out: &mut Vec<u8>) {
         match &self.words {
             Words::Held(lines) => {

@@ -1,15 +1,15 @@
-//! Options with which a graph is built.
+//! Options of building a graph.
 
-/// How a graph is built. Two graphs with the same options and rows are equal.
+/// Options of building a graph. Graphs with equal options and rows are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphOptions {
-    /// Neighbours that a node chooses on each layer. It has at most that many on each layer, on the lowest at most
-    /// twice as many: the paper's M. 8 to 64, by default 24.
+    /// Maximum neighbours that a node chooses on each layer, the paper's M; twice as many on the lowest layer. 8 to 64,
+    /// by default 24.
     pub degree: usize,
-    /// Candidates that a node chooses its neighbours from: the paper's efConstruction. 1 to 4096, by default 200.
+    /// Candidates for the neighbours of a node, the paper's efConstruction. 1 to 4096, by default 200.
     pub ef_construction: usize,
-    /// The seed of the layers of nodes.
+    /// Seed of the layers of nodes.
     pub seed: u64,
 }
 
@@ -31,7 +31,7 @@ impl GraphOptions {
         Self { degree: self.degree.clamp(8, 64), ef_construction: self.ef_construction.clamp(1, 4096), seed: self.seed }
     }
 
-    /// Neighbours of a node on a layer at most.
+    /// Maximum neighbours of a node on a layer.
     pub(super) fn capacity(&self, layer: usize) -> usize {
         if layer == 0 { 2 * self.degree } else { self.degree }
     }

@@ -1,4 +1,4 @@
-//! Work on several threads whose results come in order.
+//! Parallel work with results in order.
 
 use std::{
     num::NonZero,
@@ -6,8 +6,8 @@ use std::{
     thread,
 };
 
-/// Does `work` for each item, `grain` of them at a time, on some threads, each with its own state. The results are
-/// given in the order of the items.
+/// Applies `work` to each item on several threads, each with its own state and taking `grain` items at once. Returns
+/// the results in the order of the items.
 pub(super) fn parallel<I: Send, S, T: Send>(
     threads: NonZero<usize>,
     items: impl IntoIterator<Item = I, IntoIter: ExactSizeIterator + Send>,
@@ -42,7 +42,7 @@ pub(super) fn parallel<I: Send, S, T: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // Where the system refuses a thread, the others do its share.
+            // If the system refuses a thread, the others do its share.
             drop(thread::Builder::new().spawn_scoped(scope, run));
         }
         run();

@@ -1,24 +1,24 @@
-//! The nearest nodes that a walk has met, in order, with a mark on the expanded ones.
+//! The nearest nodes of a walk, sorted, with the expanded ones marked.
 
-/// Its neighbours were visited.
+/// The neighbours were visited.
 const EXPANDED: u64 = 1;
-/// Node that leads on, but is not a result.
+/// The node is walked through but not a result.
 const BARRED: u64 = 2;
 const MARKS: u32 = 2;
 
-/// Most nodes: a number stands above the marks in half a word.
+/// Maximum nodes, because node and marks share half a word.
 pub(super) const MAX_NODES: usize = 1 << (32 - MARKS);
 
-/// The candidates and the results of algorithm 2 in one array, sorted, nearest first.
+/// Candidates and results of algorithm 2 in one array, nearest first.
 ///
-/// An entry is one word: likeness (reversed, so that the nearest is the smallest), node, marks. Entries farther than
-/// the `capacity`-th result are dropped; nodes that are not results do not count.
+/// An entry is one word: likeness (reversed, so that the nearest sorts first), node, marks. Entries after the
+/// `capacity`-th result are dropped; nodes that are not results do not count.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     entries: Vec<u64>,
     capacity: usize,
     results: usize,
-    /// Everything before this place is expanded.
+    /// All entries before this index are expanded.
     cursor: usize,
 }
 
@@ -30,7 +30,7 @@ impl Pool {
         self.cursor = 0;
     }
 
-    /// Adds a node, unless there are enough nearer ones.
+    /// Adds a node, unless `capacity` results are nearer.
     pub(super) fn push(&mut self, node: u32, likeness: f32, is_result: bool) {
         let entry = entry(node, likeness, is_result);
         let full = self.results >= self.capacity;
@@ -47,7 +47,7 @@ impl Pool {
         }
     }
 
-    /// True if a node with this likeness would be added, ignoring ties.
+    /// True if [`Self::push`] would add a node of this likeness, ignoring ties.
     pub(super) fn takes(&self, likeness: f32) -> bool {
         self.results < self.capacity
             || self.entries.last().is_none_or(|last| u64::from(!ordered(likeness)) <= *last >> 32)
@@ -57,7 +57,7 @@ impl Pool {
         self.entries.last().is_some_and(|last| last & BARRED != 0)
     }
 
-    /// The nearest node that is not expanded, and marks it as expanded.
+    /// The nearest node that is not expanded; marks it as expanded.
     pub(super) fn expand(&mut self) -> Option<u32> {
         let rest = self.entries.get_mut(self.cursor..)?;
         let skipped = rest.iter().position(|entry| entry & EXPANDED == 0)?;
@@ -67,12 +67,11 @@ impl Pool {
         Some(node(*entry))
     }
 
-    /// How many results there are.
     pub(super) fn len(&self) -> usize {
         self.results
     }
 
-    /// The results with their likeness, nearest first, equal ones by number.
+    /// Results with their likeness, nearest first, ties by number.
     pub(super) fn results(&self) -> impl Iterator<Item = (u32, f32)> {
         self.entries.iter().filter(|entry| **entry & BARRED == 0).map(|entry| (node(*entry), likeness(*entry)))
     }
@@ -93,7 +92,7 @@ fn likeness(entry: u64) -> f32 {
     f32::from_bits(if bits >> 31 == 1 { bits ^ (1 << 31) } else { !bits })
 }
 
-/// Bits whose order is that of the numbers.
+/// Bits that sort like the numbers.
 fn ordered(likeness: f32) -> u32 {
     let bits = likeness.to_bits();
     if bits >> 31 == 1 { !bits } else { bits ^ (1 << 31) }

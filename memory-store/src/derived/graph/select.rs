@@ -2,15 +2,14 @@
 
 use super::{Codes, levels::mix};
 
-/// A node that might become a neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) node: u32,
-    /// Likeness to the node whose neighbours are sought, up to the scale of that node.
+    /// Likeness to the node whose neighbours are selected, up to the scale of that node.
     pub(super) likeness: f32,
 }
 
-/// Working memory for selecting, kept for the next time.
+/// Reusable working memory.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     pub(super) candidates: Vec<Candidate>,
@@ -19,12 +18,12 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Algorithm 4, without its two options: selects at most `at_most` of the candidates, nearest first, each nearer to
-    /// `node` than to any selected before it, so that neighbours lie in all directions.
+    /// Algorithm 4 without its two options: selects at most `at_most` candidates, nearest first, each nearer to `node`
+    /// than to any candidate selected before, so that neighbours lie in all directions.
     ///
-    /// Vectors equal to the node's, of which there may be any number, have no direction and exclude no others. They get
-    /// a quarter of the places, drawn at random, which links them among each other. By the rule alone one of them would
-    /// exclude everything around them, and no walk would leave them.
+    /// Vectors equal to the node's own, of which there may be any number, have no direction and exclude no others. They
+    /// get a quarter of the places, drawn at random, which connects them with each other. By the plain rule, one of
+    /// them would exclude everything around them, and no walk would leave them.
     pub(super) fn choose(&mut self, codes: &Codes<'_>, node: u32, at_most: usize) {
         let Self { candidates, chosen, twins } = self;
         candidates.sort_unstable_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.node.cmp(&b.node)));

@@ -1,4 +1,4 @@
-//! The files of graphs as derived data. Without some of its nodes a graph is another one, so forgetting removes it.
+//! Graph files as derived data. Removing nodes would change the whole graph, so forgetting removes the file.
 
 use std::io;
 

@@ -1,8 +1,8 @@
-//! Nodes that are walked through but never found.
+//! Removed nodes, which are walked through but never results.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// A bit for each node, which can be set during reads.
+/// A bit for each node; bits can be set during searches.
 #[derive(Debug, Default)]
 pub(super) struct Tombstones {
     words: Vec<AtomicU64>,
@@ -10,12 +10,11 @@ pub(super) struct Tombstones {
 }
 
 impl Tombstones {
-    /// Bytes of the bits for a number of nodes.
+    /// Bytes for the bits of this many nodes.
     pub(super) const fn bytes_of(nodes: usize) -> usize {
         nodes.div_ceil(64) * size_of::<u64>()
     }
 
-    /// The bits of a file.
     pub(super) fn decode(bytes: &[u8]) -> Self {
         let words: Vec<_> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let count = words.iter().map(|word| word.count_ones() as usize).sum();
@@ -35,11 +34,11 @@ impl Tombstones {
         }
     }
 
-    /// Sets the bit of a node; gives whether it was clear.
+    /// Sets the bit of a node; returns true if it was clear.
     pub(super) fn add(&self, node: u32) -> bool {
         let bit = 1u64 << (node % 64);
         let Some(word) = self.words.get(node as usize / 64) else { return false };
-        // Released, so that a search that begins after the removal has returned does not find the node.
+        // Release ordering: a search that begins after the removal has returned must not find the node.
         let is_new = word.fetch_or(bit, Ordering::Release) & bit == 0;
         self.count.fetch_add(usize::from(is_new), Ordering::Release);
         is_new

@@ -1,7 +1,7 @@
-//! Nodes that a walk has met.
+//! Nodes that a walk has visited.
 
-/// A bit for each node. Clearing touches only the words that were set, so that a walk costs as much as it meets,
-/// whatever the size of the graph.
+/// A bit for each node. Clearing touches only words that were set, so that a walk costs what it visits, whatever the
+/// size of the graph.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
     words: Vec<u64>,
@@ -9,7 +9,7 @@ pub(super) struct Visited {
 }
 
 impl Visited {
-    /// Clears all, and makes room for `nodes`.
+    /// Clears all bits, and makes room for `nodes`.
     pub(super) fn clear(&mut self, nodes: usize) {
         for word in self.touched.drain(..) {
             if let Some(word) = self.words.get_mut(word as usize) {
@@ -22,7 +22,7 @@ impl Visited {
         }
     }
 
-    /// True if the node is met for the first time; `false` for a node without room.
+    /// True if the node is visited for the first time; `false` for a node without room.
     pub(super) fn insert(&mut self, node: u32) -> bool {
         let (at, bit) = (node / 64, 1u64 << (node % 64));
         let Some(word) = self.words.get_mut(at as usize) else { return false };

@@ -1,20 +1,20 @@
-//! Walks through the graph towards a vector.
+//! Walks through the graph towards a query.
 
 use super::{Codes, Graph, pool::Pool, visited::Visited};
 
-/// Working memory of a walk, kept for the next one.
+/// Reusable working memory of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) pool: Pool,
     visited: Visited,
-    /// Neighbours that were not met before, and their products.
+    /// Neighbours that are visited for the first time, and their products.
     met: Vec<u32>,
     products: Vec<i32>,
 }
 
 impl Walk {
-    /// Goes from `entry` down to the layer above `bottom`, on each layer to the node that is nearer than all its
-    /// neighbours: algorithm 1, lines 5 to 7, which is algorithm 5, lines 3 to 5.
+    /// Walks greedily from `entry` to a local optimum on each layer above `bottom`: algorithm 1, lines 5 to 7, also
+    /// algorithm 5, lines 3 to 5.
     pub(super) fn descend(&mut self, graph: &Graph, codes: &Codes<'_>, query: &[i8], entry: u32, bottom: usize) -> u32 {
         self.met.clear();
         self.met.push(entry);
@@ -31,7 +31,7 @@ impl Walk {
                         (nearest, best) = (*node, likeness);
                     }
                 }
-                // Each step gets nearer, so it ends.
+                // Terminates, because each step gets nearer.
                 if nearest == from {
                     break;
                 }
@@ -40,11 +40,11 @@ impl Walk {
         nearest
     }
 
-    /// Algorithm 2: from `entries` to the `ef` nearest nodes of a layer among those that `is_result` accepts; they are
-    /// the pool's results afterwards. The others are only walked through.
+    /// Algorithm 2: walks from `entries` to the `ef` nearest nodes of a layer that `is_result` accepts and leaves them
+    /// in the pool. Other nodes are only walked through.
     ///
-    /// Candidates and results are one pool: a candidate that is farther than the worst of `ef` results would end the
-    /// walk, so it need not be kept.
+    /// One pool holds candidates and results, because a candidate farther than the worst of `ef` results would end the
+    /// walk anyway.
     pub(super) fn search_layer(
         &mut self,
         graph: &Graph,
@@ -75,7 +75,7 @@ impl Walk {
         }
     }
 
-    /// Compares with every node that [`Self::search_layer`] did not reach.
+    /// Compares every node that [`Self::search_layer`] did not reach.
     pub(super) fn search_unmet(&mut self, codes: &Codes<'_>, query: &[i8], is_result: impl Fn(u32) -> bool) {
         let Self { pool, visited, met, products } = self;
         let mut nodes = (0..).take(codes.len()).filter(|node| visited.insert(*node) && is_result(*node));
@@ -92,7 +92,7 @@ impl Walk {
     }
 }
 
-/// Where on which layer a walk begins.
+/// Layer and starting nodes of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer<'a> {
     pub(super) number: usize,

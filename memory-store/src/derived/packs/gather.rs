@@ -1,4 +1,4 @@
-//! Gathers loose files into packs, and packs into larger ones.
+//! Moves loose files into packs, and small packs into larger ones.
 
 use std::{
     collections::BTreeMap,
@@ -20,16 +20,15 @@ use super::{
     pack::{Entry, NewEntry},
 };
 
-/// Conversations that have loose files before some are packed.
+/// Maximum conversations with loose files before some are packed.
 const LOOSE: usize = 64;
-/// The conversations that changed last stay loose: they are likely to change again.
+/// Number of recently changed conversations that stay loose, since they are likely to change again.
 const STAYING: usize = 16;
-/// A conversation with more bytes than this stays loose: making it loose again would take too long.
+/// Maximum bytes of a conversation that is packed; unpacking a larger one would take too long.
 const LARGEST_CONVERSATION: u64 = 8 << 20;
-/// Most bytes of a pack. Forgetting something rewrites a pack.
+/// Maximum bytes of a pack, which forgetting rewrites as a whole.
 const LARGEST_PACK: u64 = 128 << 20;
 
-/// The loose files of a conversation.
 #[derive(Debug, Default)]
 struct Loose {
     names: Vec<(String, u64)>,
@@ -43,16 +42,16 @@ impl Loose {
 }
 
 impl Packs {
-    /// Puts the files of the conversations that have not changed for the longest time into a pack, where more than
-    /// [`LOOSE`] have files of their own. Gives whether it did. The caller has the turn.
+    /// Packs the files of the least recently changed conversations if more than [`LOOSE`] are loose. Returns true if it
+    /// did. The caller holds the turn.
     ///
-    /// Packs that are not larger than what comes together are gathered, too: so each byte is written again only as
-    /// often as the packs double in size. So is a pack of which less than half counts.
+    /// Includes packs that are no larger than the new files together, so that a byte is rewritten only once per
+    /// doubling of its pack, and packs of which less than half is in use.
     pub(in crate::derived) fn gather(&self) -> io::Result<bool> {
         self.gather_beyond(LOOSE, STAYING)
     }
 
-    /// As [`Self::gather`], where more than so many conversations are loose, but for those that changed last.
+    /// As [`Self::gather`], with other numbers of loose conversations.
     pub(in crate::derived) fn gather_beyond(&self, most_loose: usize, staying: usize) -> io::Result<bool> {
         let mut loose: Vec<(String, Loose)> = self.loose()?.into_iter().collect();
         loose.retain(|(_, files)| files.bytes() <= LARGEST_CONVERSATION);
@@ -61,7 +60,7 @@ impl Packs {
         }
         loose.sort_by_key(|(_, files)| files.changed);
         loose.truncate(loose.len() - staying.min(loose.len()));
-        // No byte comes into a pack that cannot be attributed to this store.
+        // A pack contains only files that belong to this store.
         loose.retain(|(stem, _)| self.is_ours(stem));
         let mut bytes = 0;
         loose.retain(|(_, files)| {
@@ -89,7 +88,7 @@ impl Packs {
         Ok(true)
     }
 
-    /// The files of a pack that are neither loose nor in a later one.
+    /// Files of a pack that are neither loose nor in a later pack.
     pub(super) fn counting<'p>(&self, pack: &'p Pack, all: &'p [Arc<Pack>]) -> impl Iterator<Item = Entry<'p>> {
         let later =
             move |name: &str| all.iter().any(|other| other.number() > pack.number() && other.find(name).is_some());
@@ -97,8 +96,8 @@ impl Packs {
         pack.entries().filter(move |entry| !later(entry.name) && !is_loose(entry.name))
     }
 
-    /// Writes a pack of some loose files, and of those of the old packs that count, but for those that are left out,
-    /// and removes these.
+    /// Writes a pack of loose files and of the current files of old packs, without the excluded ones; then removes the
+    /// sources.
     pub(super) fn replace(
         &self,
         old: &[Arc<Pack>],
@@ -121,7 +120,7 @@ impl Packs {
             let number = all.iter().map(|pack| pack.number()).max().unwrap_or(0) + 1;
             new = Some(self.write(&directory, number, entries)?);
         }
-        // From here on the new pack holds what the others hold.
+        // The new pack holds everything, so the sources can be removed.
         for (name, _) in loose {
             disk::remove(&self.dir.join(name))?;
         }
@@ -130,11 +129,11 @@ impl Packs {
         if old.is_empty() { Ok(()) } else { open_dir(&directory, Links::Refuse)?.sync_all() }
     }
 
-    /// Writes a pack; gives its path. Files without bytes are read from the directory.
+    /// Writes a pack; returns its path. Files without bytes are read from the directory.
     fn write(&self, directory: &Path, number: u64, mut entries: Vec<(NewEntry, Option<&[u8]>)>) -> io::Result<PathBuf> {
         entries.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         let (entries, bytes): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
-        // Files of one kind are next to each other: a scan of all codes reads one after the other.
+        // Files of one kind are adjacent, because a scan of all codes reads them one after the other.
         let rank = |name: &str| self.extensions.iter().position(|extension| name.ends_with(extension));
         let mut laid: Vec<usize> = (0..entries.len()).collect();
         laid.sort_by_key(|at| entries.get(*at).and_then(|entry| rank(&entry.name)));
@@ -157,7 +156,7 @@ impl Packs {
         Ok(path)
     }
 
-    /// The loose files, by the stems of their names. Unfinished ones are not among them.
+    /// Loose files by stem, without unfinished ones.
     fn loose(&self) -> io::Result<BTreeMap<String, Loose>> {
         let mut all: BTreeMap<String, Loose> = BTreeMap::new();
         for entry in fs::read_dir(&self.dir)? {

@@ -1,4 +1,4 @@
-//! A pack: the files of many conversations in one file, mapped as a whole.
+//! A pack: files of many conversations in one mapped file.
 
 use std::{
     fs::File,
@@ -13,16 +13,16 @@ use memory_core::Hash;
 use super::super::{disk, header::PACKS, map::FileMap};
 use crate::checksum;
 
-/// Magic, version, store, number of files, checksum over the directory, zeros, checksum over all of this.
+/// Magic, version, store, number of files, checksum of the directory, zeros, checksum over all of this.
 const HEADER: usize = 64;
-/// Name, zeros after it, place, length, checksum over the bytes of the file, zeros.
+/// Name, padding zeros, offset, length, checksum of the file's bytes, zeros.
 const ENTRY: usize = 96;
-/// The longest name of a file.
+/// Maximum bytes of a file name.
 const NAME: usize = 72;
-/// Files begin at multiples of this, so that their rows are aligned.
+/// Alignment of files within the pack, so that their rows are aligned.
 const ALIGNED: usize = 64;
 
-/// A pack that was read.
+/// An opened pack.
 #[derive(Debug)]
 pub(in crate::derived) struct Pack {
     path: PathBuf,
@@ -30,7 +30,6 @@ pub(in crate::derived) struct Pack {
     files: usize,
 }
 
-/// A file in a pack.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub(super) name: &'a str,
@@ -38,7 +37,6 @@ pub(super) struct Entry<'a> {
     sum: u32,
 }
 
-/// A file that is to be put into a pack.
 #[derive(Debug)]
 pub(super) struct NewEntry {
     pub(super) name: String,
@@ -46,10 +44,10 @@ pub(super) struct NewEntry {
 }
 
 impl Pack {
-    /// The pack at `path`.
+    /// Opens the pack at `path`.
     ///
     /// # Errors
-    /// `InvalidData` where it is none of this store, or is damaged where it says what is in it.
+    /// `InvalidData` if it is not a pack of this store, or its header or directory is damaged.
     pub(super) fn open(path: PathBuf, store: [u8; 16]) -> io::Result<Self> {
         let file = disk::open(&path)?;
         if file.metadata()?.len() < HEADER as u64 {
@@ -60,7 +58,7 @@ impl Pack {
         Ok(Self { path, map, files })
     }
 
-    /// The number of its files, where its header and its directory are good.
+    /// Number of its files; `None` if its header or directory is invalid.
     fn check(bytes: &[u8], store: [u8; 16]) -> Option<usize> {
         let (header, rest) = bytes.split_first_chunk::<HEADER>()?;
         let (fields, sum) = header.split_last_chunk::<4>()?;
@@ -82,19 +80,19 @@ impl Pack {
         &self.path
     }
 
-    /// The number at the beginning of its name: a later pack has a higher one.
+    /// Number at the start of its name; later packs have higher numbers.
     pub(super) fn number(&self) -> u64 {
         let name = self.path.file_stem().and_then(|name| name.to_str());
         let number = name.and_then(|name| name.split_once('-')).map(|(number, _)| number);
         number.and_then(|number| number.parse().ok()).unwrap_or(0)
     }
 
-    /// Bytes of the whole file.
+    /// Bytes of the whole pack.
     pub(super) fn length(&self) -> u64 {
         self.map.as_ref().len() as u64
     }
 
-    /// Its files, by name.
+    /// Its files, sorted by name.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         (0..self.files).filter_map(|at| self.entry(at))
     }
@@ -104,7 +102,7 @@ impl Pack {
         Entry::read(self.map.as_ref().get(begin..begin + ENTRY)?.first_chunk()?)
     }
 
-    /// The place of a file.
+    /// Byte range of a file.
     pub(super) fn find(&self, name: &str) -> Option<Range<usize>> {
         let directory = self.bytes(HEADER..HEADER + self.files * ENTRY);
         let (entries, _) = directory.as_chunks::<ENTRY>();
@@ -113,12 +111,11 @@ impl Pack {
         entries.get(at).and_then(Entry::read).map(|entry| entry.place)
     }
 
-    /// The bytes at a place.
     pub(in crate::derived) fn bytes(&self, place: Range<usize>) -> &[u8] {
         self.map.as_ref().get(place).unwrap_or_default()
     }
 
-    /// True if every byte is as it was written: the bytes of files, and the zeros between them.
+    /// True if no byte is damaged, including the zeros between files.
     pub(super) fn is_whole(&self) -> bool {
         let mut entries: Vec<_> = self.entries().collect();
         entries.sort_by_key(|entry| entry.place.start);
@@ -133,8 +130,8 @@ impl Pack {
         end == self.map.as_ref().len()
     }
 
-    /// Writes a pack of these files, which are sorted by name and stand in the pack in the order `laid`, each read by
-    /// `read` from its place in `entries`. Gives a hash over what is in it.
+    /// Writes a pack of these files, which are sorted by name and laid out in the order `laid`. `read` reads the file
+    /// at an index of `entries`. Returns a hash of the contents.
     pub(super) fn write(
         file: &File,
         store: [u8; 16],
@@ -193,7 +190,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A name with zeros after it; `None` for one that is too long.
+/// A name padded with zeros; `None` if it is too long.
 fn padded(name: &str) -> Option<[u8; NAME]> {
     let mut padded = [0; NAME];
     padded.get_mut(..name.len())?.copy_from_slice(name.as_bytes());

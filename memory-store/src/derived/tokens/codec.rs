@@ -1,11 +1,11 @@
-//! Components of rotated unit vectors as a few bits each.
+//! Quantization of rotated unit vectors to a few bits per component.
 
 use std::sync::LazyLock;
 
 use super::rotation::Rotation;
 use crate::derived::vectors::quantize;
 
-/// How many bits a component of a stored token takes. Fewer bits take less room and give less exact cosines.
+/// Bits per component of a stored token. Fewer bits take less space and give less exact cosines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TokenBits {
@@ -21,10 +21,10 @@ pub enum TokenBits {
 }
 
 impl TokenBits {
-    /// All of them, the smallest first.
+    /// All variants, smallest first.
     pub const ALL: [Self; 4] = [Self::One, Self::Two, Self::Four, Self::Eight];
 
-    /// Their number.
+    /// Number of bits.
     #[must_use]
     pub const fn count(self) -> usize {
         match self {
@@ -35,9 +35,9 @@ impl TokenBits {
         }
     }
 
-    /// The positive levels of the quantizer that has the least squared error for a normal distribution of variance 1
-    /// (Max, "Quantizing for minimum distortion", 1960, tables I and II); the border between two levels is half-way.
-    /// With eight bits the levels are even instead, and this is the largest.
+    /// Positive levels of the quantizer with the least squared error for a normal distribution of variance 1 (Max,
+    /// "Quantizing for minimum distortion", 1960, tables I and II); borders are halfway between levels. With eight bits
+    /// the levels are evenly spaced, and this is the largest one.
     const fn levels(self) -> &'static [f32] {
         match self {
             Self::One => &[0.7979],
@@ -47,7 +47,7 @@ impl TokenBits {
         }
     }
 
-    /// The mean squared error of that quantizer: its products are too small by this share.
+    /// Mean squared error of that quantizer, by which products are too small.
     const fn distortion(self) -> f32 {
         match self {
             Self::One => 0.3634,
@@ -58,30 +58,30 @@ impl TokenBits {
     }
 }
 
-/// Turns unit vectors of a number of dimensions into rows of bits, and these into codes that kernels multiply.
+/// Encodes unit vectors as rows of bits, and decodes rows to codes that kernels multiply.
 ///
-/// After a [`Rotation`] every component has the same distribution for any vectors, so that one quantizer suits all:
-/// nothing is learned from data, and a vector's code never changes (Zandieh and others, "TurboQuant", 2025).
+/// After a [`Rotation`] all components have the same distribution, whatever the vectors, so one quantizer suits all:
+/// nothing is learned from data, and the code of a vector never changes (Zandieh and others, "TurboQuant", 2025).
 #[derive(Debug)]
 pub(super) struct Codec {
     bits: TokenBits,
     dimensions: usize,
     rotation: Rotation,
-    /// The component per unit of a code.
+    /// Component per unit of a code.
     unit: f32,
-    /// The borders between the levels, from the least; empty with eight bits.
+    /// Borders between levels, ascending; empty with eight bits.
     borders: Vec<f32>,
 }
 
-/// A token of a question as codes.
+/// Codes of a token of a question.
 #[derive(Debug)]
 pub(super) struct QuestionCodes {
     pub(super) codes: Vec<i8>,
-    /// The factor that turns a product of codes into a cosine.
+    /// Factor from a product of codes to a cosine.
     pub(super) scale: f32,
 }
 
-/// The codes of each byte, by the number of bits of a code.
+/// Codes of each possible byte.
 type Table<const CODES: usize> = LazyLock<Vec<[i8; CODES]>>;
 static ONE: Table<8> = LazyLock::new(|| table(TokenBits::One));
 static TWO: Table<4> = LazyLock::new(|| table(TokenBits::Two));
@@ -97,7 +97,7 @@ fn table<const CODES: usize>(bits: TokenBits) -> Vec<[i8; CODES]> {
     (0..=u8::MAX).map(|byte| std::array::from_fn(|place| code(at(byte, place).unwrap_or_default()))).collect()
 }
 
-/// Levels from the least to the greatest; a level's index is its bits.
+/// Levels in ascending order; the index of a level is its bits.
 fn all_levels(bits: TokenBits) -> Vec<f32> {
     let positive = bits.levels();
     positive.iter().rev().map(|level| -level).chain(positive.iter().copied()).collect()
@@ -119,7 +119,6 @@ impl Codec {
         self.dimensions
     }
 
-    /// Bytes of a row.
     pub(super) fn row_bytes(&self) -> usize {
         (self.dimensions * self.bits.count()).div_ceil(8)
     }
@@ -137,7 +136,7 @@ impl Codec {
         for components in rotated.chunks(8 / bits) {
             let mut byte = 0;
             for (place, value) in components.iter().enumerate() {
-                // At most 15: there are at most 15 borders.
+                // Fits: there are at most 15 borders.
                 let level = self.borders.iter().map(|border| u8::from(value > border)).sum::<u8>();
                 byte |= level << (place * bits);
             }
@@ -145,7 +144,7 @@ impl Codec {
         }
     }
 
-    /// Appends the codes of rows, one after the other, each of as many as there are dimensions.
+    /// Appends the codes of rows, one code per dimension.
     pub(super) fn decode(&self, rows: &[u8], codes: &mut Vec<i8>) {
         for row in rows.chunks_exact(self.row_bytes().max(1)) {
             let begin = codes.len();
@@ -159,7 +158,7 @@ impl Codec {
         }
     }
 
-    /// The codes of a question's token, a unit vector.
+    /// Codes of a token of a question, which is a unit vector.
     pub(super) fn question(&self, vector: &[f32]) -> QuestionCodes {
         let mut rotated = vector.to_vec();
         self.rotation.rotate(&mut rotated);

@@ -1,8 +1,8 @@
-//! The index of a block of tokens: for each node how many tokens it has, and which token ids occur among them.
+//! Index of a block of tokens: number of tokens and distinct token ids of each node.
 
 use crate::wire::{In, Out};
 
-/// Appends the entry of a node: how many tokens it has, and which token ids occur among them.
+/// Appends the entry of a node: its number of tokens and its distinct token ids.
 pub(super) fn write_entry(tokens: u32, ids: &[u32], out: &mut Out) {
     let mut distinct = ids.to_vec();
     distinct.sort_unstable();
@@ -16,12 +16,12 @@ pub(super) fn write_entry(tokens: u32, ids: &[u32], out: &mut Out) {
     }
 }
 
-/// The entry of the node that begins here, and what follows it; `None` if this is not an entry.
+/// Parses an entry; also returns the bytes after it. `None` if it is invalid.
 pub(super) fn read_entry(bytes: &[u8]) -> Option<(u32, Vec<u32>, &[u8])> {
     let mut bytes = In(bytes);
     let tokens = bytes.u32()?;
     let count = bytes.u32()?;
-    // Each id takes at least a byte: a false count allocates no more than there are bytes.
+    // An id takes at least one byte, which bounds the allocation for an invalid count.
     let mut ids = Vec::with_capacity((count as usize).min(bytes.0.len()));
     let mut last = 0_u32;
     for _ in 0..count {

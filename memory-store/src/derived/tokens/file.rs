@@ -1,4 +1,4 @@
-//! The cache file of a conversation's tokens: blocks whose rows are mapped.
+//! Cache file of a conversation's tokens: blocks with mapped rows.
 
 use std::{
     io,
@@ -26,24 +26,24 @@ use super::{
 };
 use crate::checksum;
 
-/// Most rows of a block, unless a single node has more: damage to a block loses all of them.
+/// Maximum rows of a block, except for the rows of a single node, since damage to a block loses all of them.
 const BLOCK_ROWS: u64 = 8192;
 
-/// The extension of the file of a conversation.
+/// Extension of the files.
 pub(super) const EXTENSIONS: &[&str] = &["tok"];
 
-/// Where a conversation's tokens are kept between runs.
+/// Cache file of a conversation's tokens.
 #[derive(Debug)]
 pub(super) struct TokenFile {
     file: BlockFile,
     row_bytes: usize,
-    /// True if the good blocks hold something that the memory no longer has.
+    /// True if the file contains tokens that memory no longer has.
     altered: bool,
 }
 
 impl TokenFile {
-    /// The file for a conversation and `model`, loose or in `packs`, and the good part of it. The next [`Self::save`]
-    /// overwrites the rest, which is not an error. A file that is unreadable for a reason other than damage counts as
+    /// The file of a conversation and `model`, loose or in `packs`, with its valid part. The next [`Self::save`]
+    /// overwrites the rest, which is not an error. A file that cannot be read for another reason than damage counts as
     /// missing until it can be read.
     pub(super) fn load(
         packs: &Arc<Packs>,
@@ -56,7 +56,7 @@ impl TokenFile {
         (file, kept)
     }
 
-    /// The file of [`Self::load`], nothing of it read yet.
+    /// The file of [`Self::load`], unread.
     pub(super) fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, (codec, bits): (&Codec, TokenBits)) -> Self {
         let conversation = anchor.conversation().clone();
         let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("tok");
@@ -67,10 +67,10 @@ impl TokenFile {
         Self { file, row_bytes, altered: false }
     }
 
-    /// How far the good blocks reach, and how many tokens they hold. Their rows are not read.
+    /// Last node of the valid blocks, and their number of tokens. Does not read their rows.
     ///
     /// # Errors
-    /// When the file cannot be checked, for example for lack of descriptors or of memory.
+    /// If the file cannot be checked, for example for lack of descriptors or memory.
     pub(super) fn survey(&mut self) -> io::Result<(u64, u64)> {
         let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
         self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())?;
@@ -81,12 +81,12 @@ impl TokenFile {
         self.file.path()
     }
 
-    /// Bytes on disk that are good.
+    /// Valid bytes on disk.
     pub(super) fn bytes(&self) -> u64 {
         self.file.bytes()
     }
 
-    /// Reads the good part of the file; nothing where it cannot be read.
+    /// Reads the valid part of the file; nothing if it cannot be read.
     fn read(&mut self) -> Kept {
         self.try_read().unwrap_or_else(|error| {
             tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be read: it is left alone");
@@ -94,10 +94,10 @@ impl TokenFile {
         })
     }
 
-    /// Reads the good part of the file.
+    /// Reads the valid part of the file.
     ///
     /// # Errors
-    /// When the file cannot be checked, for example for lack of descriptors or of memory.
+    /// If the file cannot be checked, for example for lack of descriptors or memory.
     pub(super) fn try_read(&mut self) -> io::Result<Kept> {
         let (mut kept, row_bytes) = (Kept::default(), self.row_bytes as u64);
         let Some(file) = self.file.read(|header, index| apply(header, index, row_bytes, &mut kept).is_some())? else {
@@ -105,7 +105,7 @@ impl TokenFile {
         };
         match self.on_disk(&file) {
             Ok(on_disk) => kept.rebase(on_disk, self.row_bytes),
-            // Another process cut the file meanwhile.
+            // Another process truncated the file meanwhile.
             Err(error) if is_damage(&error) => {
                 tracing::warn!(path = %self.path().display(), %error, "a token cache cannot be mapped");
                 self.file.drop_blocks(0);
@@ -119,7 +119,7 @@ impl TokenFile {
         Ok(kept)
     }
 
-    /// The rows of the good blocks.
+    /// Rows of the valid blocks.
     fn on_disk(&self, file: &Source) -> io::Result<OnDisk> {
         let after_header = |at: u64| usize::try_from(at).map_or(0, |at| at.saturating_sub(ROWS_AT));
         if self.file.blocks().is_empty() {
@@ -141,23 +141,23 @@ impl TokenFile {
         self.altered = true;
     }
 
-    /// True if the file must be rewritten before anything is appended.
+    /// True if the file must be rewritten before tokens can be appended.
     fn wants_rewriting(&self) -> bool {
         self.file.is_overlong() || self.altered
     }
 
-    /// True if another process has changed the file since it was read or written here.
+    /// True if another process has changed the file since this process last read or wrote it.
     pub(super) fn is_outdated(&self) -> bool {
         self.file.is_outdated()
     }
 
-    /// Reads what another process has changed. Tokens that are in no file stay, unless nodes before them are gone.
+    /// Rereads a file that another process has changed. Unsaved tokens stay, unless nodes before them are gone.
     ///
     /// # Errors
-    /// When the file cannot be read; `kept` stays as it is.
+    /// If the file cannot be read; `kept` is then unchanged.
     pub(super) fn refresh(&mut self, kept: &mut Kept) -> io::Result<()> {
         if self.altered {
-            // The next save records what was removed here.
+            // The next save removes these tokens from the file.
             return Ok(());
         }
         let saved = self.file.through();
@@ -169,7 +169,7 @@ impl TokenFile {
         Ok(())
     }
 
-    /// True if the file must be updated from the memory.
+    /// True if the file lacks changes in memory.
     pub(super) fn owes(&self, kept: &Kept) -> bool {
         kept.through() > self.file.through() || self.wants_rewriting()
     }
@@ -179,13 +179,13 @@ impl TokenFile {
         size_of::<Self>() + self.file.heap()
     }
 
-    /// Writes what is not on disk yet. Where another process has written more, loads what that process has written.
+    /// Writes unsaved tokens. If another process has written further, loads its tokens.
     ///
-    /// Writes nothing while another process is writing: the next call does. Also writes nothing after the last node
-    /// that the log can read: the tokens could not be matched to a log later.
+    /// Writes nothing while another process is writing; the next call does. Never writes past the last node that the
+    /// log can read, because such tokens could not be matched to a log later.
     ///
     /// # Errors
-    /// When the file cannot be read or written; the set of unwritten tokens is unchanged.
+    /// If the file cannot be read or written; the unsaved tokens stay unsaved.
     pub(super) fn save(&mut self, kept: &mut Kept) -> io::Result<()> {
         if !self.owes(kept) {
             return Ok(());
@@ -208,7 +208,7 @@ impl TokenFile {
         Ok(())
     }
 
-    /// Loads what another process has written, and adds after it what that lacks.
+    /// Loads the tokens of another process, and keeps own tokens after them.
     fn merge(&mut self, kept: &mut Kept) -> io::Result<()> {
         let theirs = self.try_read()?;
         if !self.altered {
@@ -216,8 +216,8 @@ impl TokenFile {
             kept.take_after(&mine, self.row_bytes);
             return Ok(());
         }
-        // The file may still hold what is removed here, and what was found damaged. This memory then has it again, or
-        // it is left out with all after it.
+        // The file may still contain tokens that were removed here, and a damaged part. Removed tokens are dropped;
+        // tokens that memory has replace the damaged part.
         let mut all = theirs.without(&kept.nodes_without_tokens(), self.row_bytes);
         all.take_after(kept, self.row_bytes);
         all.take_after(&theirs, self.row_bytes);
@@ -225,7 +225,6 @@ impl TokenFile {
         Ok(())
     }
 
-    /// Rewrites the file.
     fn rewrite(&mut self, kept: &mut Kept, end: u64) -> io::Result<()> {
         let mut all = Kept::default();
         all.take_after(kept, self.row_bytes);
@@ -238,7 +237,7 @@ impl TokenFile {
         Ok(())
     }
 
-    /// Blocks of nodes whose rows are all in memory: those after the start of `nodes`, up to its end.
+    /// Blocks for the nodes after the start of `nodes` up to its end, whose rows are all in memory.
     fn blocks<'k>(&self, kept: &'k Kept, nodes: Range<u64>) -> impl Iterator<Item = io::Result<NewBlock>> + use<'k> {
         let (anchor, row_bytes, end, mut through) =
             (self.file.anchor().clone(), self.row_bytes, nodes.end, nodes.start);
@@ -264,9 +263,9 @@ impl TokenFile {
     }
 }
 
-/// Adds the entries of a block; `None`, with none added, where they make no sense.
+/// Adds the entries of a block; `None`, without adding any, if they are inconsistent.
 fn apply(header: &BlockHeader, index: &[u8], row_bytes: u64, kept: &mut Kept) -> Option<()> {
-    // The checksum matched, so it was written like this; it is checked for consistency nevertheless.
+    // A matching checksum does not prove consistency.
     let (mut nodes, mut rows, mut rest) = (kept.through(), 0_u64, index);
     while !rest.is_empty() {
         let (tokens, _, after) = read_entry(rest)?;

@@ -1,4 +1,4 @@
-//! The index of tokens' vectors: a few bits for each component, compared with a question's tokens one node at a time.
+//! Index of token vectors with a few bits per component.
 
 use std::{path::Path, sync::Arc};
 
@@ -20,16 +20,16 @@ use super::{
 };
 use crate::{LogStore, log::Leaves};
 
-/// The tolerance for a vector's length of 1.
+/// Tolerance of a vector's unit length.
 const UNIT_TOLERANCE: f32 = 1e-3;
-/// Bytes that the tokens may take on the heap, apart from their rows, which are mapped.
+/// Default limit on bytes of the heap; rows are mapped and do not count.
 const MEMORY: usize = 64 << 20;
 
-/// Keeps the vectors of tokens with a few bits for each component, and for each node which tokens occur in it.
+/// Token vectors with a few bits per component, and the token ids of each node.
 ///
-/// With a directory it keeps a cache file for each conversation there, next to the log that the tokens are derived
-/// from. A file that is cut short, damaged, or of another model, conversation or log is not an error: its good part
-/// counts, [`TokenIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
+/// With a directory, each conversation has a cache file, next to the log that the tokens are derived from. A file that
+/// is truncated, damaged, or of another model, conversation or log is not an error: its valid part is used,
+/// [`TokenIndexStats::through`] states how far it reaches, and the owner inserts the rest.
 ///
 /// ```
 /// use memory_core::{ConversationId, ModelId, NodeId, TokenIndex, TokenPart, TokenVectors};
@@ -54,16 +54,16 @@ pub struct QuantizedTokens {
     model: ModelId,
     bits: TokenBits,
     codec: Codec,
-    /// The directory of the files, and what is packed there.
+    /// Directory of the files, with its packs.
     packs: Option<Arc<Packs>>,
-    /// Binding of the files to the log that they were derived from.
+    /// Leaves of the log, to which the files are bound.
     leaves: Option<Leaves>,
     /// True if a flush writes to disk.
     writes: bool,
     conversations: Conversations<Held>,
 }
 
-/// The part of a conversation in memory, and its file.
+/// Data of a conversation in memory, with its file.
 #[derive(Debug)]
 struct Held {
     kept: Kept,
@@ -79,9 +79,9 @@ impl QuantizedTokens {
         Self { model, bits, codec, packs: None, leaves: None, writes: false, conversations }
     }
 
-    /// An index next to the log that its tokens are derived from, with its files in the store's [cache
-    /// directory](LogStore::cache_dir). Tokens from another store's log, or of nodes that this log does not have (any
-    /// more), are ignored. For a store that was opened read-only it writes no file.
+    /// An index next to the log that its tokens are derived from, with files in the store's [cache
+    /// directory](LogStore::cache_dir). Ignores tokens that were derived from another log, or from nodes that this log
+    /// does not have (any more). Writes no files for a store that was opened read-only.
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         Self {
@@ -92,29 +92,29 @@ impl QuantizedTokens {
         }
     }
 
-    /// An index with its files in `dir`, bound to no log: the caller ensures that the nodes are the same. The directory
-    /// is made when the first file is written.
+    /// An index with files in `dir`, not bound to a log: the caller guarantees that nodes never change. The directory
+    /// is created when the first file is written.
     ///
-    /// Several processes may flush to it: they take turns, and each block is written after what is there already.
+    /// Several processes may flush to it: they take turns, and each appends its blocks to the existing ones.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize, bits: TokenBits) -> Self {
         let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
         Self { packs: Some(packs), writes: true, ..Self::in_memory(model, dimensions, bits) }
     }
 
-    /// Drops the tokens that were not used for the longest time where all take more than this many bytes on the heap,
-    /// 64 MiB by default. Tokens in use or not saved stay. Mapped files do not count.
+    /// Limits the bytes of tokens on the heap, 64 MiB by default, by dropping the least recently used ones. Tokens that
+    /// are in use or unsaved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
         self.conversations.limit_to(bytes);
         self
     }
 
-    /// Forgets a conversation's tokens, on disk as well: for a log that is shorter than [`TokenIndexStats::through`],
-    /// such as one that was restored from a backup.
+    /// Forgets a conversation's tokens, in memory and on disk, for a log that is shorter than
+    /// [`TokenIndexStats::through`], for example after a restore from a backup.
     ///
     /// # Errors
-    /// When the file cannot be removed; in memory the tokens are gone nevertheless.
+    /// If the file cannot be removed; the tokens in memory are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.writing(conversation, |held| {
             held.kept = Kept::default();
@@ -123,7 +123,7 @@ impl QuantizedTokens {
         })
     }
 
-    /// Each conversation that was loaded, how far it reaches, and the bytes of its rows that are in no file.
+    /// Loaded conversations, each with its last node and the bytes of unsaved rows.
     pub(in crate::derived) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
         self.conversations.look_at_loaded(|id, held| (id.clone(), held.kept.through(), held.kept.bytes_in_memory()))
     }
@@ -150,7 +150,7 @@ impl QuantizedTokens {
         Ok(())
     }
 
-    /// Checks everything before anything is added.
+    /// Inserts nodes after validating all of them.
     fn insert_all(&self, held: &mut Held, nodes: &[(NodeId, TokenVectors)]) -> Result<(), VectorError> {
         for (reached, (node, tokens)) in (held.kept.through()..).zip(nodes) {
             if node.get() != reached + 1 {
@@ -159,7 +159,7 @@ impl QuantizedTokens {
             }
             self.check(tokens)?;
             for (_, vector) in tokens.iter() {
-                // NaN and infinities show in the length.
+                // NaN and infinity make the length invalid.
                 let length = Kernels::detected().dot_f32(vector, vector).sqrt();
                 if length.is_nan() || (length - 1.0).abs() > UNIT_TOLERANCE {
                     let what = "one of a token is not of unit length";
@@ -171,8 +171,8 @@ impl QuantizedTokens {
         Ok(())
     }
 
-    /// The largest cosines for the nodes of a part. Where a block turns out to be damaged, the file is set aside from
-    /// there on, and the rest is queried again.
+    /// Maximum cosines for the nodes of a part. If a block turns out to be damaged, it and all later ones are dropped,
+    /// and the query is repeated.
     fn answer(&self, question: &[QuestionCodes], part: &TokenPart<'_>) -> Vec<Option<Vec<f32>>> {
         loop {
             let answer = self.reading(part.conversation, |held| {
@@ -182,7 +182,7 @@ impl QuantizedTokens {
             });
             match answer {
                 Ok(answer) => return answer,
-                // Each time fewer nodes are left.
+                // Terminates, because each time fewer nodes remain.
                 Err(DamagedBlock(first)) => self.writing(part.conversation, |held| held.set_aside(first, &self.codec)),
             }
         }
@@ -249,7 +249,7 @@ impl Held {
         file.save(kept).map_err(|source| VectorError::Io { path: file.path().to_owned(), source })
     }
 
-    /// Forgets the nodes from `first` on, on disk as well.
+    /// Forgets the nodes from `first` on, in memory and on disk.
     fn set_aside(&mut self, first: u64, codec: &Codec) {
         if let Some(file) = &mut self.file {
             tracing::warn!(path = %file.path().display(), first, "a token cache is damaged: rebuilding the rest of it");

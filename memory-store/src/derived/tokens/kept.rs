@@ -1,4 +1,4 @@
-//! The tokens of a conversation in memory: rows mapped from disk, and rows that are not on disk yet.
+//! Tokens of a conversation: mapped rows, and unsaved rows in memory.
 
 use std::{
     collections::HashMap,
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::{checksum, wire::Out};
 
-/// The tokens of the first nodes of a conversation, a row for each token.
+/// Tokens of the first nodes of a conversation; a row for each token.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     nodes: Vec<Span>,
-    /// The entries of all nodes, as in the index of a block.
+    /// Entries of all nodes, in the format of a block's index.
     index: Vec<u8>,
-    /// In how many nodes each token id occurs.
+    /// Number of nodes that contain each token id.
     nodes_with: HashMap<u32, u32>,
     nodes_with_tokens: u64,
-    /// Rows on disk come first.
+    /// Mapped rows, which come first.
     on_disk: OnDisk,
-    /// The other rows.
+    /// Unsaved rows.
     rows: Vec<u8>,
 }
 
-/// The place of a node's tokens.
+/// Rows of a node.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     first_row: u64,
@@ -38,22 +38,22 @@ struct Span {
     entry: usize,
 }
 
-/// Rows that are mapped.
+/// Mapped rows.
 #[derive(Debug, Default)]
 pub(super) struct OnDisk {
     map: Option<RowMap>,
     blocks: Vec<MappedRows>,
 }
 
-/// The rows of a block.
+/// Mapped rows of a block.
 #[derive(Debug)]
 pub(super) struct MappedRows {
     pub(super) first_node: u64,
     pub(super) rows: Range<u64>,
-    /// Where they begin, relative to the start of the map.
+    /// Offset of the rows in the map.
     pub(super) at: usize,
     pub(super) sum: u32,
-    /// True if their checksum was compared.
+    /// True if the checksum was verified.
     pub(super) checked: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl OnDisk {
         self.blocks.last().map_or(0, |block| block.rows.end)
     }
 
-    /// The bytes of rows, all of one block, whose checksum is compared on the first read.
+    /// Bytes of rows of one block; verifies the block's checksum on the first read.
     fn bytes(&self, rows: Range<u64>, row_bytes: usize) -> Result<&[u8], DamagedBlock> {
         let block = self.blocks.partition_point(|block| block.rows.end <= rows.start);
         let Some(block) = self.blocks.get(block) else { return Ok(&[]) };
@@ -81,7 +81,7 @@ impl OnDisk {
         };
         let map = self.map.as_ref().ok_or(damaged)?.bytes();
         let within = |rows| place(rows).and_then(|place| map.get(place)).ok_or(damaged);
-        // Relaxed: the flag orders no other memory, and at worst a block is checked twice.
+        // Relaxed: the flag orders no other memory; at worst a block is verified twice.
         if !block.checked.load(Ordering::Relaxed) {
             if checksum::crc32c(within(block.rows.clone())?) != block.sum {
                 return Err(damaged);
@@ -93,12 +93,12 @@ impl OnDisk {
 }
 
 impl Kept {
-    /// The last node that is in.
+    /// Last node.
     pub(super) fn through(&self) -> u64 {
         self.nodes.len() as u64
     }
 
-    /// Rows in all.
+    /// Number of rows.
     pub(super) fn tokens(&self) -> u64 {
         self.nodes.last().map_or(0, |last| last.first_row + u64::from(last.rows))
     }
@@ -107,7 +107,7 @@ impl Kept {
         self.nodes_with_tokens
     }
 
-    /// In how many nodes a token id occurs.
+    /// Number of nodes that contain a token id.
     pub(super) fn nodes_with(&self, id: u32) -> u64 {
         u64::from(self.nodes_with.get(&id).copied().unwrap_or(0))
     }
@@ -117,14 +117,14 @@ impl Kept {
         self.tokens() * codec.row_bytes() as u64 + self.index.len() as u64
     }
 
-    /// Bytes of the rows that are not on disk.
+    /// Bytes of unsaved rows.
     pub(super) fn bytes_in_memory(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// Bytes on the heap; mapped rows are not there.
+    /// Bytes on the heap, without mapped rows.
     pub(super) fn heap(&self) -> usize {
-        // A map has a byte for each place in addition to its key and value.
+        // A hash map has a control byte per slot in addition to key and value.
         size_of::<Self>()
             + self.nodes.capacity() * size_of::<Span>()
             + self.index.capacity()
@@ -133,22 +133,21 @@ impl Kept {
             + self.rows.capacity()
     }
 
-    /// Adds the node that follows.
     pub(super) fn push(&mut self, tokens: &TokenVectors, codec: &Codec) {
         self.rows.reserve(tokens.len() * codec.row_bytes());
         tokens.iter().for_each(|(_, vector)| codec.encode(vector, &mut self.rows));
         self.push_written(u32::try_from(tokens.len()).unwrap_or(u32::MAX), tokens.ids());
     }
 
-    /// Adds the entry of the node that follows.
+    /// Adds the entry of the next node.
     fn push_written(&mut self, tokens: u32, ids: &[u32]) {
         let mut entry = Out::default();
         write_entry(tokens, ids, &mut entry);
         self.push_entry(&entry.0);
     }
 
-    /// Adds the entry of the node that follows, whose rows come after those of the others; `None`, with nothing added,
-    /// where this is not an entry.
+    /// Parses and adds the entry of the next node, whose rows follow those of earlier nodes. Returns the bytes after
+    /// it; `None`, without adding anything, if it is invalid.
     pub(super) fn push_entry<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (rows, ids, rest) = read_entry(bytes)?;
         self.nodes.push(Span { first_row: self.tokens(), rows, entry: self.index.len() });
@@ -158,7 +157,7 @@ impl Kept {
         Some(rest)
     }
 
-    /// The rows of a node; empty for an unknown node.
+    /// Rows of a node; empty for an unknown node.
     pub(super) fn rows_of(&self, node: NodeId, row_bytes: usize) -> Result<&[u8], DamagedBlock> {
         self.nodes.get(node.index()).map_or(Ok(&[]), |span| self.rows_at(*span, row_bytes))
     }
@@ -175,7 +174,7 @@ impl Kept {
         }
     }
 
-    /// The entries of the nodes after `after`, up to `last`.
+    /// Entries of the nodes after `after` up to `last`.
     pub(super) fn entries(&self, after: u64, last: u64) -> &[u8] {
         let at = |node: u64| {
             let span = usize::try_from(node).ok().and_then(|node| self.nodes.get(node));
@@ -184,19 +183,19 @@ impl Kept {
         self.index.get(at(after)..at(last)).unwrap_or_default()
     }
 
-    /// Rows of the first nodes up to this one.
+    /// Number of rows of the nodes up to `node`.
     pub(super) fn rows_through(&self, node: u64) -> u64 {
         let span = usize::try_from(node).ok().and_then(|node| self.nodes.get(node));
         span.map_or(self.tokens(), |span| span.first_row)
     }
 
-    /// The bytes of rows, none of which is on disk yet.
+    /// Bytes of unsaved rows.
     pub(super) fn unsaved(&self, rows: Range<u64>, row_bytes: usize) -> &[u8] {
         let at = |row: u64| usize::try_from(row.saturating_sub(self.on_disk.rows())).unwrap_or(usize::MAX) * row_bytes;
         self.rows.get(at(rows.start)..at(rows.end)).unwrap_or_default()
     }
 
-    /// Maps the first rows as they are on disk now.
+    /// Replaces the first rows by mapped ones.
     pub(super) fn rebase(&mut self, on_disk: OnDisk, row_bytes: usize) {
         let moved = on_disk.rows().saturating_sub(self.on_disk.rows());
         let moved = usize::try_from(moved).unwrap_or(usize::MAX).saturating_mul(row_bytes);
@@ -204,7 +203,7 @@ impl Kept {
         self.on_disk = on_disk;
     }
 
-    /// Adds the nodes of `other` that follow its own, as far as they are whole.
+    /// Adds the nodes of `other` after its own last one, as far as they are undamaged.
     pub(super) fn take_after(&mut self, other: &Self, row_bytes: usize) {
         self.take(other, row_bytes, |_| false);
     }
@@ -222,21 +221,20 @@ impl Kept {
         }
     }
 
-    /// The same tokens without those of some nodes, all in memory, for a file that is rewritten. Damaged rows, and
-    /// all after them, are left out.
+    /// A copy in memory without the tokens of some nodes, for rewriting the file. Ends before the first damaged row.
     pub(super) fn without(&self, removed: &NodeSet, row_bytes: usize) -> Self {
         let mut rest = Self::default();
         rest.take(self, row_bytes, |node| removed.contains(node));
         rest
     }
 
-    /// The nodes that have no tokens, or none any more.
+    /// Nodes without tokens.
     pub(super) fn nodes_without_tokens(&self) -> NodeSet {
         let spans = (0..).map(NodeId::from_index).zip(&self.nodes);
         spans.filter(|(_, span)| span.rows == 0).map(|(node, _)| node).collect()
     }
 
-    /// How many of some nodes have tokens.
+    /// Number of the given nodes that have tokens.
     pub(super) fn count(&self, nodes: &NodeSet) -> u64 {
         let spans = (0..).map(NodeId::from_index).zip(&self.nodes);
         spans.filter(|(node, span)| span.rows > 0 && nodes.contains(*node)).count() as u64

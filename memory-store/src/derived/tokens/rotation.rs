@@ -1,17 +1,17 @@
-//! A fixed rotation that spreads a vector evenly over its components.
+//! A fixed rotation that distributes a vector evenly over its components.
 
-/// Rounds of sign changes and transforms; after two each component depends on every other, for any number of
-/// dimensions.
+/// Rounds of sign changes and transforms. After two, each output component depends on every input component, for any
+/// number of dimensions.
 const ROUNDS: usize = 2;
-/// Part of the format of token caches: another seed gives other codes.
+/// Seed of the signs, part of the file format: another seed gives other codes.
 const SEED: u64 = 0x6D65_6D74_6F6B_656E;
 
-/// A rotation of vectors of a number of dimensions, the same in every process.
+/// A rotation of vectors, the same in every process.
 ///
-/// Pseudorandom signs and Walsh–Hadamard transforms alternate (Ailon and Chazelle, "The fast Johnson–Lindenstrauss
-/// transform", 2009). A transform takes a power of two of components. For any other number of dimensions it is applied
-/// to the first ones and then to the last ones, which overlap. Lengths and inner products are preserved; a component of
-/// a rotated unit vector is distributed about as a normal one of variance 1 / dimensions.
+/// Alternates pseudorandom signs and Walsh–Hadamard transforms (Ailon and Chazelle, "The fast Johnson–Lindenstrauss
+/// transform", 2009). A transform requires a power of two of components; for other numbers of dimensions it is applied
+/// to the first and then to the last components, which overlap. Lengths and inner products are preserved. A component
+/// of a rotated unit vector is approximately normally distributed with variance 1 / dimensions.
 #[derive(Debug)]
 pub(super) struct Rotation {
     signs: Vec<f32>,
@@ -25,7 +25,6 @@ impl Rotation {
         Self { signs: std::iter::repeat_with(sign).take(2 * ROUNDS * dimensions).collect(), dimensions }
     }
 
-    /// Rotates a vector of that number of dimensions in place.
     pub(super) fn rotate(&self, vector: &mut [f32]) {
         let Some(width) = vector.len().checked_ilog2().map(|log| 1_usize << log) else { return };
         let last = vector.len() - width;
@@ -37,7 +36,7 @@ impl Rotation {
     }
 }
 
-/// The Walsh–Hadamard transform of a power of two of components, scaled so that lengths are preserved.
+/// Walsh–Hadamard transform of a power of two of components, scaled to preserve lengths.
 fn transform(values: &mut [f32]) {
     let mut half = 1;
     while half < values.len() {

@@ -1,4 +1,4 @@
-//! The files of tokens as derived data: how far they reach, and the same files without some nodes.
+//! Token files as derived data.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub(in crate::derived) static KIND: Kind = Kind {
     forget,
 };
 
-/// Codec and bits of the tokens by their header; `None` where no tokens are like this.
+/// Codec and bits stated in a file's header; `None` if they are invalid.
 fn quantized(listed: &Listed) -> Option<(Codec, TokenBits)> {
     let bits = listed.number(1)?;
     let bits = TokenBits::ALL.into_iter().find(|known| known.count() == bits)?;
@@ -57,7 +57,7 @@ fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool>
         }
         kept = kept.without(nodes, codec.row_bytes());
         file.write_anew();
-        // A save writes nothing while another process does.
+        // A save writes nothing while another process is writing.
         file.save(&mut kept)?;
     }
     Ok(false)

@@ -1,4 +1,4 @@
-//! The index that scans all vectors where that is faster, and walks a graph where it is not.
+//! The index that scans or walks a graph, whichever is faster.
 
 mod graphs;
 #[cfg(feature = "hnsw-rs")]
@@ -27,14 +27,14 @@ use crate::LogStore;
 
 const BACKEND: &str = "memory";
 
-/// Finds the nearest vectors in the fastest way: it scans a small conversation, or what a narrow selection leaves of
-/// one, and walks a graph of near neighbours for anything larger. [`AutoOptions`] sets the limits.
+/// Finds the nearest vectors in the fastest way: scans a small conversation or a narrow selection, and walks a graph of
+/// near neighbours otherwise. [`AutoOptions`] sets the limits.
 ///
-/// Graphs are derived from the cache of vectors, in the background: once a conversation exceeds the limit, and again
-/// when a quarter of its vectors were removed. Until a graph is there, and for vectors that it lacks, a scan answers.
-/// Each graph is kept in a file of its own, whose loss or damage costs only time.
+/// Graphs are built in the background from the cached vectors, once a conversation exceeds the limit, and rebuilt when
+/// a quarter of its vectors were removed. Vectors that are not in a graph yet are scanned. Each graph has a cache file
+/// of its own, whose loss or damage costs only time.
 ///
-/// Everything else is as with [`ExactIndex`].
+/// In all other respects as [`ExactIndex`].
 #[derive(Debug)]
 pub struct AutoIndex {
     exact: Arc<ExactIndex>,
@@ -76,8 +76,8 @@ impl AutoIndex {
         Self::over(ExactIndex::open(dir, model, dimensions), options)
     }
 
-    /// Links the vectors of a conversation now instead of in the background; gives how many its graph then holds, 0
-    /// where no graph is needed. Progress counts vectors.
+    /// Links the vectors of a conversation now, not in the background. Returns how many its graph then has, 0 if no
+    /// graph is needed. Progress counts vectors.
     pub fn build_graph(&self, conversation: &ConversationId, progress: &dyn Progress) -> u64 {
         let rows = self.exact.reading(conversation, |held| held.rows.len());
         match self.options.method {
@@ -88,7 +88,7 @@ impl AutoIndex {
         }
     }
 
-    /// How many vectors of a conversation its graph holds, and how many there are.
+    /// Number of vectors of a conversation in its graph, and in total.
     #[must_use]
     pub fn linked(&self, conversation: &ConversationId) -> (u64, u64) {
         #[cfg(feature = "hnsw-rs")]
@@ -108,13 +108,13 @@ impl AutoIndex {
     /// As [`ExactIndex::forget`].
     ///
     /// # Errors
-    /// When a file cannot be removed; in memory the vectors are gone nevertheless.
+    /// If a file cannot be removed; the vectors in memory are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.exact.forget(conversation)?;
         self.forget_graph(conversation)
     }
 
-    /// Forgets the graph of a conversation, on disk as well; it is built again from the vectors.
+    /// Removes the graph of a conversation, in memory and on disk; it is rebuilt from the vectors.
     pub(in crate::derived) fn forget_graph(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         #[cfg(feature = "hnsw-rs")]
         self.hnsw_rs.forget(conversation);
@@ -140,11 +140,11 @@ impl AutoIndex {
     fn suits_graph(&self, part: &Part<'_>, candidates: usize) -> bool {
         let (rows, selected) = (part.rows.len(), part.selected());
         let is_narrow = selected.saturating_mul(100) < rows.saturating_mul(usize::from(self.options.subset_percent));
-        // A walk for a large part of the vectors meets most of them anyway, one by one.
+        // A walk for a large share of the vectors would meet most of them anyway, one by one.
         self.wants_graph(rows) && !is_narrow && candidates < selected / 10
     }
 
-    /// Candidates for an answer, and the method used for each part.
+    /// Candidates for an answer, and the method of each part.
     fn pick(
         &self,
         query: &VectorQuery<'_>,
@@ -160,7 +160,7 @@ impl AutoIndex {
             {
                 let candidate = |near: &Near| Candidate { part: number, row: near.row as usize, score: near.likeness };
                 found.extend(walked.near.iter().map(candidate));
-                // Unlinked rows are scanned.
+                // Rows that are not linked are scanned.
                 part.runs.iter_mut().for_each(|run| run.start = run.start.max(walked.linked).min(run.end));
                 answered_by.push(AnsweredBy::Graph { backend: walked.backend });
                 continue;
@@ -171,7 +171,7 @@ impl AutoIndex {
         (found, answered_by)
     }
 
-    /// The nearest of the linked rows, if any. Starts linking the rest.
+    /// The nearest linked rows, if any. Starts linking the others in the background.
     fn walk(
         &self,
         conversation: &ConversationId,
@@ -205,7 +205,7 @@ impl AutoIndex {
         if first > linked + self.options.scan_beside(linked) {
             self.graphs.build_in_background(conversation);
         }
-        // The graph may grow meanwhile, by rows that are scanned already: it must not see them.
+        // Rows that are linked during the search are scanned already, so they are hidden from the walk.
         let codes = codes.get(..linked * rows.dimensions()).filter(|_| linked > 0)?;
         let codes = Codes::new(rows.dimensions(), codes, rows.scales());
         let near = built.graph.search(&codes, &question.codes, wanted, ef, keep);
@@ -213,9 +213,9 @@ impl AutoIndex {
     }
 }
 
-/// The answer of a graph.
+/// Result of a walk.
 struct Walked {
-    /// How many rows it has.
+    /// Number of linked rows.
     linked: usize,
     near: Vec<Near>,
     backend: &'static str,
@@ -256,8 +256,8 @@ impl VectorIndex for AutoIndex {
         )
     }
 
-    /// Links what would be linked in the background, and saves the graph for the next process. A read-only index leaves
-    /// that to a writer, and so does hnsw_rs, whose graph would be lost with this process.
+    /// Builds the graph, and saves it for the next process. A read-only index leaves that to a writer; with hnsw_rs
+    /// nothing is built, because its graph would be lost with this process.
     fn prepare<'a>(
         &'a self,
         conversation: &'a ConversationId,

@@ -1,4 +1,4 @@
-//! The index that compares with every vector.
+//! The index that compares every vector.
 
 use std::{path::Path, sync::Arc};
 
@@ -20,17 +20,17 @@ use super::{
 };
 use crate::{LogStore, log::Leaves};
 
-/// The tolerance for a vector's length of 1.
+/// Tolerance of a vector's unit length.
 const UNIT_TOLERANCE: f32 = 1e-3;
-/// Bytes that the vectors may take on the heap: what is known of a million of them, whose rows are mapped.
+/// Default limit on bytes of the heap: enough for a million vectors, whose rows are mapped and do not count.
 const MEMORY: usize = 64 << 20;
 
-/// Finds the nearest vectors by comparing with each one: first by int8 codes, then the best of these again by the
-/// vectors as they were inserted. Large sets are scanned by all cores together.
+/// Finds the nearest vectors by comparing every one: first by int8 codes, then the best of these by the original
+/// components. Large sets are scanned on all cores.
 ///
-/// With a directory it keeps three cache files for each conversation there, next to the log that the vectors are
-/// derived from. Files that are cut short, damaged, or of another model, conversation or log are not an error: their
-/// good part counts, [`VectorIndexStats::through`] reports how far that reaches, and the owner inserts the rest.
+/// With a directory, each conversation has three cache files, next to the log that the vectors are derived from. Files
+/// that are truncated, damaged, or of another model, conversation or log are not an error: their valid part is used,
+/// [`VectorIndexStats::through`] states how far it reaches, and the owner inserts the rest.
 ///
 /// ```
 /// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
@@ -51,16 +51,16 @@ const MEMORY: usize = 64 << 20;
 pub struct ExactIndex {
     model: ModelId,
     dimensions: usize,
-    /// The directory of the files, and what is packed there.
+    /// Directory of the files, with its packs.
     packs: Option<Arc<Packs>>,
-    /// Binding of the files to the log that they were derived from.
+    /// Leaves of the log, to which the files are bound.
     leaves: Option<Leaves>,
     /// True if a flush writes to disk.
     writes: bool,
     conversations: Conversations<Held>,
 }
 
-/// The part of a conversation in memory, and its files.
+/// Data of a conversation in memory, with its files.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) rows: Rows,
@@ -74,9 +74,9 @@ impl ExactIndex {
         Self { model, dimensions, packs: None, leaves: None, writes: false, conversations: Conversations::new(MEMORY) }
     }
 
-    /// An index next to the log that its vectors are derived from, with its files in the store's [cache
-    /// directory](LogStore::cache_dir). Vectors from another store's log, or of nodes that this log does not have (any
-    /// more), are ignored. For a store that was opened read-only it writes no file.
+    /// An index next to the log that its vectors are derived from, with files in the store's [cache
+    /// directory](LogStore::cache_dir). Ignores vectors that were derived from another log, or from nodes that this log
+    /// does not have (any more). Writes no files for a store that was opened read-only.
     #[must_use]
     pub fn beside(store: &LogStore, model: ModelId, dimensions: usize) -> Self {
         Self {
@@ -87,37 +87,37 @@ impl ExactIndex {
         }
     }
 
-    /// An index with its files in `dir`, bound to no log: the caller ensures that the nodes are the same. The directory
-    /// is made when the first file is written.
+    /// An index with files in `dir`, not bound to a log: the caller guarantees that nodes never change. The directory
+    /// is created when the first file is written.
     ///
-    /// Several processes may flush to it: they take turns, and each block is written after what is there already. A
-    /// process that waits too long for its turn keeps its vectors in memory until the next flush.
+    /// Several processes may flush to it: they take turns, and each appends its blocks to the existing ones. A process
+    /// that does not get its turn in time keeps its vectors in memory until the next flush.
     #[must_use]
     pub fn open(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         Self { writes: true, ..Self::open_read_only(dir, model, dimensions) }
     }
 
-    /// An index that reads its files in `dir` and writes none, for use while another process writes: inserted vectors
-    /// are forgotten at exit.
+    /// An index that reads files in `dir` and writes none, for use while another process writes. Inserted vectors are
+    /// lost at exit.
     #[must_use]
     pub fn open_read_only(dir: impl AsRef<Path>, model: ModelId, dimensions: usize) -> Self {
         let packs = Packs::new(dir.as_ref(), [0; 16], EXTENSIONS);
         Self { packs: Some(packs), ..Self::in_memory(model, dimensions) }
     }
 
-    /// Drops the vectors that were not used for the longest time where all take more than this many bytes on the heap,
-    /// 64 MiB by default. Vectors in use or not saved stay. Mapped files do not count.
+    /// Limits the bytes of vectors on the heap, 64 MiB by default, by dropping the least recently used ones. Vectors
+    /// that are in use or unsaved stay. Mapped files do not count.
     #[must_use]
     pub fn hold_at_most(mut self, bytes: usize) -> Self {
         self.conversations.limit_to(bytes);
         self
     }
 
-    /// Forgets a conversation's vectors, on disk as well: for a log that is shorter than [`VectorIndexStats::through`],
-    /// such as one that was restored from a backup.
+    /// Forgets a conversation's vectors, in memory and on disk, for a log that is shorter than
+    /// [`VectorIndexStats::through`], for example after a restore from a backup.
     ///
     /// # Errors
-    /// When the file cannot be removed; in memory the vectors are gone nevertheless.
+    /// If a file cannot be removed; the vectors in memory are gone nevertheless.
     pub fn forget(&self, conversation: &ConversationId) -> Result<(), VectorError> {
         self.writing(conversation, |held| {
             held.rows = Rows::new(self.dimensions);
@@ -126,7 +126,7 @@ impl ExactIndex {
         })
     }
 
-    /// Each conversation that was loaded, how far it reaches, and the bytes of its rows that are in no file.
+    /// Loaded conversations, each with its last node and the bytes of unsaved rows.
     pub(super) fn held_in_memory(&self) -> Vec<(ConversationId, u64, u64)> {
         self.conversations.look_at_loaded(|id, held| (id.clone(), held.rows.through(), held.rows.bytes_in_memory()))
     }
@@ -135,12 +135,11 @@ impl ExactIndex {
         self.packs.as_ref().map(|packs| packs.dir())
     }
 
-    /// Binding of the vectors of a conversation to the log.
+    /// Binding of a conversation's vectors to the log.
     pub(super) fn anchor(&self, conversation: &ConversationId) -> Anchor {
         Anchor::new(self.leaves.as_ref(), conversation)
     }
 
-    /// True if a flush writes to disk.
     pub(super) fn writes(&self) -> bool {
         self.writes
     }
@@ -153,7 +152,7 @@ impl ExactIndex {
         self.conversations.write(conversation, || self.load(conversation), act)
     }
 
-    /// Reads the vectors of several conversations, each named once.
+    /// Reads the vectors of several conversations, which must be distinct.
     pub(super) fn reading_all<T>(&self, parts: &[VectorPart<'_>], act: impl FnOnce(&[&Held]) -> T) -> T {
         let conversations: Vec<_> = parts.iter().map(|part| part.conversation).collect();
         self.conversations.read_all(&conversations, |conversation| self.load(conversation), act)
@@ -169,7 +168,7 @@ impl ExactIndex {
         if vector.len() != self.dimensions {
             return Err(VectorError::Dimensions { expected: self.dimensions, found: vector.len() });
         }
-        // NaN and infinities show in the length.
+        // NaN and infinity make the length invalid.
         let length = Kernels::detected().dot_f32(vector, vector).sqrt();
         if !length.is_finite() {
             return Err(VectorError::BadVector { node, what: "it has a component that is not a finite number" });
@@ -180,7 +179,7 @@ impl ExactIndex {
         Ok(())
     }
 
-    /// Checks everything before anything is added.
+    /// Inserts nodes after validating all of them.
     fn insert_all(&self, held: &mut Held, nodes: &[(NodeId, Vec<Vec<f32>>)]) -> Result<(), VectorError> {
         for (reached, (node, vectors)) in (held.rows.through()..).zip(nodes) {
             if node.get() != reached + 1 {
@@ -193,7 +192,7 @@ impl ExactIndex {
         Ok(())
     }
 
-    /// A query that can be compared with these vectors.
+    /// Validates a query and prepares its codes.
     pub(super) fn question(&self, query: &VectorQuery<'_>) -> Result<Question, VectorError> {
         if query.vector.len() != self.dimensions {
             return Err(VectorError::Dimensions { expected: self.dimensions, found: query.vector.len() });
@@ -201,9 +200,9 @@ impl ExactIndex {
         Question::of(query.vector).ok_or(VectorError::BadQuery)
     }
 
-    /// Answers a query from candidates that `pick` finds in the rows of its parts, and reports the method.
+    /// Answers a query from the candidates that `pick` finds in the rows of its parts, and reports the methods.
     ///
-    /// Where a row turns out to be damaged, its file is set aside from there on, and the rest is queried again.
+    /// If a row turns out to be damaged, it and all later ones are dropped, and the query is repeated.
     pub(super) fn answer(
         &self,
         query: &VectorQuery<'_>,
@@ -219,7 +218,7 @@ impl ExactIndex {
             });
             match answer {
                 Ok(answer) => return Ok(answer),
-                // Each time fewer rows are left.
+                // Terminates, because each time fewer rows remain.
                 Err((part, damaged)) => {
                     if let Some(part) = query.parts.get(part) {
                         self.writing(part.conversation, |held| held.set_aside(damaged));
@@ -239,7 +238,6 @@ impl ExactIndex {
     }
 }
 
-/// Rows with their scores, in the caller's terms.
 fn hits(parts: &[Part<'_>], best: &[Candidate]) -> Vec<VectorHit> {
     let hit = |best: &Candidate| {
         let slot = parts.get(best.part)?.rows.slots().get(best.row)?;
@@ -289,7 +287,7 @@ impl Held {
         Part { rows: &self.rows, runs }
     }
 
-    /// Forgets a damaged row and what follows it, on disk as well.
+    /// Forgets a damaged row and all later ones, in memory and on disk.
     fn set_aside(&mut self, damaged: DamagedRow) {
         // Another search may have done so meanwhile.
         if self.rows.components(damaged.0).is_err() && damaged.0 < self.rows.len() {

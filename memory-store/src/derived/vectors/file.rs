@@ -1,4 +1,4 @@
-//! The cache files of a conversation's vectors: blocks that are appended, and the rows that they name.
+//! Cache files of a conversation's vectors: blocks, and rows that the blocks refer to.
 
 mod batch;
 mod contents;
@@ -24,38 +24,38 @@ use super::{
     rows::{Codes, DamagedRow, Rows},
 };
 
-/// The extensions of the files of a conversation.
+/// Extensions of the files of a conversation.
 pub(super) const EXTENSIONS: &[&str] = &["vec", "i8", "f32"];
 
-/// Where a conversation's vectors are kept between runs: blocks in `.vec`, and the rows that they name, one after the
-/// other, as codes in `.i8` and as components in `.f32`. A row counts when a block names it.
+/// Cache files of a conversation's vectors: blocks in `.vec`, and their rows as codes in `.i8` and as components in
+/// `.f32`. Only rows that a block refers to are used.
 #[derive(Debug)]
 pub(super) struct VectorFile {
     file: BlockFile,
     dimensions: usize,
-    /// Rows that the good blocks name.
+    /// Number of rows of the valid blocks.
     rows: usize,
-    /// Rows on disk that are marked as removed.
+    /// Number of removed rows among them.
     removed: usize,
     /// True if the codes on disk must be rewritten from the components.
     codes_owed: bool,
-    /// True if the files hold something that must not be there, so that the next save rewrites them.
+    /// True if the files contain data that must be removed, so that the next save rewrites them.
     anew: bool,
-    /// True if a damaged row was found in use: from then on all rows are checked when they are read.
+    /// True once a damaged row was found in use: all rows are verified when they are read from then on.
     wary: bool,
 }
 
 impl VectorFile {
-    /// The files for a conversation and `model`, loose or in `packs`, and the good part of them: undamaged, and derived
-    /// from the log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that are
-    /// unreadable for a reason other than damage count as missing until they can be read.
+    /// The files of a conversation and `model`, loose or in `packs`, with their valid part: undamaged, and derived from
+    /// the log of `anchor`. The next [`Self::save`] overwrites the rest, which is not an error. Files that cannot be
+    /// read for another reason than damage count as missing until they can be read.
     pub(super) fn load(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> (Self, Rows) {
         let mut file = Self::new(packs, anchor, model, dimensions);
         let rows = file.read();
         (file, rows)
     }
 
-    /// The files of [`Self::load`], nothing of them read yet.
+    /// The files of [`Self::load`], unread.
     fn new(packs: &Arc<Packs>, anchor: Anchor, model: &ModelId, dimensions: usize) -> Self {
         let conversation = anchor.conversation().clone();
         let path = packs.dir().join(file_name(conversation.as_str(), model.as_str())).with_extension("vec");
@@ -64,7 +64,7 @@ impl VectorFile {
         Self { file, dimensions, rows: 0, removed: 0, codes_owed: false, anew: false, wary: false }
     }
 
-    /// Sets aside the files on disk from the block of a damaged row on; gives how far the rest reaches.
+    /// Invalidates the files from the block of a damaged row on; returns the last node before it.
     pub(super) fn cut(&mut self, damaged: DamagedRow) -> u64 {
         self.wary = true;
         self.drop_blocks(damaged.0);
@@ -81,7 +81,7 @@ impl VectorFile {
         self.file.remove(&["i8", "f32"])
     }
 
-    /// Bytes on disk that are good.
+    /// Valid bytes on disk.
     pub(super) fn bytes(&self) -> u64 {
         let of_rows = |row: usize| if self.rows == 0 { 0 } else { ROWS_AT + self.rows * row };
         self.file.bytes() + (of_rows(self.row_bytes(1)) + of_rows(self.row_bytes(4))) as u64
@@ -92,14 +92,13 @@ impl VectorFile {
         size_of::<Self>() + self.file.heap()
     }
 
-    /// Writes the rows that are not on disk yet, and destroys removed ones there. Where another process has written
-    /// more than these, loads what that process has written.
+    /// Writes unsaved rows, and destroys removed ones on disk. If another process has written further, loads its rows.
     ///
-    /// Writes nothing while another process is writing: the next call does. Also writes nothing after the last node
-    /// that the log can read: the vectors could not be matched to a log later.
+    /// Writes nothing while another process is writing; the next call does. Never writes past the last node that the
+    /// log can read, because such vectors could not be matched to a log later.
     ///
     /// # Errors
-    /// When the files cannot be read or written; the set of unwritten rows is unchanged.
+    /// If the files cannot be read or written; the unsaved rows stay unsaved.
     pub(super) fn save(&mut self, rows: &mut Rows) -> io::Result<()> {
         if !self.owes(rows) || self.end(rows).is_none() {
             return Ok(());
@@ -132,15 +131,15 @@ impl VectorFile {
         Ok(())
     }
 
-    /// True if another process has changed the files since they were read or written here.
+    /// True if another process has changed the files since this process last read or wrote them.
     pub(super) fn is_outdated(&self) -> bool {
         self.file.is_outdated()
     }
 
-    /// Reads what another process has changed. Rows that are in no file stay, unless rows before them are gone.
+    /// Rereads files that another process has changed. Unsaved rows stay, unless rows before them are gone.
     ///
     /// # Errors
-    /// When the files cannot be read; `rows` stays as it is.
+    /// If the files cannot be read; `rows` is then unchanged.
     pub(super) fn refresh(&mut self, rows: &mut Rows) -> io::Result<()> {
         let saved = self.file.through();
         let theirs = self.try_read()?;
@@ -149,24 +148,24 @@ impl VectorFile {
         Ok(())
     }
 
-    /// True if the files must be updated from the memory.
+    /// True if the files lack changes in memory.
     pub(super) fn owes(&self, rows: &Rows) -> bool {
         rows.through() > self.file.through() || self.differs(rows)
     }
 
-    /// True if the files differ from the memory in the rows that they hold, or must be rewritten.
+    /// True if the files must be rewritten, because saved rows were removed or the files contain wrong data.
     fn differs(&self, rows: &Rows) -> bool {
         rows.removed_before(self.rows) != self.removed || self.codes_owed || self.anew
     }
 
-    /// The last readable node among those with vectors; `None` where the log does not have all of these nodes, or no
-    /// new one could be read.
+    /// Last readable node among those with vectors; `None` if the log does not have all of these nodes, or none of the
+    /// new ones is readable.
     fn end(&self, rows: &Rows) -> Option<u64> {
         let first = if self.differs(rows) { 1 } else { self.file.through() + 1 };
         self.file.anchor().last_readable(first..=rows.through())
     }
 
-    /// Appends rows, and then the blocks that name them.
+    /// Appends rows, then the blocks that refer to them.
     fn append(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
         self.file.unpack()?;
         let [codes, components] =
@@ -179,14 +178,14 @@ impl VectorFile {
         self.rebase(rows, sums)
     }
 
-    /// Rewrites the files without the content of removed rows, and without these rows where they are many.
+    /// Rewrites the files with the content of removed rows zeroed, or without these rows if they are many.
     ///
-    /// Between two renames the old blocks usually count, for the rows that are unchanged. Where something is
-    /// forgotten, rows keep their places and the new blocks come first: they call removed rows removed, whether their
-    /// content is gone or not, and the old files of rows hold all others.
+    /// Between two renames the old blocks usually stay valid for the unchanged rows. If data must be forgotten, rows
+    /// keep their numbers and the new blocks are renamed first: they mark removed rows as removed even while the old
+    /// row files still have their content, and all other rows are the same in both.
     fn rewrite(&mut self, rows: &mut Rows, end: u64) -> Result<(), Unwritten> {
-        // Rows keep their numbers until the new ones are on disk: after an earlier failure the old ones are still
-        // unwritten.
+        // Rows in memory keep their numbers until the new files are in place, so that after a failure they are still
+        // unsaved.
         let forgets = self.anew;
         let compacted = if rows.wants_rebuilding() && !forgets { Some(rows.without_removed()?) } else { None };
         let create = |extension: &str| {
@@ -200,7 +199,7 @@ impl VectorFile {
         let staged = self.file.stage(blocks.into_iter().map(Ok))?;
         components.sync_all()?;
         let before = self.file.through();
-        // Until all are renamed.
+        // Reset below, after all files are renamed.
         self.anew = true;
         if forgets {
             self.file.commit(staged)?;
@@ -212,7 +211,7 @@ impl VectorFile {
         if let Some(compacted) = compacted {
             *rows = compacted;
         }
-        // The log has lost nodes that it had when these were written.
+        // The log has lost nodes since these rows were written.
         if end < before {
             rows.cut(end);
         }
@@ -228,8 +227,7 @@ impl VectorFile {
             .try_for_each(|path| disk::rename(&temporary(&path), &path))
     }
 
-    /// Writes the rows of the nodes after `through`, from row `row` on, up to node `end`; gives the blocks that are to
-    /// name them.
+    /// Writes rows from `row` on, for the nodes after `through` up to `end`; returns the blocks that refer to them.
     fn write_rows(
         &self,
         rows: &Rows,
@@ -250,14 +248,14 @@ impl VectorFile {
         Ok(written)
     }
 
-    /// Counts the written rows, and maps all of them as they are on disk.
+    /// Maps all rows, including those just written.
     fn rebase(&mut self, rows: &mut Rows, sums: Vec<u32>) -> Result<(), Unwritten> {
         self.rows += sums.len();
         self.removed = rows.removed_before(self.rows);
         if self.rows > 0 {
             let mapped =
                 self.map("i8", self.row_bytes(1)).and_then(|codes| Ok((codes, self.map("f32", self.row_bytes(4))?)));
-            // All of it is rewritten the next time: the memory does not know what is where.
+            // After a failure, memory cannot tell what the files contain, so the next save rewrites everything.
             self.codes_owed = mapped.is_err();
             let (codes, components) = mapped?;
             rows.rebase(Codes::Mapped(codes), components, self.rows, sums);
@@ -266,7 +264,7 @@ impl VectorFile {
     }
 }
 
-/// Blocks whose rows are on disk, and a checksum over the components of each row.
+/// Blocks whose rows are on disk, and the checksum of each row's components.
 #[derive(Default)]
 struct Written {
     blocks: Vec<NewBlock>,

@@ -1,4 +1,4 @@
-//! The crate hnsw_rs as a backend, guarded where the crate does not check its input.
+//! The crate hnsw_rs as a backend, with the input validation that it lacks.
 
 use std::{
     any::Any,
@@ -11,18 +11,18 @@ use hnsw_rs::prelude::{Distance, Hnsw};
 
 use super::{super::graph::Near, kernel::Kernels};
 
-/// The tolerance for a vector's length of 1.
+/// Tolerance of a vector's unit length.
 const UNIT_TOLERANCE: f32 = 1e-3;
-/// Most layers, which is also the limit of hnsw_rs.
+/// Maximum layers, also the limit of hnsw_rs.
 const LAYERS: usize = 16;
 
-/// How the crate's graph is built.
+/// Options of building the crate's graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HnswRsOptions {
     /// Neighbours of a node: the crate's `max_nb_connection`. 2 to 128, by default 16.
     pub degree: usize,
-    /// Candidates that neighbours are chosen from. 1 to 4096, by default 200.
+    /// Candidates for the neighbours of a node. 1 to 4096, by default 200.
     pub ef_construction: usize,
 }
 
@@ -39,22 +39,22 @@ impl Default for HnswRsOptions {
     }
 }
 
-/// Why the backend did not accept or find vectors.
+/// Why the backend rejected or did not find vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HnswRsError {
-    /// A vector of another length.
+    /// The vector has another number of components.
     #[error("a vector has {found} components, the index holds vectors of {expected}")]
     Dimensions {
-        /// The index's dimensions.
+        /// Dimensions of the index.
         expected: usize,
-        /// The vector's.
+        /// Components of the vector.
         found: usize,
     },
-    /// NaN, an infinity, or not of unit length.
+    /// The vector is not finite or not of unit length.
     #[error("a vector is not finite, or not of unit length")]
     BadVector,
-    /// The crate panicked, now or before. Its state is undefined: build a new one.
+    /// The crate panicked in this or an earlier call. Its state is undefined, so build a new index.
     #[error("hnsw_rs panicked: {message}; build the index anew")]
     Panicked {
         /// The message of the panic.
@@ -62,14 +62,14 @@ pub enum HnswRsError {
     },
 }
 
-/// An index of rows by the crate [hnsw_rs](https://docs.rs/hnsw_rs).
+/// An index of rows with the crate [hnsw_rs](https://docs.rs/hnsw_rs).
 ///
-/// An index holds a copy of each vector, is built from them when it is needed, and is never written to disk: the crate
-/// reads its own files back without checking edges, and a damaged one ends the process. Vectors are checked before the
-/// crate sees them. Inserts and searches take turns, which the crate requires and does not enforce. Its points are
-/// never iterated, which hangs during an insert. A panic becomes an error, in that call and in every later one.
+/// Holds a copy of each vector, is built on demand, and is never written to disk, because the crate reads its own files
+/// without checking edges, and a damaged one ends the process. Vectors are validated before the crate sees them.
+/// Inserts and searches exclude each other, which the crate requires but does not enforce. Its points are never
+/// iterated, which can hang during an insert. A panic becomes an error of that call and all later ones.
 ///
-/// The crate draws levels at random: two indexes of the same rows differ.
+/// The crate draws levels at random, so two indexes of the same rows differ.
 ///
 /// ```
 /// use memory_store::{HnswRs, HnswRsOptions};
@@ -87,23 +87,23 @@ pub struct HnswRs {
 struct State {
     index: Hnsw<'static, f32, Cosine>,
     rows: usize,
-    /// The message of its panic.
+    /// Message of the crate's panic.
     broken: Option<String>,
 }
 
-/// One minus the cosine of two unit vectors.
+/// One minus the cosine of unit vectors.
 #[derive(Clone, Copy, Debug)]
 struct Cosine(Kernels);
 
 impl Distance<f32> for Cosine {
     fn eval(&self, a: &[f32], b: &[f32]) -> f32 {
-        // Rounding must not make it negative, which the crate treats as a marker.
+        // Rounding must not make it negative, because the crate uses negative values as markers.
         (1.0 - self.0.dot_f32(a, b)).max(0.0)
     }
 }
 
 impl HnswRs {
-    /// An empty index, with room for about `rows`.
+    /// An empty index with room for about `rows`.
     #[must_use]
     pub fn new(dimensions: usize, rows: usize, options: HnswRsOptions) -> Self {
         // More than 256 neighbours end the process.
@@ -112,7 +112,7 @@ impl HnswRs {
         Self { dimensions, state: RwLock::new(State { index, rows: 0, broken: None }) }
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.state.read().unwrap_or_else(PoisonError::into_inner).rows
@@ -124,17 +124,18 @@ impl HnswRs {
         self.len() == 0
     }
 
-    /// Adds rows, numbered on from [`len`](Self::len); on all processors when there are many.
+    /// Adds rows, numbered from [`len`](Self::len) on; on all cores if there are many.
     ///
     /// # Errors
-    /// [`HnswRsError`]; none of the rows is added then, unless the crate panicked.
+    /// [`HnswRsError`]; no row is added then, unless the crate panicked.
     pub fn insert(&self, vectors: &[&[f32]]) -> Result<(), HnswRsError> {
         vectors.iter().try_for_each(|vector| self.check(vector))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let first = state.rows;
         let rows: Vec<(&[f32], usize)> = vectors.iter().copied().zip(first..).collect();
         state.contained(|index| {
-            // The first point alone: without an entry point, points added together find no neighbours.
+            // The first row is added alone, because rows that are added in parallel to an empty index find no
+            // neighbours.
             let (alone, others) = rows.split_at(rows.len().min(usize::from(first == 0)));
             alone.iter().for_each(|row| index.insert_slice(*row));
             match others {
@@ -146,7 +147,7 @@ impl HnswRs {
         Ok(())
     }
 
-    /// The `limit` nearest rows among those that `keep` accepts, nearest first, as far as `ef` candidates contain them.
+    /// The `limit` nearest rows that `keep` accepts, nearest first, as far as they are among `ef` candidates.
     ///
     /// # Errors
     /// [`HnswRsError`]
@@ -187,7 +188,7 @@ impl HnswRs {
         if vector.len() != self.dimensions {
             return Err(HnswRsError::Dimensions { expected: self.dimensions, found: vector.len() });
         }
-        // NaN and infinities show in the length.
+        // NaN and infinity make the length invalid.
         let length = Kernels::detected().dot_f32(vector, vector).sqrt();
         let is_unit = length.is_finite() && (length - 1.0).abs() <= UNIT_TOLERANCE;
         if is_unit { Ok(()) } else { Err(HnswRsError::BadVector) }
@@ -200,7 +201,7 @@ impl HnswRs {
 }
 
 impl State {
-    /// Changes the index, and records a panic.
+    /// Changes the index; a panic is caught and recorded.
     fn contained(&mut self, change: impl FnOnce(&Hnsw<'static, f32, Cosine>)) -> Result<(), HnswRsError> {
         if let Some(message) = &self.broken {
             return Err(HnswRsError::Panicked { message: message.clone() });

@@ -1,4 +1,4 @@
-//! The arithmetic of vectors: inner products of int8 codes and of f32 components, by the widest instructions there are.
+//! Vector arithmetic: inner products of int8 codes and of f32 components, with the widest available instructions.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -18,23 +18,22 @@ use crate::prefetch;
 
 pub use quantize::quantize;
 
-/// How many rows to prefetch when rows are gathered: as many as one core fetches at a time.
+/// Rows to prefetch when rows are gathered: as many as a core fetches at once.
 const AHEAD: usize = 8;
 
-/// How many bytes ahead of the row being computed a block is fetched into the second-level cache. Processors prefetch
-/// by themselves, but not beyond a page, and too little of a block that comes from memory: a scan of a million rows
-/// reads some 1.3 times as many bytes a second with it (AMD Zen 4, two cores; nearer or into the first-level cache is
-/// slower).
+/// Distance in bytes at which a block is prefetched into the second-level cache. Hardware prefetching stops at a page
+/// and fetches too little of a block in memory. With this distance a scan of a million rows reads some 1.3 times as
+/// many bytes per second (AMD Zen 4, two cores; a shorter distance or the first-level cache is slower).
 #[cfg(target_arch = "x86_64")]
 const FAR_AHEAD: usize = 8 << 10;
 
 /// Inner products with the instructions of this processor.
 ///
-/// All kernels give the same bits. Products of codes are exact: integers of at most 131,071 codes cannot overflow 32
-/// bits. Products of components are added in the same order everywhere: 32 sums side by side, folded by halves.
+/// All kernels give bit-identical results. Products of codes are exact: integers of at most 131,071 codes cannot
+/// overflow 32 bits. Products of components are added in the same order everywhere: 32 parallel sums, folded by halves.
 ///
-/// Codes are those that [`quantize`] gives, −127..=127. −128 has no product on which every processor agrees: AVX2
-/// multiplies absolute values, and 128 · 128 · 2 does not fit the 16 bits in which it adds pairs.
+/// Codes are those that [`quantize`] makes, −127..=127. −128 must not occur: AVX2 multiplies absolute values, and 128 ·
+/// 128 · 2 exceeds the 16 bits in which it adds pairs.
 ///
 /// ```
 /// use memory_store::{Kernels, quantize};
@@ -47,8 +46,8 @@ const FAR_AHEAD: usize = 8 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernels(Instructions);
 
-/// The instruction set of the kernels. Values other than `Portable` exist only where the processor was found to have
-/// the instructions, which makes calling them sound: only [`Kernels::available`] makes them.
+/// Instruction set of the kernels. Only [`Kernels::available`] makes values other than `Portable`, and only if the
+/// processor has the instructions, which makes calling them sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instructions {
     #[cfg(target_arch = "x86_64")]
@@ -84,7 +83,7 @@ impl Kernels {
         *DETECTED.get_or_init(|| Self::available().first().copied().unwrap_or(Self(Instructions::Portable)))
     }
 
-    /// All kernels that this processor can run, the fastest first and the portable ones last.
+    /// All kernels that this processor can run, fastest first, the portable ones last.
     #[must_use]
     pub fn available() -> Vec<Self> {
         let mut available = Vec::new();
@@ -102,7 +101,7 @@ impl Kernels {
         available
     }
 
-    /// The name of the instruction set.
+    /// Name of the instruction set.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self.0 {
@@ -114,7 +113,7 @@ impl Kernels {
         }
     }
 
-    /// The inner product of two vectors of codes; surplus codes of the longer one are ignored.
+    /// Inner product of two vectors of codes; surplus codes of the longer one are ignored.
     #[must_use]
     pub fn dot_i8(self, a: &[i8], b: &[i8]) -> i32 {
         let mut product = [0];
@@ -126,8 +125,7 @@ impl Kernels {
         product
     }
 
-    /// The products of a query with the rows of a block, which follow one another, each as long as the query. As many
-    /// products as there are rows, and places in `out`.
+    /// Products of a query with consecutive rows of the query's length; as many as there are rows and places in `out`.
     pub fn dots_i8(self, query: &[i8], rows: &[i8], out: &mut [i32]) {
         if query.is_empty() {
             return out.fill(0);
@@ -135,8 +133,8 @@ impl Kernels {
         dispatch!(self, dots_i8(query, rows, out));
     }
 
-    /// The products of a query with some rows of a block, whose numbers are `ids`, in their order. Prefetches rows
-    /// ahead of their turn. The product of a missing row is `i32::MIN`.
+    /// Products of a query with the rows of a block with the numbers `ids`, in this order. Prefetches rows in advance.
+    /// The product of a missing row is `i32::MIN`.
     pub fn dots_i8_of(self, query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]) {
         if query.is_empty() {
             return out.fill(0);
@@ -144,7 +142,7 @@ impl Kernels {
         dispatch!(self, dots_i8_of(query, rows, ids, out));
     }
 
-    /// The inner product of two vectors of components; surplus components of the longer one are ignored.
+    /// Inner product of two vectors of components; surplus components of the longer one are ignored.
     #[must_use]
     pub fn dot_f32(self, a: &[f32], b: &[f32]) -> f32 {
         dispatch!(self, dot_f32(a, b))
@@ -158,8 +156,8 @@ fn row(rows: &[i8], dimensions: usize, id: u32) -> Option<&[i8]> {
     rows.get(begin..begin.checked_add(dimensions)?)
 }
 
-/// Prefetches as many bytes as `rows` has, `FAR_AHEAD` after them, into the second-level cache. Does nothing where the
-/// block ends before.
+/// Prefetches the bytes `FAR_AHEAD` after `rows` into the second-level cache; does nothing if the block ends before
+/// that.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch_far(block: &[i8], rows: Range<usize>) {

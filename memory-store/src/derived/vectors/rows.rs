@@ -1,4 +1,4 @@
-//! The vectors of a conversation in memory: rows mapped from disk, and rows that are not on disk yet.
+//! Vectors of a conversation: mapped rows, and unsaved rows in memory.
 
 use std::{
     ops::Range,
@@ -10,40 +10,40 @@ use memory_core::{NodeId, NodeRange, NodeSet, Slot};
 use super::{super::map::RowMap, kernel::quantize};
 use crate::checksum;
 
-/// Vectors by row, in the order of their slots. Rows keep their numbers as long as the [`id`](Rows::id) stays.
+/// Vectors as rows, in the order of their slots. Row numbers are stable while the [`id`](Rows::id) is.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// Changes whenever rows change their numbers or are cut off.
+    /// Changes whenever rows are renumbered or cut off.
     id: u64,
     dimensions: usize,
     slots: Vec<Slot>,
-    /// The factor of the codes; 0 for a removed row, which no unit vector has.
+    /// Scale of the codes; 0 for a removed row, which no unit vector has.
     scales: Vec<f32>,
-    /// The first rows, as they are on disk.
+    /// Mapped rows, which come first.
     base: Base,
-    /// Codes and components of the others.
+    /// Codes and components of unsaved rows.
     codes: Vec<i8>,
     components: Vec<f32>,
     removed: usize,
     through: u64,
 }
 
-/// Rows that are mapped from disk.
+/// Mapped rows.
 #[derive(Debug, Default)]
 pub(super) struct Base {
     pub(super) rows: usize,
     pub(super) codes: Codes,
     pub(super) components: Option<RowMap>,
-    /// Checksum over each row's components.
+    /// Checksum of the components of each row.
     pub(super) sums: Vec<u32>,
-    /// A bit for each row whose components were verified.
+    /// A bit for each row with verified components.
     pub(super) checked: Vec<AtomicU64>,
 }
 
-/// The verified codes of mapped rows.
+/// Verified codes of mapped rows.
 #[derive(Debug)]
 pub(super) enum Codes {
-    /// As they are on disk.
+    /// Mapped from disk.
     Mapped(RowMap),
     /// Rebuilt from the components.
     Derived(Vec<i8>),
@@ -55,7 +55,7 @@ impl Default for Codes {
     }
 }
 
-/// The components of a row are damaged.
+/// The components of this row are damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DamagedRow(pub(super) usize);
 
@@ -73,12 +73,12 @@ impl Base {
         }
     }
 
-    /// The components of a row, whose checksum is compared on the first read.
+    /// Components of a row; verifies the checksum on the first read.
     fn components(&self, row: usize, dimensions: usize) -> Result<&[f32], DamagedRow> {
         let damaged = DamagedRow(row);
         let map = self.components.as_ref().ok_or(damaged)?;
         let (word, bit) = (self.checked.get(row / 64).ok_or(damaged)?, 1 << (row % 64));
-        // Relaxed: the bit orders no other memory, and at worst a row is checked twice.
+        // Relaxed: the bit orders no other memory; at worst a row is verified twice.
         if word.load(Ordering::Relaxed) & bit == 0 {
             let bytes = map.bytes().get(row * dimensions * 4..(row + 1) * dimensions * 4).ok_or(damaged)?;
             if self.sums.get(row) != Some(&checksum::crc32c(bytes)) {
@@ -95,28 +95,28 @@ impl Rows {
         Self { id: new_id(), dimensions, ..Self::default() }
     }
 
-    /// Identifies the rows: what is known of the rows of an id stays valid while they have it.
+    /// Identity of the rows. Results for rows of one id stay valid while the id does not change.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Rows that are mapped from disk.
+    /// Number of mapped rows.
     pub(super) fn on_disk(&self) -> usize {
         self.base.rows
     }
 
-    /// The first rows that are stored in one block, and their codes: all where none are on disk.
+    /// Number and codes of the rows in the first contiguous block: all rows if none are mapped.
     pub(super) fn first_block(&self) -> (usize, &[i8]) {
         let [(on_disk, mapped), (others, codes)] = self.blocks();
         if on_disk.is_empty() { (others.end, codes) } else { (on_disk.end, mapped) }
     }
 
-    /// Bytes of the rows that are not on disk.
+    /// Bytes of unsaved rows.
     pub(super) fn bytes_in_memory(&self) -> u64 {
         (self.codes.len() + size_of_val(self.components.as_slice())) as u64
     }
 
-    /// Bytes on the heap; mapped rows are not there.
+    /// Bytes on the heap, without mapped rows.
     pub(super) fn heap(&self) -> usize {
         let derived = if let Codes::Derived(codes) = &self.base.codes { codes.capacity() } else { 0 };
         let numbers = self.scales.capacity() + self.base.sums.capacity() + self.components.capacity();
@@ -128,7 +128,7 @@ impl Rows {
             + derived
     }
 
-    /// Rows that are all on disk.
+    /// Rows that are all mapped.
     pub(super) fn of_base(dimensions: usize, slots: Vec<Slot>, scales: Vec<f32>, base: Base, through: u64) -> Self {
         let removed = scales.iter().filter(|scale| **scale == 0.0).count();
         Self { slots, scales, base, removed, through, ..Self::new(dimensions) }
@@ -138,7 +138,7 @@ impl Rows {
         self.dimensions
     }
 
-    /// Rows, removed ones included.
+    /// Number of rows, including removed ones.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -147,7 +147,7 @@ impl Rows {
         self.removed
     }
 
-    /// The last node that is in.
+    /// Last node.
     pub(super) fn through(&self) -> u64 {
         self.through
     }
@@ -160,12 +160,12 @@ impl Rows {
         &self.scales
     }
 
-    /// Runs of rows whose codes are contiguous: those on disk, and the others.
+    /// Blocks of rows with contiguous codes: mapped rows, and the others.
     pub(super) fn blocks(&self) -> [(Range<usize>, &[i8]); 2] {
         [(0..self.base.rows, self.base.codes()), (self.base.rows..self.len(), &self.codes)]
     }
 
-    /// The components of a row as they were inserted.
+    /// Original components of a row.
     pub(super) fn components(&self, row: usize) -> Result<&[f32], DamagedRow> {
         match row.checked_sub(self.base.rows) {
             None => self.base.components(row, self.dimensions),
@@ -173,7 +173,7 @@ impl Rows {
         }
     }
 
-    /// Adds a node that follows the last, with verified vectors.
+    /// Adds the next node with validated vectors.
     pub(super) fn push(&mut self, node: NodeId, vectors: &[Vec<f32>]) {
         for (chunk, vector) in (0..).zip(vectors) {
             self.push_row(Slot { node, chunk }, vector);
@@ -187,7 +187,7 @@ impl Rows {
         self.components.extend_from_slice(vector);
     }
 
-    /// Adds the rows of `other` for nodes after its own, as far as they are whole.
+    /// Adds the rows of `other` for nodes after its own last one, as far as they are undamaged.
     pub(super) fn take_after(&mut self, other: &Self) {
         let first = other.rows_of(NodeRange::first_n(self.through)).end;
         let mut through = other.through;
@@ -202,7 +202,7 @@ impl Rows {
             } else if let Ok(vector) = other.components(row) {
                 self.push_row(*slot, vector);
             } else {
-                // The node is incomplete, and so are its rows here.
+                // A node with a damaged row is left out completely.
                 through = slot.node.get() - 1;
                 break;
             }
@@ -211,21 +211,21 @@ impl Rows {
         self.truncate(self.rows_of(NodeRange::first_n(self.through)).end);
     }
 
-    /// Takes the place of these by those that another process has written, `take`s those of its own that follow them,
+    /// Replaces the rows by `theirs`, which another process has written. If `take`, adds the own rows that follow them,
     /// and removes what was removed here.
     pub(super) fn follow(&mut self, mut theirs: Self, take: bool) {
         if take {
             theirs.take_after(self);
             theirs.remove(&self.removed_nodes());
         }
-        // The same rows have the same numbers: what is known of them stays valid.
+        // Equal slots have equal row numbers, so results for them stay valid.
         if theirs.slots.starts_with(&self.slots) {
             theirs.id = self.id;
         }
         *self = theirs;
     }
 
-    /// Forgets the rows from `rows` on.
+    /// Drops the rows from `rows` on.
     fn truncate(&mut self, rows: usize) {
         if rows >= self.len() {
             return;
@@ -240,14 +240,14 @@ impl Rows {
         self.removed = self.scales.iter().filter(|scale| **scale == 0.0).count();
     }
 
-    /// Forgets the rows of nodes after `through`.
+    /// Drops the rows of nodes after `through`.
     pub(super) fn cut(&mut self, through: u64) {
         self.through = self.through.min(through);
         self.truncate(self.rows_of(NodeRange::first_n(through)).end);
     }
 
-    /// Maps the first rows as they are on disk now: those of `sums`, after as many of the old ones as are whole and not
-    /// among them.
+    /// Replaces the first `rows` rows by mapped ones. The last of them have the checksums `sums`; the others keep
+    /// theirs.
     pub(super) fn rebase(&mut self, codes: Codes, components: RowMap, rows: usize, sums: Vec<u32>) {
         let moved = rows.saturating_sub(self.base.rows) * self.dimensions;
         self.codes.drain(..moved.min(self.codes.len()));
@@ -258,7 +258,6 @@ impl Rows {
         self.base = Base::new(codes, components, all);
     }
 
-    /// The codes of a row.
     pub(super) fn codes(&self, row: usize) -> &[i8] {
         let (row, block) = match row.checked_sub(self.base.rows) {
             None => (row, self.base.codes()),
@@ -267,13 +266,12 @@ impl Rows {
         block.get(row * self.dimensions..(row + 1) * self.dimensions).unwrap_or_default()
     }
 
-    /// The nodes whose rows were removed.
     pub(super) fn removed_nodes(&self) -> NodeSet {
         let slots = self.slots.iter().zip(&self.scales);
         slots.filter(|(_, scale)| **scale == 0.0).map(|(slot, _)| slot.node).collect()
     }
 
-    /// How many of the first rows were removed.
+    /// Number of removed rows among the first `rows`.
     pub(super) fn removed_before(&self, rows: usize) -> usize {
         if self.removed == 0 {
             return 0;
@@ -281,7 +279,6 @@ impl Rows {
         self.scales.iter().take(rows).filter(|scale| **scale == 0.0).count()
     }
 
-    /// True if at least a quarter of the rows were removed.
     pub(super) fn wants_rebuilding(&self) -> bool {
         self.removed > 0 && self.removed * 4 >= self.len()
     }
@@ -290,7 +287,7 @@ impl Rows {
         self.scales.get(row).is_none_or(|scale| *scale == 0.0)
     }
 
-    /// Removes the rows of nodes; gives how many there were. Their numbers stay taken.
+    /// Removes the rows of nodes; returns how many there were. Their numbers are not reused.
     pub(super) fn remove(&mut self, nodes: &NodeSet) -> usize {
         let mut removed = 0;
         for rows in self.runs_of(nodes) {
@@ -303,10 +300,10 @@ impl Rows {
         removed
     }
 
-    /// The same rows without removed ones, all in memory, for files that are rewritten.
+    /// A copy in memory without the removed rows, for rewriting the files.
     ///
     /// # Errors
-    /// When a row's components are damaged.
+    /// If a row's components are damaged.
     pub(super) fn without_removed(&self) -> Result<Self, DamagedRow> {
         let mut rest = Self::new(self.dimensions);
         for (row, slot) in self.slots.iter().enumerate().filter(|(row, _)| !self.is_removed(*row)) {
@@ -316,18 +313,17 @@ impl Rows {
         Ok(rest)
     }
 
-    /// The rows of a run of nodes; empty for an empty run.
+    /// Rows of a run of nodes; empty for an empty run.
     pub(super) fn rows_of(&self, nodes: Option<NodeRange>) -> Range<usize> {
         let Some(nodes) = nodes else { return 0..0 };
         let begin = self.slots.partition_point(|slot| slot.node < nodes.first());
         begin..self.slots.partition_point(|slot| slot.node <= nodes.last())
     }
 
-    /// The rows of some nodes, in runs.
     pub(super) fn runs_of(&self, nodes: &NodeSet) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::with_capacity(nodes.runs().len().min(self.len()));
-        // Most nodes have one row: each run is first looked for where it would be if that held since the one before.
-        // The guess needs no memory read, so the processor need not finish one run before it looks at the next.
+        // Most nodes have one row, so the position of a run is guessed from the previous one. The guess reads no
+        // memory, so that the processor can search several runs at once.
         let (mut from, mut ahead) = (0, 0);
         for run in nodes.runs() {
             let rest = self.slots.get(from..).unwrap_or_default();
@@ -359,8 +355,7 @@ fn new_id() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// How many of the first slots fulfil a condition that the later ones do not: at once where `guess` is right, and
-/// faster the nearer it is.
+/// Partition point of the slots: at once if `guess` is right, and faster the nearer it is.
 #[inline]
 fn partition_near(slots: &[Slot], guess: usize, fulfil: impl Fn(&Slot) -> bool) -> usize {
     let guess = guess.min(slots.len());

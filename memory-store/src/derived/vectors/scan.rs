@@ -1,4 +1,4 @@
-//! Compares a query with every row: by the codes, then the best of these by the components.
+//! Compares a query with rows: all by codes, then the best of these by components.
 
 use std::{
     cmp::Ordering,
@@ -13,24 +13,24 @@ use super::{
     rows::{DamagedRow, Rows},
 };
 
-/// Rows whose products are computed at a time: few enough that the products stay in the first-level cache, and enough
-/// that the prefetch, which works only within a batch, misses a small part of them.
+/// Rows whose products are computed at once: few enough to stay in the first-level cache, and enough that the prefetch,
+/// which works only within a batch, covers most of them.
 const BATCH: usize = 1024;
-/// Shorter runs of rows than this are gathered by number: a call for each would cost more than it saves.
+/// Shorter runs of rows are gathered by number, because a call for each run would cost more than it saves.
 const SHORT_RUN: usize = 8;
-/// Bytes that are worth a thread: it takes some 40 µs to start and to end, in which 1 MB is scanned.
+/// Bytes per thread: starting and ending a thread takes some 40 µs, in which 1 MB is scanned.
 const BYTES_A_THREAD: usize = 4 << 20;
-/// How much longer a row takes that is far from the one before: it is in no cache, and its checksum may be due.
+/// Relative cost of a row far from the previous one: it is in no cache, and may have to be verified.
 const SCATTERED: usize = 4;
-/// Fewest candidates that are scored again. Codes are off by some 0.003 in cosine; when only the first few are wanted,
-/// as many more may be that close to each other.
+/// Minimum candidates to rescore. Codes are off by some 0.003 in cosine; if few results are wanted, as many others may
+/// be that close to each other.
 const FEWEST_CANDIDATES: usize = 32;
 
-/// A query in both precisions.
+/// A query as codes and as components.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) codes: Vec<i8>,
-    /// The query as a vector of unit length.
+    /// Components at unit length.
     pub(super) components: Vec<f32>,
     kernels: Kernels,
 }
@@ -45,13 +45,13 @@ impl Question {
         }
         let components: Vec<f32> = vector.iter().map(|component| component / length).collect();
         let mut codes = Vec::with_capacity(components.len());
-        // All rows are compared with the same query, so its scale makes no difference.
+        // The scale of the query does not change the order of rows.
         let _scale = quantize(&components, &mut codes);
         Some(Self { codes, components, kernels })
     }
 }
 
-/// A row that may be among the best.
+/// A row that may be a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub(super) part: usize,
@@ -60,17 +60,17 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The better first; equal ones by place.
+    /// Order of results: highest score first, ties by position.
     pub(super) fn order(a: &Self, b: &Self) -> Ordering {
         b.score.total_cmp(&a.score).then_with(|| (a.part, a.row).cmp(&(b.part, b.row)))
     }
 }
 
-/// The part of a conversation that is searched.
+/// A conversation, or some of its rows, to search.
 #[derive(Clone, Debug)]
 pub(super) struct Part<'a> {
     pub(super) rows: &'a Rows,
-    /// The rows that may answer, in order.
+    /// Rows that may be results, as runs in order.
     pub(super) runs: Vec<Range<usize>>,
 }
 
@@ -79,7 +79,7 @@ impl Part<'_> {
         self.runs.iter().map(Range::len).sum()
     }
 
-    /// A bit for each row, set where it may answer.
+    /// A bit for each row, set for rows that may be results.
     pub(super) fn bitmap(&self) -> Vec<u64> {
         let mut bits = vec![0u64; self.rows.len().div_ceil(64)];
         for row in self.runs.iter().cloned().flatten() {
@@ -91,12 +91,12 @@ impl Part<'_> {
     }
 }
 
-/// How many candidates are scored again for an answer of `limit`.
+/// Number of candidates to rescore for `limit` results.
 pub(super) fn candidates_for(limit: usize) -> usize {
     limit.saturating_mul(2).max(FEWEST_CANDIDATES)
 }
 
-/// The `limit` best rows of some parts by their codes, unordered. Large parts are scanned by all cores together.
+/// The `limit` best rows by codes, unordered. Large parts are scanned on all cores.
 pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: usize) -> Vec<Candidate> {
     let rows: usize = parts.iter().map(Part::selected).sum();
     if limit >= rows {
@@ -113,7 +113,7 @@ pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: u
         }
         let mut found = scan(last);
         for (thread, share) in running.into_iter().zip(others) {
-            // A thread that panicked, or that the system refused, costs only time.
+            // If a thread panicked or was refused, this thread does its share.
             let scanned = thread.and_then(|thread| thread.join().ok());
             found.extend(scanned.unwrap_or_else(|| scan(share)));
         }
@@ -123,7 +123,7 @@ pub(super) fn nearest_by_codes(parts: &[Part<'_>], question: &Question, limit: u
     found
 }
 
-/// How many threads are worth it for a pass over some bytes.
+/// Number of threads that are worthwhile for a pass over this many bytes.
 pub(super) fn threads_for(bytes: usize) -> usize {
     cores().get().min(bytes / BYTES_A_THREAD).max(1)
 }
@@ -137,11 +137,11 @@ fn all(parts: &[Part<'_>]) -> Vec<Candidate> {
     all
 }
 
-/// Sorts candidates by their components and keeps the `limit` best. Without a limit all stay, in the order of their
-/// places.
+/// Sorts candidates by components and keeps the `limit` best. Without a limit all are kept, in the order of their
+/// positions.
 ///
 /// # Errors
-/// The first damaged row found, and its part.
+/// The first damaged row, with its part.
 pub(super) fn rescore(
     parts: &[Part<'_>],
     question: &Question,
@@ -157,7 +157,7 @@ pub(super) fn rescore(
         Ok(())
     };
     let threads = threads_for(candidates.len() * question.components.len() * size_of::<f32>() * SCATTERED);
-    // Rows that are near each other are in the same pages.
+    // In the order of positions, because adjacent rows share pages.
     candidates.sort_unstable_by_key(|candidate| (candidate.part, candidate.row));
     if threads > 1 {
         let share = candidates.len().div_ceil(threads);
@@ -165,7 +165,7 @@ pub(super) fn rescore(
         let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
         let run = || std::iter::from_fn(next).try_for_each(score);
         thread::scope(|scope| {
-            // Where the system refuses a thread, the others do its share.
+            // If the system refuses a thread, the others do its share.
             let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
             let threads: Vec<_> = (1..threads).filter_map(start).collect();
             let scored = run();
@@ -190,10 +190,10 @@ fn keep_best(candidates: &mut Vec<Candidate>, limit: usize) {
     }
 }
 
-/// The best candidates so far: one comparison skips anything worse than the worst of them.
+/// The best candidates so far; one comparison rejects a worse row.
 struct Best {
     limit: usize,
-    /// At most twice the limit; the best are picked when it is full.
+    /// At most twice the limit; reduced to the best when full.
     kept: Vec<Candidate>,
     floor: f32,
 }
@@ -203,7 +203,7 @@ impl Best {
         Self { limit, kept: Vec::with_capacity(limit.saturating_mul(2).min(BATCH)), floor: f32::NEG_INFINITY }
     }
 
-    /// Adds a row. Rows come in order, so that of equal ones the first stay.
+    /// Adds a row. Rows come in order, so that of equal ones the first are kept.
     fn offer(&mut self, candidate: Candidate) {
         self.kept.push(candidate);
         if self.kept.len() >= self.limit.saturating_mul(2) {
@@ -227,7 +227,7 @@ impl Best {
 /// A run of rows of a part.
 type Piece = (usize, Range<usize>);
 
-/// Divides the rows of all parts into shares of `share` rows, at least one.
+/// Divides the rows of all parts into shares of `share` rows; the last may be smaller. There is at least one.
 fn shares(parts: &[Part<'_>], share: usize) -> Vec<Vec<Piece>> {
     let (mut shares, mut filling, mut room) = (Vec::new(), Vec::new(), share);
     for (number, part) in parts.iter().enumerate() {
@@ -249,7 +249,7 @@ fn shares(parts: &[Part<'_>], share: usize) -> Vec<Vec<Piece>> {
     shares
 }
 
-/// The best of some pieces.
+/// The best rows of some pieces.
 fn scan(parts: &[Part<'_>], pieces: &[Piece], question: &Question, limit: usize) -> Vec<Candidate> {
     let mut best = Best::new(limit);
     let mut room = Room { products: [0; BATCH], scattered: Vec::new() };
@@ -270,10 +270,10 @@ fn scan(parts: &[Part<'_>], pieces: &[Piece], question: &Question, limit: usize)
     best.into_candidates()
 }
 
-/// Memory that is used again for each block: there may be thousands of small ones.
+/// Buffers that are reused for each block, because there may be thousands of small blocks.
 struct Room {
     products: [i32; BATCH],
-    /// Rows of short runs, from the beginning of the block.
+    /// Rows of short runs, relative to the block.
     scattered: Vec<u32>,
 }
 
@@ -287,7 +287,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Scans the pieces that are in the block.
+    /// Scans the pieces within the block.
     fn scan(&self, pieces: &[Piece], question: &Question, room: &mut Room, best: &mut Best) {
         let Room { products, scattered } = room;
         scattered.clear();
@@ -298,7 +298,7 @@ impl Block<'_> {
                 break;
             }
             if run.len() < SHORT_RUN {
-                // A block has fewer rows than 2³²: their codes would take terabytes.
+                // A block has fewer than 2³² rows, whose codes would take terabytes.
                 scattered.extend(run.filter_map(|row| u32::try_from(row - self.begin).ok()));
                 if scattered.len() + SHORT_RUN > BATCH {
                     self.scan_scattered(scattered, question, products, best);

@@ -1,4 +1,4 @@
-//! A file with one block: what it was derived from, and its bytes, mapped.
+//! A file of one mapped block: the runs that it was derived from, and its bytes.
 
 use std::{
     fs::File,
@@ -15,25 +15,22 @@ use super::super::{
 use crate::{checksum, log::Leaves};
 
 const MAGIC: [u8; 4] = *b"runs";
-/// Key epoch, nonce and authentication tag of a block that is not encrypted.
+/// Key epoch, nonce and authentication tag: zeros, because the block is not encrypted.
 const PLAIN: [u8; 4 + 12 + 16] = [0; 32];
-/// Magic, bytes of the runs, bytes and checksum of the body, the fields of an encrypted block.
+/// Magic, bytes of the runs, bytes and checksum of the body, encryption fields.
 const HEAD: usize = 4 + 8 + 8 + 4 + PLAIN.len();
 
 /// A block in its file.
 #[derive(Debug)]
 pub(super) struct StoredBlock {
-    /// The kind of its data.
     pub(super) kind: String,
-    /// The version of its data.
     pub(super) version: u32,
-    /// Nodes that the block was derived from, each run with the leaf of its last node.
+    /// Runs of nodes that the block was derived from, each with the leaf of its last node.
     pub(super) runs: Vec<(ConversationId, NodeRange, Hash)>,
-    /// Its bytes.
     pub(super) body: Arc<Body>,
 }
 
-/// The mapped bytes of a block, compared with their checksum when they are first used.
+/// Mapped bytes of a block, verified on first use.
 pub(super) struct Body {
     map: FileMap,
     begin: usize,
@@ -52,7 +49,6 @@ impl Body {
         self.map.as_ref().get(self.begin..).unwrap_or_default()
     }
 
-    /// Bytes of the file.
     pub(super) fn file_bytes(&self) -> u64 {
         self.map.as_ref().len() as u64
     }
@@ -66,12 +62,12 @@ impl BlockBytes for Body {
 }
 
 impl StoredBlock {
-    /// Reads all but the body; `None` for a file that is damaged or none of this store.
+    /// Reads everything except the body; `None` if the file is damaged or not of this store.
     ///
     /// # Errors
-    /// When the file cannot be mapped.
+    /// If the file cannot be mapped.
     pub(super) fn open(file: &File, store: [u8; 16]) -> io::Result<Option<Self>> {
-        // A map of nothing is an error.
+        // An empty file cannot be mapped.
         if file.metadata()?.len() == 0 {
             return Ok(None);
         }
@@ -103,7 +99,7 @@ impl StoredBlock {
         Some(Self { kind, version, runs, body })
     }
 
-    /// The runs, and whether the log has these very nodes.
+    /// The runs, each marked as current if the log still has exactly these nodes.
     pub(super) fn runs(&self, leaves: &Leaves) -> Vec<BlockRun> {
         let run = |(conversation, nodes, leaf): &(ConversationId, NodeRange, Hash)| {
             let is_current = leaves.get(conversation, nodes.last()) == Some(*leaf);
@@ -113,7 +109,7 @@ impl StoredBlock {
     }
 }
 
-/// Writes a file; gives the name that its contents have.
+/// Writes the file of a block.
 pub(super) fn write(
     mut file: &File,
     (store, kind, version): ([u8; 16], &str, u32),
@@ -134,7 +130,7 @@ pub(super) fn write(
     file.write_all(body)
 }
 
-/// The bytes of runs. The leaf of a node that the log cannot read is zeros, which no node has.
+/// Bytes of runs. The leaf of an unreadable node is written as zeros, which no node has.
 pub(super) fn runs_bytes(runs: &[BlockRun], leaves: &Leaves) -> Vec<u8> {
     let mut out = Vec::new();
     for BlockRun { conversation, nodes, .. } in runs {
@@ -167,7 +163,7 @@ fn read_runs(mut rest: &[u8]) -> Option<Vec<(ConversationId, NodeRange, Hash)>> 
     Some(runs)
 }
 
-/// The fields of a head.
+/// Splits a head into its fields.
 fn split(head: &[u8]) -> Option<[&[u8]; 5]> {
     let (magic, rest) = head.split_at_checked(4)?;
     let (runs, rest) = rest.split_at_checked(8)?;

@@ -1,4 +1,4 @@
-//! The files of blocks as derived data: how far they reach, and the same files without some nodes.
+//! Block files as derived data.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,11 +22,11 @@ use crate::{LogStore, log::Leaves};
 
 const DIRECTORY: &str = "words";
 
-/// The words of messages in the cache of a store, as derived data.
+/// Words of messages in the cache of a store, as derived data.
 ///
-/// Only the producer of a block knows what stands where in it. So forgetting nodes removes the blocks that were derived
-/// from them, together with what other conversations have in these, and the words are derived again from the log. It
-/// also removes unfinished files and those that cannot be attributed.
+/// Only the producer knows the layout of a block. So forgetting nodes removes whole blocks that were derived from them,
+/// including data of other conversations, and the words are derived again from the log. Unfinished files and files of
+/// no known conversation are removed too.
 #[derive(Debug)]
 pub struct DerivedBlocks {
     dir: PathBuf,
@@ -34,16 +34,16 @@ pub struct DerivedBlocks {
     writes: bool,
 }
 
-/// The files of the directory.
+/// Files of the directory.
 #[derive(Debug, Default)]
 struct Listing {
     known: Vec<(PathBuf, StoredBlock)>,
-    /// Unfinished, damaged, or of another store or version.
+    /// Unfinished or damaged files, and those of another store or version.
     strange: Vec<PathBuf>,
 }
 
 impl DerivedBlocks {
-    /// The words in the cache of `store`.
+    /// Words in the cache of `store`.
     #[must_use]
     pub fn words(store: &LogStore) -> Self {
         Self { dir: store.cache_dir().join(DIRECTORY), leaves: store.leaves(), writes: store.may_write() }
@@ -92,7 +92,7 @@ impl DerivedBlocks {
         let listing = self.list()?;
         let mut runs: BTreeMap<ConversationId, (BTreeSet<NodeRange>, DerivedSize)> = BTreeMap::new();
         for (_, block) in &listing.known {
-            // The bytes of a block are shared by its runs as their nodes are, the rest of the division with the last.
+            // Bytes of a block are attributed to its runs by their numbers of nodes; the last run gets the remainder.
             let nodes: u64 = block.runs.iter().map(|(_, run, _)| run.count()).sum();
             let (mut bytes, mut rest) = (block.body.file_bytes(), nodes);
             for run in block.runs(&self.leaves) {
@@ -130,19 +130,19 @@ impl DerivedBlocks {
             return Ok(());
         }
         let _turn = self.turn()?;
-        // Another process may have written meanwhile, and finished what looked strange.
+        // Listed again under the turn, because another process may have finished a file meanwhile.
         let listing = self.list()?;
         let theirs = listing.known.iter().filter(|(_, block)| is_theirs(block)).map(|(path, _)| path);
         let removed =
             |path: &PathBuf| remove(path).map_err(|source| DerivedError::io("remove", path.display(), source));
         listing.strange.iter().chain(theirs).try_for_each(removed)?;
-        // Removed files must not come back when the power fails.
+        // Removals must survive a power failure.
         let synced = open_dir(&self.dir, Links::Refuse).and_then(|dir| dir.sync_all());
         synced.map_err(|source| DerivedError::io("sync", self.dir.display(), source))
     }
 
     fn find_faults(&self) -> Result<Vec<DerivedFault>, DerivedError> {
-        // A file that another process is writing right then is no fault.
+        // A file that another process is writing is not a fault, so the turn is taken first.
         let _turn = if self.writes && self.dir.exists() { self.turn().ok() } else { None };
         let listing = self.list()?;
         let strange = listing.strange.iter().map(|path| strange(path));

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const TABLE: &str = "message_parts";
-/// Its columns, as [`Part`] has them.
+/// Columns of the table, in the order of [`Part`].
 const COLUMNS: [&str; 16] = [
     "ordinal",
     "part_type",
@@ -32,23 +32,22 @@ const COLUMNS: [&str; 16] = [
     "metadata",
     "subtask_prompt",
 ];
-/// Parts that are notes of the program.
+/// Types of parts that are notes of the program.
 const NOTES: [&str; 5] = ["compaction", "step_start", "step_finish", "snapshot", "retry"];
-/// Types of blocks that are calls, and those that are results, as programs name them.
+/// Types of blocks that are calls, and types that are results, as various programs name them.
 const CALLS: [&str; 7] = ["toolCall", "toolUse", "tool_use", "tool-use", "tool_call", "functionCall", "function_call"];
 const RESULTS: [&str; 4] = ["toolResult", "tool_result", "tool_use_result", "function_call_output"];
 
-/// Blocks of one role in a row.
+/// Consecutive blocks by role.
 pub(super) type Blocks = Vec<(Role, Vec<ContentBlock>)>;
 
-/// Reads parts.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// The columns that the table has; `None` where there is no such table.
+    /// The columns that the table has; `None` without such a table.
     columns: Option<String>,
 }
 
-/// A part as a row has it.
+/// A row of the table of parts.
 #[derive(Debug)]
 struct Part {
     ordinal: Key,
@@ -75,8 +74,8 @@ impl Parts {
         Self { columns: is_there.then(|| tables.columns(TABLE, &COLUMNS)) }
     }
 
-    /// What a message says: its own blocks, then the results of its calls, where it holds both. A message without parts
-    /// says its `content`.
+    /// The content of a message: its own blocks, then the results of its calls if it holds both. A message without
+    /// parts has only its `content`.
     pub(super) fn read(
         &self,
         database: &mut Database,
@@ -105,7 +104,7 @@ impl Parts {
             own.push(ContentBlock::Text(content.to_owned()));
         }
         Ok(match role {
-            // The results of a tool's message are what it says.
+            // In a tool's message, the results are its own content.
             Role::Tool => {
                 results.append(&mut own);
                 vec![(role, results)]
@@ -150,7 +149,7 @@ impl Part {
         self.metadata.get(name).and_then(Value::as_str)
     }
 
-    /// The block that the part was made of, if that was kept.
+    /// The original block of the part, if it was kept.
     fn raw(&self) -> Option<&Value> {
         self.metadata.get("raw").filter(|raw| raw.get("type").is_some_and(Value::is_string))
     }
@@ -167,7 +166,7 @@ impl Part {
         out: &mut Out,
     ) {
         match self.kind.as_str() {
-            // What a tool answered in a plain text names its call beside it.
+            // A tool's plain text answer names its call in another column.
             "text" if role == Role::Tool && self.call().is_some() => results.push(self.result()),
             "text" => own.extend(self.text.map(ContentBlock::Text)),
             "reasoning" => own.extend(self.reasoning()),
@@ -218,7 +217,7 @@ impl Part {
         blocks::call(self.call().unwrap_or("unknown"), name, &input)
     }
 
-    /// What a tool answered, or why it failed.
+    /// The output of a tool, or its error.
     fn result(&self) -> ContentBlock {
         let tool_use_id = self.call().unwrap_or("unknown").to_owned();
         let failed = self.error.as_deref().filter(|error| !error.trim().is_empty());
@@ -256,7 +255,7 @@ impl Part {
         }
     }
 
-    /// A part that no block of ours is for, as its source had it.
+    /// A part of another type, kept verbatim.
     fn kept(&self) -> Option<ContentBlock> {
         let text = self.text.as_deref().or(self.prompt.as_deref()).filter(|text| !text.trim().is_empty());
         match (self.raw(), text) {
@@ -270,7 +269,7 @@ impl Part {
     }
 }
 
-/// The output of a tool, which is kept as JSON: of a text in it the text.
+/// The output of a tool, which is stored as JSON; a JSON string is decoded.
 fn plain(output: &str) -> String {
     serde_json::from_str::<String>(output).unwrap_or_else(|_| output.to_owned())
 }

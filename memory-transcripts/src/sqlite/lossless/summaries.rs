@@ -1,4 +1,4 @@
-//! The summaries of a conversation, as far as each stands for messages in a row.
+//! The summaries of a conversation, as far as each covers consecutive messages.
 
 use std::collections::HashMap;
 
@@ -13,24 +13,24 @@ use crate::{
 };
 
 const TABLE: &str = "summaries";
-/// The name under which they are recorded, and the version where the model is not known.
+/// Strategy name under which the summaries are recorded.
 const STRATEGY: &str = "lossless-claw";
 const UNKNOWN_MODEL: &str = "unknown";
 
-/// Which messages and summaries of a conversation were given.
+/// Messages and summaries of a conversation that were emitted.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
-    /// The messages that rows gave, in order.
+    /// Keys of the emitted messages, in order.
     keys: Vec<MessageKey>,
-    /// For each row of a message, the messages of `keys` from and up to.
+    /// For each message row, the range of its messages in `keys`.
     rows: HashMap<String, (usize, usize)>,
-    /// For each summary that was given, its level and messages.
+    /// For each emitted summary, its level and the range of its messages.
     given: HashMap<String, (Level, usize, usize)>,
-    /// The last summary that was read: its depth and id.
+    /// Depth and id of the last summary that was read.
     last: Option<(Key, Key)>,
 }
 
-/// A summary as a row has it.
+/// A row of the table of summaries.
 struct SummaryRow {
     depth: Key,
     key: Key,
@@ -40,23 +40,23 @@ struct SummaryRow {
     model: Option<String>,
 }
 
-/// Why a summary can stand for no messages.
+/// Why a summary covers no consecutive messages.
 struct Unfit(&'static str);
 
 impl Summaries {
-    /// A message that a row gave.
+    /// Records a message that a row gave.
     pub(super) fn note(&mut self, row: &Key, key: MessageKey) {
         let end = self.keys.len() + 1;
         self.rows.entry(cells::shown(row)).or_insert((end - 1, end)).1 = end;
         self.keys.push(key);
     }
 
-    /// A row that gave none.
+    /// Records a row that gave no message.
     pub(super) fn note_empty(&mut self, row: &Key) {
         self.rows.insert(cells::shown(row), (self.keys.len(), self.keys.len()));
     }
 
-    /// Gives the next summaries, children before what was made of them; `false` at the end.
+    /// Emits the next summaries, children before their parents; `false` at the end.
     pub(super) fn give(
         &mut self,
         database: &mut Database,
@@ -121,7 +121,7 @@ impl Summaries {
         Ok(true)
     }
 
-    /// The messages of a leaf.
+    /// Messages that a leaf covers.
     fn of_messages(
         &self,
         database: &mut Database,
@@ -134,13 +134,13 @@ impl Summaries {
             let Some(run) = self.rows.get(message) else { return Ok(Err(Unfit("of messages that are not there"))) };
             runs.push(*run);
         }
-        // A row without words is between two others wherever it stands.
+        // An empty row is consecutive to its neighbours wherever it is.
         runs.retain(|(from, to)| from < to);
         runs.sort_unstable();
         Ok(tiled(&runs).map(|(from, to)| (Level::Summary, from, to, Vec::new())))
     }
 
-    /// The messages of a summary of summaries.
+    /// Messages that a summary of summaries covers.
     fn of_summaries(
         &self,
         database: &mut Database,
@@ -160,17 +160,17 @@ impl Summaries {
     }
 }
 
-/// The level of a summary, the messages that it covers from and up to, and the summaries that it was made from.
+/// Level of a summary, the range of messages that it covers, and the summaries that it merges.
 type Covered = (Level, usize, usize, Vec<String>);
 
-/// What runs cover, if it is in a row.
+/// The range that consecutive runs cover together.
 fn tiled(runs: &[(usize, usize)]) -> Result<(usize, usize), Unfit> {
     let Some(((from, _), (_, to))) = runs.first().zip(runs.last()) else { return Err(Unfit("of nothing")) };
     let is_tiled = runs.windows(2).all(|pair| matches!(pair, [(_, end), (next, _)] if end == next));
     if is_tiled { Ok((*from, *to)) } else { Err(Unfit("of messages with others between them")) }
 }
 
-/// What a table links with a summary.
+/// Ids that a table links to a summary.
 fn linked(
     database: &mut Database,
     tables: &Tables,

@@ -3,13 +3,13 @@
 use super::{LONGEST_BOND, WordPlace, ends::End};
 use crate::spans::lexis::Class;
 
-/// Words that take a clause back stand at most this many words after "but".
+/// Maximum words between "but" and the words that take a clause back.
 const NEAR_REVERSAL: usize = 6;
 
-/// A condition belongs to a main clause that begins at most this many words before it.
+/// Maximum words between the start of a main clause and a condition after it.
 const NEAR_CONDITION: usize = 12;
 
-/// Removes the boundaries within a clause and the one after it that takes it back.
+/// Removes the boundaries between a clause and the clause after it that takes it back.
 pub(super) fn bind_reversals(places: &mut [WordPlace]) {
     for contrast in 1..places.len() {
         if !places.get(contrast).is_some_and(|place| place.class.is(Class::CONTRAST)) {
@@ -26,7 +26,7 @@ pub(super) fn bind_reversals(places: &mut [WordPlace]) {
     }
 }
 
-/// For each place, whether a condition opens soon after it in the same clause.
+/// For each place, true if a condition opens soon after it in the same clause.
 pub(super) fn conditions(places: &[WordPlace]) -> Vec<bool> {
     if !places.iter().any(|place| place.class.is(Class::CONDITION)) {
         return Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn conditions(places: &[WordPlace]) -> Vec<bool> {
     let before = std::iter::once(Class::default()).chain(places.iter().map(|place| place.class));
     let before: Vec<Class> = before.take(places.len()).collect();
     for ((place, near), before) in places.iter().zip(&mut near).zip(before).rev() {
-        // The condition itself may follow a comma.
+        // A comma may precede the condition itself.
         if place.end_of >= End::Clause && distance != 0 {
             distance = usize::MAX;
         }

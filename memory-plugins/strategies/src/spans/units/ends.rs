@@ -1,4 +1,4 @@
-//! The boundaries between words, at which a unit may end.
+//! Boundaries between words, at which a unit may end.
 
 use super::super::lexis::Class;
 use crate::{segments::Kind, words::Word};
@@ -37,7 +37,7 @@ pub(super) fn end_of(gap: &str, class: Class, next: Class, word: &Word<'_>, kind
         return End::Clause;
     }
     if gap.contains(',') {
-        // The cells of a row are not informative by themselves.
+        // A single cell of a row is not informative.
         let joins = next.is(Class::CONNECTIVE) || next.is(Class::SUBJECT);
         return if joins && kind == Kind::Sentence { End::Clause } else { End::Phrase };
     }
@@ -55,7 +55,7 @@ pub(super) fn open_end(class: Class, next: Class, _word: &Word<'_>) -> End {
     }
 }
 
-/// The byte offset in the gap at which the next unit begins.
+/// Byte offset within the gap at which the next unit begins.
 pub(super) fn cut_of(gap: &str) -> usize {
     gap.rfind(char::is_whitespace)
         .map_or(gap.len(), |at| at + gap.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8))

@@ -1,4 +1,4 @@
-//! The value of a word of a unit.
+//! Value of a word within a unit.
 
 use super::super::lexis::Class;
 use crate::{
@@ -12,11 +12,11 @@ pub(super) const GREETED: f32 = 3.5;
 /// The value of a figure.
 pub(super) const FIGURE: f32 = 2.5;
 
-/// The value of a word by itself; 0 if it is not informative.
+/// Value of a word by itself; 0 if it is not informative.
 pub(super) fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) -> f32 {
     const DATE: f32 = 4.0;
     const NAME: f32 = 5.0;
-    // "New" of "New York"
+    // "New" in "New York"
     const NAME_OF_COMMON: f32 = 1.0;
     let is_month = class.is(Class::MONTH_BY_CAPITAL) && word.form == Form::Capital && (dated || !opens);
     if is_month || class.is(Class::DATE) {
@@ -32,7 +32,7 @@ pub(super) fn weight(word: &Word<'_>, class: Class, opens: bool, dated: bool) ->
     }
     let plain = 0.3 + 0.08 * f32::from(u8::try_from(word.text.len().min(10)).unwrap_or(10));
     match word.form {
-        // Generated identifiers; and addresses and paths, which have either form.
+        // Generated identifiers, addresses and paths.
         _ if word.text.len() > 30 => 0.2,
         Form::Figure | Form::Identifier if word.text.contains(['\\', '@']) || word.text.matches('/').count() > 1 => 0.2,
         Form::Figure => FIGURE,

@@ -1,4 +1,4 @@
-//! The graphs of an index: built, saved in files, and rebuilt.
+//! Graphs of an index: building, saving and loading.
 
 use std::{
     collections::HashMap,
@@ -29,42 +29,42 @@ use super::super::{
     rows::Rows,
 };
 
-/// Vectors that are linked while inserts to the conversation are locked out: a few hundredths of a second.
+/// Vectors that are linked under one lock, during which inserts to the conversation wait: a few hundredths of a second.
 const STEP: usize = 512;
-/// A graph built in the background is saved once an eighth of it is new: a conversation that grows by single messages
-/// must not write its graph each time.
+/// A graph that is built in the background is saved once an eighth of it is new, so that a conversation that grows by
+/// single messages does not write its graph each time.
 const NEWS_IN_BACKGROUND: usize = 8;
 
-/// The graphs of conversations that are large enough.
+/// Graphs of conversations that are large enough.
 #[derive(Debug)]
 pub(super) struct Graphs {
-    /// The index whose vectors they link; gone when it is dropped.
+    /// Index of the vectors; does not keep it alive.
     exact: Weak<ExactIndex>,
     options: GraphOptions,
     entries: Mutex<HashMap<ConversationId, Arc<Entry>>>,
 }
 
-/// The graph of one conversation.
+/// Graph of a conversation.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) built: RwLock<Built>,
-    /// Held while building.
+    /// Held during building.
     building: Mutex<()>,
     in_background: AtomicBool,
 }
 
-/// A graph, and the rows it belongs to.
+/// A graph, with the rows that it belongs to.
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) graph: Graph,
-    /// [`Rows::id`] of the rows.
+    /// [`Rows::id`] of those rows.
     rows: u64,
-    /// Rows in the saved file.
+    /// Number of rows in the saved file.
     saved: usize,
 }
 
 impl Built {
-    /// How many of these rows are linked.
+    /// Number of linked rows among these.
     pub(super) fn of(&self, rows: &Rows) -> usize {
         if self.rows == rows.id() { self.graph.len().min(rows.first_block().0) } else { 0 }
     }
@@ -86,14 +86,14 @@ impl Graphs {
 
     pub(super) fn forget(&self, exact: &ExactIndex, conversation: &ConversationId) -> Result<(), VectorError> {
         let entry = self.entry(conversation);
-        // Not while it is being saved.
+        // Waits for a running build or save.
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
         let Some(path) = Self::path(exact, conversation) else { return Ok(()) };
         disk::remove(&path).map_err(|source| VectorError::Io { path, source })
     }
 
-    /// Links the missing rows of a graph on a thread of its own, unless that is under way.
+    /// Links the missing rows of a graph on a background thread, unless one is already running.
     pub(super) fn build_in_background(self: &Arc<Self>, conversation: &ConversationId) {
         let entry = self.entry(conversation);
         if entry.in_background.swap(true, Ordering::AcqRel) {
@@ -113,7 +113,7 @@ impl Graphs {
         }
     }
 
-    /// Links the missing rows of a graph on all cores, since a caller waits. Gives how many rows it then has.
+    /// Links the missing rows of a graph on all cores, because a caller waits. Returns its number of rows.
     pub(super) fn build(&self, exact: &ExactIndex, conversation: &ConversationId, progress: &dyn Progress) -> usize {
         loop {
             let Step { linked, rows } = self.step(exact, conversation, cores());
@@ -125,7 +125,7 @@ impl Graphs {
         }
     }
 
-    /// How many rows are linked, in memory or in the file, and how many there are.
+    /// Number of linked rows, in memory or in the file, and of all rows.
     pub(super) fn linked(&self, exact: &ExactIndex, conversation: &ConversationId) -> (usize, usize) {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,8 +134,8 @@ impl Graphs {
         })
     }
 
-    /// Reads the graph of these rows from its file, unless it was read or is being built: an answer must not wait for
-    /// that.
+    /// Loads the graph of these rows from its file, unless it is loaded or being built, since an answer must not wait
+    /// for that.
     pub(super) fn load_once(&self, entry: &Entry, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) {
         let is_known = || entry.built.read().unwrap_or_else(PoisonError::into_inner).rows == rows.id();
         if !is_known()
@@ -145,7 +145,7 @@ impl Graphs {
         }
     }
 
-    /// The graph of these rows; from its file if the one in memory belongs to others. Only for the builder.
+    /// Graph of these rows; loaded from its file if the one in memory belongs to other rows. Only for the builder.
     fn of_rows<'e>(
         &self,
         entry: &'e Entry,
@@ -161,7 +161,7 @@ impl Graphs {
         built
     }
 
-    /// Links some rows on some threads.
+    /// Links the next step of rows.
     fn step(&self, exact: &ExactIndex, conversation: &ConversationId, threads: NonZero<usize>) -> Step {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +170,7 @@ impl Graphs {
             let (count, codes) = rows.first_block();
             let mut built = self.of_rows(&entry, exact, conversation, rows);
             let linked = built.graph.len();
-            // Steps always end at the same rows, so that the graph does not depend on when it was built.
+            // Steps end at fixed rows, so that the graph does not depend on when it was built.
             let end = ((linked / STEP + 1) * STEP).min(count);
             if linked < end {
                 built.graph.grow(count);
@@ -189,9 +189,9 @@ impl Graphs {
         Some(exact.dir()?.join("graphs").join(name).with_extension("hnsw"))
     }
 
-    /// The binding of a graph of the rows up to node `through`: the slots of these rows, and the leaf of that node in
-    /// the log. The leaf is salted, so a log restored to an earlier state has no equal one. The vectors themselves are
-    /// not hashed: a removed one is gone from the disk, and the graph of the others stays valid.
+    /// Binding of a graph of the rows up to node `through`: the slots of the rows, and the leaf of the node in the log.
+    /// The leaf is salted, so a log that was restored to an earlier state has no equal one. Vectors are not hashed,
+    /// because the graph stays valid when a removed vector is gone from the disk.
     fn binding(exact: &ExactIndex, conversation: &ConversationId, rows: &Rows, through: u64) -> Option<GraphBinding> {
         let anchor = exact.anchor(conversation);
         let leaf = anchor.leaf(through)?;
@@ -212,7 +212,7 @@ impl Graphs {
         })
     }
 
-    /// The graph on disk, if it belongs to these rows or the first of them.
+    /// The saved graph, if it belongs to these rows or the first of them.
     fn load(&self, exact: &ExactIndex, conversation: &ConversationId, rows: &Rows) -> Option<Graph> {
         let path = Self::path(exact, conversation)?;
         let image = Arc::new(disk::open(&path).and_then(|file| FileMap::of(&file)).ok()?);
@@ -228,8 +228,8 @@ impl Graphs {
         }
     }
 
-    /// Saves a graph of rows that are on disk, if more than one in `news_in` of its rows are not in the file; with 0,
-    /// if any is not.
+    /// Saves a graph of rows that are on disk, if more than one in `news_in` of its rows is not in the file; with 0, if
+    /// any is not.
     fn save(&self, exact: &ExactIndex, conversation: &ConversationId, news_in: usize) {
         let Some(path) = Self::path(exact, conversation).filter(|_| exact.writes()) else { return };
         let entry = self.entry(conversation);
@@ -239,7 +239,7 @@ impl Graphs {
             let (rows, linked) = (&held.rows, built.of(&held.rows));
             let is_news = linked.saturating_sub(built.saved) > linked.checked_div(news_in).unwrap_or(0);
             let last = rows.slots().get(linked.checked_sub(1)?)?.node.get();
-            // A node with only some of its chunks linked marks no position.
+            // A node of which only some chunks are linked cannot be the last one of a file.
             let is_whole = rows.rows_of(NodeRange::first_n(last)).end == linked;
             if !is_news || !is_whole || linked > rows.on_disk() {
                 return None;
@@ -254,19 +254,19 @@ impl Graphs {
     }
 }
 
-/// The progress of building a graph.
+/// Progress of building a graph.
 struct Step {
     linked: usize,
     rows: usize,
 }
 
-/// Leaves the other half of the processor to callers that wait for an answer.
+/// Leaves the other cores to callers that wait for an answer.
 fn half_of_the_cores() -> NonZero<usize> {
     NonZero::new(cores().get() / 2).unwrap_or(NonZero::<usize>::MIN)
 }
 
 fn build_while_there(graphs: &Weak<Graphs>, conversation: &ConversationId) {
-    // Held for one step at a time: its own graph must not keep a dropped index alive.
+    // Upgraded for one step at a time, so that the builder does not keep a dropped index alive.
     while let Some(graphs) = graphs.upgrade()
         && let Some(exact) = graphs.exact.upgrade()
     {

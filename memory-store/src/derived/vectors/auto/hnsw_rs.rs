@@ -1,4 +1,4 @@
-//! The crate hnsw_rs in place of our graph.
+//! The crate hnsw_rs instead of our graph.
 
 use std::{
     collections::HashMap,
@@ -18,14 +18,13 @@ use super::super::{
     rows::Rows,
 };
 
-/// Vectors that are added at a time: few, since searches wait meanwhile.
+/// Vectors per step; few, because searches wait during a step.
 const STEP: usize = 32;
 
-/// An index of hnsw_rs for each conversation that is large enough, only in memory, built from the vectors as they were
-/// inserted.
+/// An hnsw_rs index, only in memory, for each conversation that is large enough; built from the original vectors.
 #[derive(Debug)]
 pub(super) struct Backends {
-    /// The index whose vectors they hold; gone when it is dropped.
+    /// Index of the vectors; does not keep it alive.
     exact: Weak<ExactIndex>,
     entries: Mutex<HashMap<ConversationId, Arc<Entry>>>,
 }
@@ -33,16 +32,16 @@ pub(super) struct Backends {
 #[derive(Debug, Default)]
 struct Entry {
     built: RwLock<Option<Built>>,
-    /// Held while building.
+    /// Held during building.
     building: Mutex<()>,
     in_background: AtomicBool,
 }
 
-/// An index, and the rows it belongs to.
+/// An index, with the rows that it belongs to.
 #[derive(Debug)]
 struct Built {
     index: HnswRs,
-    /// [`Rows::id`] of the rows.
+    /// [`Rows::id`] of those rows.
     rows: u64,
 }
 
@@ -66,14 +65,14 @@ impl Backends {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
     }
 
-    /// How many of these rows are in the index.
+    /// Number of indexed rows among these.
     pub(super) fn of(&self, conversation: &ConversationId, rows: &Rows) -> usize {
         let entry = self.entry(conversation);
         let built = entry.built.read().unwrap_or_else(PoisonError::into_inner);
         built.as_ref().map_or(0, |built| built.of(rows))
     }
 
-    /// The nearest rows that `keep` accepts. `None` after a failure: the index is then rebuilt.
+    /// The nearest rows that `keep` accepts; `None` after a failure, which rebuilds the index.
     pub(super) fn search(
         &self,
         conversation: &ConversationId,
@@ -96,7 +95,7 @@ impl Backends {
         }
     }
 
-    /// Adds the missing rows of an index on a thread of its own, unless that is under way.
+    /// Adds the missing rows of an index on a background thread, unless one is already running.
     pub(super) fn build_in_background(self: &Arc<Self>, conversation: &ConversationId) {
         let entry = self.entry(conversation);
         if entry.in_background.swap(true, Ordering::AcqRel) {
@@ -104,7 +103,7 @@ impl Backends {
         }
         let (backends, conversation, of_thread) = (Arc::downgrade(self), conversation.clone(), Arc::clone(&entry));
         let build = move || {
-            // Held for one step at a time: what is built must not keep a dropped index alive.
+            // Upgraded for one step at a time, so that the builder does not keep a dropped index alive.
             while let Some(backends) = backends.upgrade()
                 && let Some(exact) = backends.exact.upgrade()
                 && backends.step(&exact, &conversation).is_some_and(|(done, all)| done < all)
@@ -117,7 +116,7 @@ impl Backends {
         }
     }
 
-    /// Adds the missing rows of an index; gives how many rows it then has.
+    /// Adds the missing rows of an index; returns its number of rows.
     pub(super) fn build(&self, exact: &ExactIndex, conversation: &ConversationId, progress: &dyn Progress) -> usize {
         loop {
             let Some((done, all)) = self.step(exact, conversation) else { return 0 };
@@ -128,8 +127,8 @@ impl Backends {
         }
     }
 
-    /// Adds some rows; gives how many the index then has, and how many there are. `None` where a row cannot be read or
-    /// the crate failed.
+    /// Adds one step of rows; returns the number of indexed rows and of all rows. `None` if a row cannot be read or the
+    /// crate failed.
     fn step(&self, exact: &ExactIndex, conversation: &ConversationId) -> Option<(usize, usize)> {
         let entry = self.entry(conversation);
         let _turn = entry.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +158,7 @@ impl Backends {
     }
 }
 
-/// The components of a row. A removed row has none any more, so any will do: it is never a result.
+/// Components of a row. A removed row has none any more; an arbitrary vector stands for it and is never a result.
 fn stand_in(rows: &Rows, row: usize) -> Option<Vec<f32>> {
     if rows.is_removed(row) {
         return Some((0..rows.dimensions()).map(|component| if component == 0 { 1.0 } else { 0.0 }).collect());

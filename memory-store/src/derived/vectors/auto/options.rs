@@ -1,40 +1,40 @@
-//! Choice of a scan or a graph for an answer.
+//! Options of choosing between a scan and a graph.
 
 use crate::GraphOptions;
 
-/// How a conversation is searched.
+/// Search method of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// By a scan or a graph, whichever is faster for the number of vectors and the selection.
+    /// Scan or graph, whichever is faster for this number of vectors and this selection.
     #[default]
     Fastest,
-    /// Only by scans: nothing is approximate.
+    /// Only scans; results are exact.
     Scan,
-    /// By a graph, even for few vectors, except for a narrow selection.
+    /// Graph, even for few vectors, except for a narrow selection.
     Graph,
-    /// As [`Method::Graph`], by the graph of the crate hnsw_rs, which is kept only in memory and rebuilt each time.
+    /// As [`Method::Graph`], with the graph of the crate hnsw_rs, which is only in memory and rebuilt by each process.
     #[cfg(feature = "hnsw-rs")]
     HnswRs,
 }
 
-/// When a graph answers in place of a scan.
+/// Options of choosing between a scan and a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AutoOptions {
-    /// The method.
+    /// Search method.
     pub method: Method,
-    /// The fewest vectors of a conversation that a graph is built for.
+    /// Minimum vectors of a conversation for a graph.
     pub graph_from: usize,
-    /// A selection of less than this share of the vectors, in percent, is scanned. 10 by default: below that a walk
-    /// meets more than ten times as many vectors as are selected, one by one, and a scan meets only those, side by
-    /// side.
+    /// Selections below this share of the vectors, in percent, are scanned. 10 by default: below that a walk meets more
+    /// than ten times as many vectors as are selected, one by one, while a scan reads only the selected ones, adjacent
+    /// in memory.
     pub subset_percent: u8,
-    /// Candidates that a walk keeps: more of them find more, and take longer. 320 by default. With that, 99 of 100 of
-    /// the nearest were found among 100,000 sentences by questions, which are farther from sentences than sentences are
-    /// from each other.
+    /// Candidates that a walk keeps; more of them improve recall and take longer. 320 by default, which finds 99 % of
+    /// the nearest among 100,000 sentences for questions, which are farther from sentences than sentences are from each
+    /// other.
     pub ef: usize,
-    /// How graphs are built.
+    /// Options of building graphs.
     pub graph: GraphOptions,
 }
 
@@ -59,8 +59,8 @@ impl AutoOptions {
         const graph: GraphOptions,
     }
 
-    /// How many vectors are scanned next to a graph before they are linked to it: few enough for a fast answer, and
-    /// enough at once to be worth a thread.
+    /// Maximum vectors that are scanned next to a graph before they are linked: few enough for a fast answer, and
+    /// enough to be worth a thread.
     pub(super) fn scan_beside(&self, linked: usize) -> usize {
         if self.method == Method::Fastest { (linked / 64).max(512) } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! Rows that are written together and named by one block.
+//! Rows that one block refers to.
 
 use memory_core::{Hash, NodeRange};
 
@@ -11,26 +11,26 @@ use super::{
 };
 use crate::checksum;
 
-/// Most rows of a block, unless a single node has more: damage to a block loses all of them.
+/// Maximum rows of a block, except for the rows of a single node, since damage to a block loses all of them.
 const ROWS: usize = 4096;
 
-/// A block and the bytes of its rows.
+/// A block with the bytes of its rows.
 pub(super) struct Batch {
     pub(super) block: NewBlock,
-    /// The last node that it covers.
+    /// Last covered node.
     pub(super) last: u64,
-    /// Checksum over the components of each row.
+    /// Checksum of the components of each row.
     pub(super) sums: Vec<u32>,
     pub(super) codes: Vec<u8>,
     pub(super) components: Vec<u8>,
 }
 
 impl Batch {
-    /// The rows from `first_row` on, which belong to the nodes after `through`, up to node `end` at most, which can be
-    /// read.
+    /// A batch from row `first_row` on, for the nodes after `through`. Ends at a readable node, at the latest at `end`,
+    /// which must be readable.
     ///
     /// # Errors
-    /// When the components of a row are damaged.
+    /// If the components of a row are damaged.
     pub(super) fn after(
         rows: &Rows,
         through: u64,

@@ -1,4 +1,4 @@
-//! The contents of the blocks of a file of vectors.
+//! Contents of the blocks of a vector file.
 
 use std::thread;
 
@@ -13,18 +13,18 @@ use super::{
 };
 use crate::checksum;
 
-/// The contents of all blocks of a file, concatenated.
+/// Concatenated contents of all blocks of a file.
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) slots: Vec<Slot>,
     pub(super) scales: Vec<f32>,
     pub(super) sums: Vec<u32>,
-    /// The end of each block's rows, and the checksum of their codes.
+    /// For each block, the end of its rows and the checksum of their codes.
     codes: Vec<(usize, u32)>,
 }
 
 impl Contents {
-    /// Adds the contents of a block; `false`, with nothing added, where they make no sense.
+    /// Adds the contents of a block; `false`, without adding any, if they are inconsistent.
     pub(super) fn add(&mut self, header: &BlockHeader, body: &[u8]) -> bool {
         let Some(entries) = entries::read(header, body) else { return false };
         for entry in entries {
@@ -43,7 +43,7 @@ impl Contents {
         self.codes.retain(|(end, _)| *end <= rows);
     }
 
-    /// True if all codes match their checksums. Uses all cores: an index is opened for an answer.
+    /// True if all codes match their checksums. Uses all cores, because opening an index usually precedes an answer.
     pub(super) fn are_whole(&self, codes: &RowMap, dimensions: usize) -> bool {
         let is_whole = |(begin, end, sum): &(usize, usize, u32)| {
             let bytes = codes.bytes().get(begin * dimensions..end * dimensions);
@@ -61,7 +61,7 @@ impl Contents {
                 let check = move || share.iter().all(is_whole);
                 shares.push((thread::Builder::new().spawn_scoped(scope, check).ok(), share));
             }
-            // All threads start before the first is joined. Where the system refuses one, this one does its share.
+            // All threads run before the first is joined. If the system refuses one, this thread does its share.
             shares.into_iter().all(|(thread, share)| match thread {
                 Some(thread) => thread.join().unwrap_or(false),
                 None => share.iter().all(is_whole),

@@ -1,13 +1,12 @@
-//! The body of a block of vectors: its rows, their nodes, and their checksums.
+//! Body of a block of vectors: nodes and checksums of its rows.
 
 use memory_core::{NodeId, Slot};
 
 use crate::derived::block::BlockHeader;
 
-/// Node, chunk, scale, checksum over the components.
+/// Node, chunk, scale, checksum of the components.
 const ENTRY: usize = 8 + 4 + 4 + 4;
 
-/// The entry of a block for one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) slot: Slot,
@@ -36,7 +35,7 @@ impl Entry {
     }
 }
 
-/// The entries of a block; `None` where they make no sense.
+/// Entries of a block; `None` if they are inconsistent.
 pub(super) fn read(header: &BlockHeader, body: &[u8]) -> Option<Vec<Entry>> {
     let (entries, []) = body.as_chunks() else { return None };
     let entries: Vec<Entry> = entries.iter().map(Entry::read).collect::<Option<_>>()?;
@@ -46,7 +45,6 @@ pub(super) fn read(header: &BlockHeader, body: &[u8]) -> Option<Vec<Entry>> {
     (ordered && entries.iter().all(within)).then_some(entries)
 }
 
-/// Rows that a block names.
 pub(super) fn rows(header: &BlockHeader) -> usize {
     usize::try_from(header.body_bytes).unwrap_or(usize::MAX) / ENTRY
 }

@@ -1,4 +1,4 @@
-//! Reads the good part of the cache files of vectors.
+//! Reads the valid part of the cache files of vectors.
 
 use std::io;
 
@@ -19,7 +19,7 @@ use super::{
 use crate::checksum;
 
 impl VectorFile {
-    /// Reads the good part of the files; nothing where they cannot be read.
+    /// Reads the valid part of the files; nothing if they cannot be read.
     pub(super) fn read(&mut self) -> Rows {
         self.try_read().unwrap_or_else(|error| {
             tracing::warn!(path = %self.path().display(), %error, "a vector cache cannot be read: it is left alone");
@@ -27,10 +27,10 @@ impl VectorFile {
         })
     }
 
-    /// Reads the good part of the files.
+    /// Reads the valid part of the files.
     ///
     /// # Errors
-    /// When the files cannot be checked, for example for lack of descriptors or of memory.
+    /// If the files cannot be checked, for example for lack of descriptors or memory.
     pub(super) fn try_read(&mut self) -> io::Result<Rows> {
         self.forget();
         self.read_good().inspect_err(|_| {
@@ -53,7 +53,7 @@ impl VectorFile {
         (self.rows, self.removed, self.codes_owed) = (0, 0, false);
     }
 
-    /// The rows that the good blocks name, as far as they are good themselves.
+    /// The rows of the valid blocks, up to the first invalid row.
     fn base(&mut self, contents: &mut Contents) -> io::Result<Base> {
         let components = loop {
             if self.rows == 0 {
@@ -62,7 +62,7 @@ impl VectorFile {
             let there = self.rows_there("f32", self.row_bytes(4));
             match self.map("f32", self.row_bytes(4)) {
                 Ok(map) => break map,
-                // Too few rows, no file, or the file of something else.
+                // The file is missing, too short, or of something else.
                 Err(error) if is_damage(&error) => {
                     tracing::warn!(path = %self.path().display(), %error, "the components of vectors are missing");
                     let whole = if there < self.rows { there } else { 0 };
@@ -91,12 +91,12 @@ impl VectorFile {
         self.dimensions * of_component
     }
 
-    /// Bytes of a file; 0 where there is none.
+    /// Bytes of a file; 0 if it is missing.
     pub(super) fn length(&self, extension: &str) -> u64 {
         self.file.open(&self.path().with_extension(extension)).and_then(|file| file.len()).unwrap_or(0)
     }
 
-    /// Rows that a file is long enough for.
+    /// Number of rows that the length of a file allows.
     fn rows_there(&self, extension: &str, row: usize) -> usize {
         usize::try_from(self.length(extension))
             .unwrap_or(usize::MAX)
@@ -105,7 +105,7 @@ impl VectorFile {
             .unwrap_or(0)
     }
 
-    /// The good rows of a file.
+    /// Maps the valid rows of a file.
     pub(super) fn map(&self, extension: &str, row: usize) -> io::Result<RowMap> {
         let file = self.file.open(&self.path().with_extension(extension))?;
         let mut begin = [0; ROWS_AT];
@@ -116,7 +116,6 @@ impl VectorFile {
         RowMap::of(&file, self.rows * row)
     }
 
-    /// The header of a file of rows.
     pub(super) fn rows_header(&self, extension: &str) -> [u8; ROWS_AT] {
         let mut out = [0; ROWS_AT];
         let named = VECTOR_ROWS.named_by(self.file.anchor().store());
@@ -124,7 +123,7 @@ impl VectorFile {
         out
     }
 
-    /// Codes of all components, up to the first block that has damaged ones.
+    /// Codes of all components, up to the first block with damaged ones.
     fn derive(&mut self, components: &RowMap, contents: &mut Contents) -> Vec<i8> {
         let mut codes = Vec::with_capacity(self.rows * self.dimensions);
         for row in 0..self.rows {
@@ -146,7 +145,7 @@ impl VectorFile {
         contents.truncate(self.rows);
     }
 
-    /// Treats the block of a row, and what follows it, as bad.
+    /// Invalidates the block of a row and all later blocks.
     pub(super) fn drop_blocks(&mut self, row: usize) {
         let mut end = 0;
         let ends = self.file.blocks().iter().map(|block| {

@@ -1,4 +1,4 @@
-//! The files of vectors as derived data: how far they reach, and the same files without some nodes.
+//! Vector files as derived data.
 
 use std::io;
 
@@ -40,7 +40,7 @@ fn read(listed: &Listed, anchor: Anchor, depth: Depth) -> io::Result<Contents> {
         })?;
         return Ok(Contents { through: file.file.through(), count, bytes: 0 });
     }
-    // Compares the components of every vector.
+    // Verifies the components of every vector.
     file.wary = true;
     let rows = file.try_read()?;
     let count = (rows.len() - rows.removed()) as u64;
@@ -55,14 +55,14 @@ fn forget(listed: &Listed, anchor: &Anchor, nodes: &NodeSet) -> io::Result<bool>
             return Ok(true);
         }
         file.anew = true;
-        // A save writes nothing while another process does.
+        // A save writes nothing while another process is writing.
         file.save(&mut rows)?;
     }
     Ok(false)
 }
 
 impl VectorFile {
-    /// Bytes on disk that are good, the headers of files without rows included.
+    /// Valid bytes on disk, including the headers of files without rows.
     fn good_bytes(&self) -> u64 {
         match self.rows {
             0 => {

@@ -37,12 +37,12 @@ pub(super) fn dots_i8_of(query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]
     }
 }
 
-/// `a` and `b` have equal lengths.
+/// `a` and `b` must have equal lengths.
 #[target_feature(enable = "avx2")]
 fn dot_i8(a: &[i8], b: &[i8]) -> i32 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<WIDTH>(), b.as_chunks::<WIDTH>());
     let ((a, a_odd), (b, b_odd)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
-    // Two sums, so that one addition need not wait for the other.
+    // Two sums, so that additions do not wait for each other.
     let mut sums = (_mm256_setzero_si256(), _mm256_setzero_si256());
     for ([a, a_next], [b, b_next]) in a.iter().zip(b) {
         sums.0 = _mm256_add_epi32(sums.0, products(load(a), load(b)));
@@ -54,10 +54,10 @@ fn dot_i8(a: &[i8], b: &[i8]) -> i32 {
     sum(_mm256_add_epi32(sums.0, sums.1)) + portable::dot_i8(a_rest, b_rest)
 }
 
-/// The products of 32 codes, added up by fours.
+/// Products of 32 codes, summed by fours.
 ///
-/// The multiplication takes unsigned by signed, so the sign moves from `b` to `a`. It adds pairs in 16 bits and
-/// saturates, which cannot happen: 2 · 127 · 127 = 32,258 is less than 32,767.
+/// The instruction multiplies unsigned by signed, so the sign moves from `b` to `a`. It adds pairs in 16 bits with
+/// saturation, which cannot happen: 2 · 127 · 127 = 32,258 is less than 32,767.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn products(a: __m256i, b: __m256i) -> __m256i {
@@ -80,7 +80,7 @@ pub(super) fn dot_f32(a: &[f32], b: &[f32]) -> f32 {
     for (a, b) in a.iter().zip(b) {
         let (a, b) = (a.as_chunks().0, b.as_chunks().0);
         for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            // Not fused: the portable kernel rounds the product, too.
+            // Not fused, because the portable kernel rounds the product too.
             *sum = _mm256_add_ps(*sum, _mm256_mul_ps(load_f32(a), load_f32(b)));
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn dot_f32(a: &[f32], b: &[f32]) -> f32 {
     fold(sums) + portable::rest(a_rest, b_rest)
 }
 
-/// The sum of eight lanes by halves.
+/// Sum of eight lanes by halves.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn fold(sums: __m256) -> f32 {

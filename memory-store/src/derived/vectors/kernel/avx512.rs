@@ -1,4 +1,4 @@
-//! Kernels for processors with AVX-512 and its instructions for neural networks.
+//! Kernels for processors with AVX-512 and VNNI.
 
 use std::arch::x86_64::{
     __m128i, __m512, __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_hadd_epi32, _mm_set1_epi32, _mm_storeu_si128,
@@ -12,7 +12,7 @@ use super::{AHEAD, avx2, portable, prefetch_far, row};
 use crate::prefetch;
 
 const WIDTH: usize = 64;
-/// Rows at a time: enough chains of additions to keep the multipliers busy, and one fold for all of them.
+/// Rows that are computed together: enough independent sums to keep the multipliers busy, with one fold for all.
 const ROWS: usize = 4;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx512dq,avx2")]
@@ -64,11 +64,12 @@ pub(super) fn dots_i8_of(query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]
     }
 }
 
-/// The offset of the products with shifted rows: 128 times the sum of the query's codes.
+/// Offset of products with shifted rows: 128 times the sum of the query's codes.
 ///
-/// The multiplication takes unsigned by signed. A row's codes, their highest bit flipped, are 128 more and unsigned. So
-/// each product is too large by 128 times the code of the query, whatever the row. Four products are added to 32 bits
-/// at a time, without saturation: the sums are right modulo 2³², and so are the sums less the offset, which fit.
+/// The instruction multiplies unsigned by signed. Flipping the highest bit of a row's codes adds 128 and makes them
+/// unsigned, so each product is too large by 128 times the query's code, whatever the row. Four products at a time are
+/// added in 32 bits without saturation, so the sums are exact modulo 2³², and so are the sums minus the offset, which
+/// fit.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx512dq,avx2")]
 fn offset(query: &[i8]) -> i32 {
     let ((query, rest), shift) = (query.as_chunks::<WIDTH>(), _mm512_set1_epi8(i8::MIN));
@@ -80,7 +81,7 @@ fn offset(query: &[i8]) -> i32 {
     total(sum)
 }
 
-/// The products of a query with four shifted rows.
+/// Products of a query with four shifted rows.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx512dq,avx2")]
 #[inline]
 fn products(query: &[i8], rows: [&[i8]; ROWS]) -> __m128i {
@@ -103,7 +104,7 @@ fn products(query: &[i8], rows: [&[i8]; ROWS]) -> __m128i {
     _mm_hadd_epi32(_mm_hadd_epi32(quarter(a), quarter(b)), _mm_hadd_epi32(quarter(c), quarter(d)))
 }
 
-/// The product of a query with one shifted row.
+/// Product of a query with one shifted row.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx512dq,avx2")]
 #[inline]
 fn dot(query: &[i8], row: &[i8]) -> i32 {
@@ -116,7 +117,7 @@ fn dot(query: &[i8], row: &[i8]) -> i32 {
     total(sum)
 }
 
-/// Sixteen sums as four.
+/// Folds sixteen sums into four.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx512dq,avx2")]
 #[inline]
 fn quarter(sums: __m512i) -> __m128i {
@@ -139,7 +140,7 @@ pub(super) fn dot_f32(a: &[f32], b: &[f32]) -> f32 {
     for (a, b) in a.iter().zip(b) {
         let (a, b) = (a.as_chunks().0, b.as_chunks().0);
         for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            // Not fused: the portable kernel rounds the product, too.
+            // Not fused, because the portable kernel rounds the product too.
             *sum = _mm512_add_ps(*sum, _mm512_mul_ps(load_f32(a), load_f32(b)));
         }
     }
@@ -159,7 +160,7 @@ fn load(codes: &[i8; WIDTH]) -> __m512i {
     }
 }
 
-/// Fewer codes than a register holds, and zeros.
+/// Loads fewer codes than a register holds, filled with zeros.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx512dq,avx2")]
 #[inline]
 fn load_part(codes: &[i8]) -> __m512i {

@@ -2,7 +2,7 @@
 
 use super::row;
 
-/// Sums of components side by side: two registers of AVX-512, four of AVX2, eight of SSE.
+/// Parallel sums of components: two registers of AVX-512, four of AVX2, eight of SSE.
 pub(super) const LANES: usize = 32;
 
 pub(super) fn dots_i8(query: &[i8], rows: &[i8], out: &mut [i32]) {
@@ -17,7 +17,7 @@ pub(super) fn dots_i8_of(query: &[i8], rows: &[i8], ids: &[u32], out: &mut [i32]
     }
 }
 
-/// Products of 16 bits, which the compiler multiplies and adds in pairs where the processor can.
+/// Products of 16 bits, which compilers turn into multiply-add instructions for pairs.
 pub(super) fn dot_i8(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b))).sum()
 }
@@ -33,7 +33,7 @@ pub(super) fn dot_f32(a: &[f32], b: &[f32]) -> f32 {
     fold(&mut sums) + rest(a_rest, b_rest)
 }
 
-/// The common length of two vectors, in whole lanes, and the rest of it.
+/// The common length of two vectors in whole lanes, and the rest.
 #[expect(clippy::type_complexity, reason = "two times what `as_chunks` gives")]
 #[inline]
 pub(super) fn chunks<'a>(
@@ -44,7 +44,7 @@ pub(super) fn chunks<'a>(
     (a.get(..common).unwrap_or_default().as_chunks(), b.get(..common).unwrap_or_default().as_chunks())
 }
 
-/// The sum of the lanes, by halves: lane i and lane i + 16, of these i and i + 8, and so on.
+/// Sum of the lanes by halves: lane i and lane i + 16, of these i and i + 8, and so on.
 #[inline]
 fn fold(sums: &mut [f32; LANES]) -> f32 {
     let mut width = LANES / 2;
@@ -59,7 +59,7 @@ fn fold(sums: &mut [f32; LANES]) -> f32 {
     sum
 }
 
-/// The sum of the products after the last whole lane, one after the other.
+/// Sum of the products after the last whole lane, in order.
 #[inline]
 pub(super) fn rest(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()

@@ -1,16 +1,16 @@
-//! Components as codes of one byte.
+//! Quantization of components to codes of one byte.
 
-/// Added to a number of less than 2²², it leaves the number rounded in the low bits of the sum: to the nearest, ties to
-/// even.
+/// Adding this to a number below 2²² leaves the rounded number in the low bits of the sum: to nearest, ties to even.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// Appends the codes of a vector, −127..=127, and gives the scale: component ≈ code × scale, off by at most half of it.
+/// Appends the codes of a vector, −127..=127, and returns the scale: component ≈ code × scale, with an error of at most
+/// half the scale.
 ///
-/// The scale is the vector's own, so that its largest component is code ±127. One scale for all would save four bytes
-/// and a multiplication for each vector, but would have to be as large as the largest component of any future vector:
-/// with unit vectors of 384 dimensions that costs two of the eight bits.
+/// Each vector has its own scale, so that its largest component is code ±127. A common scale would save four bytes and
+/// a multiplication per vector, but would have to allow for the largest component of any later vector, which costs two
+/// of the eight bits with unit vectors of 384 dimensions.
 ///
-/// The components must be finite. Zeros, and components too small to divide by, give zeros.
+/// Components must be finite. Zeros, and components too small to divide by, give zeros.
 #[must_use = "codes mean nothing without their scale"]
 pub fn quantize(vector: &[f32], codes: &mut Vec<i8>) -> f32 {
     let largest = vector.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
