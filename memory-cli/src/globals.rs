@@ -14,6 +14,7 @@ use clap::{ArgMatches, Args, ValueHint, builder::FalseyValueParser};
 use memory_core::{Notice, OwnerId};
 use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
+use memory_store::LogStore;
 
 pub(crate) use self::command_line::quoted;
 use self::vectors::Vectors;
@@ -339,9 +340,9 @@ impl Globals {
 /// Refuses a place where no store was ever made. One that lost files to damage is there: `doctor` reports what is
 /// whole.
 fn check_exists(store: &Path) -> Result<(), NotFound> {
-    let holds = |name: &str| store.join(name).symlink_metadata().is_ok();
-    let may_be_a_store = store.is_dir() && (holds("FORMAT") || holds("log"));
-    if may_be_a_store || (!store.is_dir() && store.symlink_metadata().is_ok()) {
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    let is_something = if store.is_dir() { is_there(&store.join("FORMAT")) } else { is_there(store) };
+    if is_something || LogStore::exists(store) {
         return Ok(());
     }
     Err(NotFound(format!(
