@@ -12,7 +12,7 @@ pub(crate) enum Vectors {
     Scan,
     /// By a graph, however few vectors there are
     Graph,
-    /// By the graph of the crate `hnsw_rs`
+    /// By the graph of the crate `hnsw_rs`, which each process builds in memory
     #[cfg(feature = "hnsw-rs")]
     HnswRs,
 }
