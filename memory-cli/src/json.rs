@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, demo, detail, doctor, export, find, hook, import, index, man, model, pin, plugins,
-        replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
+        append, backup, completions, config, demo, detail, doctor, export, find, hook, import, index, man, model, pin,
+        plugins, replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
 };
@@ -27,6 +27,10 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("backup --verify", of::<backup::Checked<'_>>()),
         ("browse", of::<Noted<'_, Of<'_, LevelPage>>>()),
         ("completions", of::<completions::Answer>()),
+        ("config check", of::<config::Check<'_>>()),
+        ("config init", of::<config::Made>()),
+        ("config path", of::<config::At>()),
+        ("config show", of::<config::show::Answer<'_>>()),
         ("context", of::<Of<'_, Prompt>>()),
         ("context --messages", of::<ChatRequest>()),
         ("demo", of::<demo::Answer<'_>>()),

@@ -1,6 +1,6 @@
 //! `memory config`: the configuration file.
 
-mod show;
+pub(crate) mod show;
 
 use std::{
     ffi::OsString,
@@ -11,7 +11,9 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use memory_files::create_dir_all;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     config_file::{Choice, ConfigFile, Fault, template},
@@ -73,6 +75,47 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
+/// Where the file is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct At {
+    /// The file; null where none is read.
+    file: Option<String>,
+    /// True if there is one.
+    exists: bool,
+}
+
+/// A file that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Made {
+    /// The file.
+    file: String,
+}
+
+/// A file that was checked. The exit code is 2 where a fault was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Check<'a> {
+    #[serde(flatten)]
+    at: At,
+    /// True if nothing is wrong.
+    valid: bool,
+    settings: Vec<Checked>,
+    faults: &'a [Fault],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Checked {
+    /// The table; null at the top of the file.
+    table: Option<String>,
+    /// The key.
+    key: String,
+    /// The strategy, of a table of `configure`.
+    strategy: Option<String>,
+    /// The value, without secrets.
+    value: Value,
+    /// The line.
+    line: usize,
+}
+
 fn chosen(file: &ConfigFile) -> Result<&Path, Usage> {
     file.choice.path().ok_or_else(|| Usage("no file is read: --config or MEMORY_CONFIG names one".to_owned()))
 }
@@ -81,7 +124,7 @@ fn path(globals: &Globals) -> anyhow::Result<()> {
     let (output, file) = (globals.output, &globals.file);
     if output.json {
         let path = file.choice.path().map(|path| path.display().to_string());
-        return Ok(output.value(&json!({"file": path, "exists": file.exists}))?);
+        return Ok(output.value(&At { file: path, exists: file.exists })?);
     }
     output.line(&chosen(file)?.display().to_string())?;
     if !file.exists {
@@ -104,7 +147,7 @@ fn init(existing: Existing, globals: &Globals) -> anyhow::Result<()> {
     file.finish()?;
     let (output, path) = (globals.output, path.display().to_string());
     if output.json {
-        return Ok(output.value(&json!({"file": path}))?);
+        return Ok(output.value(&Made { file: path })?);
     }
     Ok(output.line(&format!("made {path}: every key is in it, none is set"))?)
 }
@@ -122,15 +165,20 @@ fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
         let settings = file.settings.iter().map(|setting| {
             let (key, strategy) = (&setting.key, &setting.strategy);
             let (value, line) = (setting.to_json(), setting.place.line);
-            json!({"table": key.table, "key": key.name, "strategy": strategy, "value": value, "line": line})
+            Checked {
+                table: key.table.map(str::to_owned),
+                key: key.name.to_owned(),
+                strategy: strategy.clone(),
+                value,
+                line,
+            }
         });
-        output.value(&json!({
-            "file": file.choice.path().map(|path| path.display().to_string()),
-            "exists": file.exists,
-            "valid": file.faults.is_empty(),
-            "settings": settings.collect::<Value>(),
-            "faults": file.faults.iter().map(Fault::to_json).collect::<Value>(),
-        }))?;
+        output.value(&Check {
+            at: At { file: file.choice.path().map(|path| path.display().to_string()), exists: file.exists },
+            valid: file.faults.is_empty(),
+            settings: settings.collect(),
+            faults: &file.faults,
+        })?;
         return Ok(file.check()?);
     }
     file.check()?;

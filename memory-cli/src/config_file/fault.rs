@@ -3,14 +3,17 @@
 use std::{fmt, ops::Range, path::Path};
 
 use memory_core::one_line;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::keys::shown;
 
 /// A line and a character in it, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub(crate) struct Place {
+    /// The line, from 1.
     pub(crate) line: usize,
+    /// The character in it, from 1.
     pub(crate) column: usize,
 }
 
@@ -38,12 +41,17 @@ pub(crate) enum FaultKind {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Fault {
+    #[serde(skip)]
     pub(crate) kind: FaultKind,
+    #[serde(flatten)]
     pub(crate) place: Option<Place>,
+    /// The table.
     pub(crate) table: Option<String>,
+    /// The key.
     pub(crate) key: Option<String>,
+    /// The fault.
     pub(crate) why: String,
 }
 
@@ -72,12 +80,6 @@ impl Fault {
     pub(crate) fn line(&self, file: &Path) -> String {
         let place = self.place.map(|place| format!(":{}:{}", place.line, place.column)).unwrap_or_default();
         one_line(&format!("{}{place}: {self}", file.display())).into_owned()
-    }
-
-    pub(crate) fn to_json(&self) -> Value {
-        let Self { place, table, key, why, .. } = self;
-        let (line, column) = (place.map(|place| place.line), place.map(|place| place.column));
-        json!({"line": line, "column": column, "table": table, "key": key, "why": why})
     }
 }
 

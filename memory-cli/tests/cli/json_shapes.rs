@@ -27,12 +27,8 @@ const MADE: &str = "<!-- made from the schemas: UPDATE_DOCS=1 cargo test -p memo
 /// Commands that need what a test has not: a network, or the runtime of a model with layers.
 const NOT_RUN: [&str; 2] = ["model fetch", "model convert"];
 /// Documents and protocols that other pages describe.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 4] = [
     ("bridge", "[strands.md](strands.md)"),
-    ("config check", "[configuration.md](configuration.md)"),
-    ("config init", "[configuration.md](configuration.md)"),
-    ("config path", "[configuration.md](configuration.md)"),
-    ("config show", "[configuration.md](configuration.md)"),
     ("expand --proof", "[format.md](format.md)"),
     ("mcp", "[mcp.md](mcp.md)"),
     ("prove", "[format.md](format.md)"),

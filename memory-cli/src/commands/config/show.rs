@@ -3,8 +3,11 @@
 use std::{collections::BTreeMap, ffi::OsStr};
 
 use clap::parser::ValueSource;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
+use super::At;
 use crate::{
     config_file::{CONFIGURE, ConfigFile, Key, Setting, is_secret, json_of, keys, shown_text, variable},
     globals::Globals,
@@ -48,6 +51,44 @@ impl Origin {
     }
 }
 
+/// Settings in effect.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    #[serde(flatten)]
+    at: At,
+    settings: Vec<Effective<'a>>,
+    /// Environment variables that are no options.
+    variables: Vec<Variable<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Effective<'a> {
+    /// The table of the key; null at the top of the file.
+    table: Option<&'static str>,
+    /// The key.
+    key: &'a str,
+    /// The value in effect, without secrets; null where there is none.
+    value: &'a Value,
+    /// `default`, `file`, `environment` or `flag`.
+    from: &'static str,
+    /// The file that sets it.
+    file: Option<String>,
+    /// The line in it.
+    line: Option<usize>,
+    /// The environment variable that sets it.
+    variable: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Variable<'a> {
+    /// Its name.
+    name: &'a str,
+    /// True if it is set.
+    set: bool,
+    /// Its value; null for a secret.
+    value: Option<String>,
+}
+
 struct Row {
     table: Option<&'static str>,
     key: String,
@@ -65,15 +106,16 @@ pub(super) fn run(changed: bool, globals: &Globals) -> anyhow::Result<()> {
     let variables = VARIABLES.map(|name| (name, variable(name)));
     let (output, file) = (globals.output, &globals.file);
     if output.json {
-        let variables = variables.iter().map(|(name, value)| {
-            json!({"name": name, "set": value.is_some(), "value": value.as_ref().and_then(|value| shown(name, value))})
+        let variables = variables.iter().map(|(name, value)| Variable {
+            name,
+            set: value.is_some(),
+            value: value.as_ref().and_then(|value| shown(name, value)),
         });
-        return Ok(output.value(&json!({
-            "file": file.choice.path().map(|path| path.display().to_string()),
-            "exists": file.exists,
-            "settings": rows.iter().map(|row| row.to_json(file)).collect::<Value>(),
-            "variables": variables.collect::<Value>(),
-        }))?);
+        return Ok(output.value(&Answer {
+            at: At { file: file.choice.path().map(|path| path.display().to_string()), exists: file.exists },
+            settings: rows.iter().map(|row| row.effective(file)).collect(),
+            variables: variables.collect(),
+        })?);
     }
     let table = rows.iter().map(|row| {
         let key = row.table.map_or_else(|| row.key.clone(), |table| format!("[{table}] {}", row.key));
@@ -174,16 +216,14 @@ impl Row {
         }
     }
 
-    fn to_json(&self, file: &ConfigFile) -> Value {
+    fn effective(&self, file: &ConfigFile) -> Effective<'_> {
         let (from, line, variable) = match &self.origin {
             Origin::BuiltIn => ("default", None, None),
             Origin::File { line } => ("file", Some(*line), None),
             Origin::Variable(name) => ("environment", None, Some(name.as_str())),
             Origin::Flag => ("flag", None, None),
         };
-        json!({
-            "table": self.table, "key": self.key, "value": self.value, "from": from,
-            "file": line.map(|_| file.path().display().to_string()), "line": line, "variable": variable,
-        })
+        let file = line.map(|_| file.path().display().to_string());
+        Effective { table: self.table, key: &self.key, value: &self.value, from, file, line, variable }
     }
 }
