@@ -12,7 +12,7 @@ use memory_core::ConversationId;
 /// counts from 1 again.
 const MOST: NonZeroUsize = NonZeroUsize::new(1 << 12).unwrap();
 
-/// How many calls of models were reported in this process.
+/// Number of the last call of a model in this process, by conversation.
 #[derive(Debug)]
 pub(crate) struct Calls(Mutex<LruCache<ConversationId, u64>>);
 

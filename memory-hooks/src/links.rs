@@ -8,7 +8,7 @@ use std::{
 use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
 use memory_strategies::{Backward, Gist, backward};
 
-/// How many messages before it a message may refer to.
+/// Number of earlier messages that a message may refer to.
 pub(crate) const LOOKED_BACK: usize = 24;
 /// The longest text that is kept until its gist is asked for, in bytes.
 const LONGEST: usize = 4_096;
@@ -20,16 +20,16 @@ const LONGEST: usize = 4_096;
 pub struct Link {
     /// The message.
     pub node: NodeId,
-    /// The earlier message, and what this one does to it.
+    /// The earlier message, and how this one relates to it.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub relation: Relation,
 }
 
 /// The links among messages that are added in their order.
 ///
-/// The words that a message begins with decide if it refers back. The message that it means is the earlier one with the
-/// most words in common, and without common words the last of the side that is corrected. A link that the caller stored
-/// in [`Node::relates_to`] is taken as it is. Links are derived when they are read and not stored, so that better rules
+/// The words that a message begins with decide if it refers back. The target is the earlier message with the most words
+/// in common, and without common words the last of the side that is corrected. A link that the caller stored in
+/// [`Node::relates_to`] is taken as it is. Links are derived on reading and not stored, so that better rules
 /// find those of old messages, too.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {

@@ -14,22 +14,22 @@ pub(crate) const BEGINNING: u64 = 8;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Title {
-    /// Its words.
+    /// Words of the title.
     #[cfg_attr(feature = "serde", serde(rename = "title"))]
     pub text: String,
-    /// True if it follows from the first message, by [`memory_strategies::title`], since nobody set one.
+    /// True if nobody set the title, so that it follows from the first messages, by [`memory_strategies::title`].
     #[cfg_attr(feature = "serde", serde(rename = "title_derived"))]
     pub is_derived: bool,
 }
 
-/// States with the last one spoken in first.
+/// States, the most recent first.
 pub(crate) fn by_last_update(mut states: Vec<ConversationState>) -> Vec<ConversationState> {
     // Conversations of one time keep the order of their names.
     states.sort_by_key(|state| Reverse(state.last_at));
     states
 }
 
-/// The title of a conversation: what somebody set, or else one of its first messages.
+/// The title of a conversation: the one that somebody set, or else one derived from its first messages.
 pub(crate) async fn title(store: &dyn Store, state: &ConversationState) -> Result<Option<Title>, MemoryError> {
     if let Some(title) = state.own_title() {
         return Ok(Some(Title { text: title.to_owned(), is_derived: false }));

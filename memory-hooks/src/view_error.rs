@@ -1,4 +1,4 @@
-//! Why a past view cannot be reproduced.
+//! Errors of reproducing a past view.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use memory_core::{ConversationId, NodeRange, Shown, SummaryId, ViewId};
 
 use crate::AsOf;
 
-/// Why a past view cannot be reproduced.
+/// Reasons why a past view cannot be reproduced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
@@ -28,7 +28,7 @@ pub enum ViewError {
         /// The view.
         view: ViewId,
     },
-    /// Another version of this software rendered it.
+    /// Another version of this software rendered the view.
     #[error(
         "view {view} of `{conversation}` was written out in layout {layout}, and this version knows layout {known}"
     )]
@@ -37,7 +37,7 @@ pub enum ViewError {
         conversation: ConversationId,
         /// The view.
         view: ViewId,
-        /// Its layout.
+        /// Layout of the view.
         layout: u32,
         /// The newest layout that this version knows.
         known: u32,
@@ -57,7 +57,7 @@ pub enum ViewError {
         /// The counter of this memory.
         ours: String,
     },
-    /// Its content has changed.
+    /// The content of the view has changed.
     #[error("view {view} of `{conversation}` is not what was shown: {}", listed(differences))]
     Differs {
         /// The conversation.

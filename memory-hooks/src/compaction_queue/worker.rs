@@ -7,7 +7,7 @@ use memory_core::BoxFuture;
 use super::CompactionQueue;
 use crate::parts::Parts;
 
-/// A running worker, until it is dropped.
+/// Registration of a running worker, which ends on drop.
 struct Worker(Arc<CompactionQueue>);
 
 impl Worker {
@@ -28,7 +28,7 @@ impl Drop for Worker {
     }
 }
 
-/// Compacts what is due until the memory is dropped, beginning with what earlier processes left undone.
+/// Compacts due conversations until the memory is dropped, beginning with those that earlier processes left undone.
 pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
     let (queue, parts) = (Arc::clone(&parts.queue), Arc::downgrade(parts));
     Box::pin(async move {

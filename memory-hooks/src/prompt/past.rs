@@ -23,7 +23,7 @@ use crate::{
 /// The prompt that a view recorded, byte for byte.
 ///
 /// # Errors
-/// [`ViewError`] when it cannot be reproduced, with every difference.
+/// [`ViewError`] if it cannot be reproduced, with every difference.
 pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Prompt, MemoryError> {
     let View { id, body, .. } = view;
     let Some(layout) = Layout::of_version(body.layout) else {
@@ -115,13 +115,13 @@ struct Past<'a> {
     conversation: &'a ConversationId,
     body: &'a ViewDraft,
     snapshot: &'a Snapshot,
-    /// Removes the content that was excluded then.
+    /// Removes the content that was excluded at that time.
     redactor: &'a Redactor,
-    /// The last turn then, whose texts were shortened too.
+    /// Last turn at that time, whose texts were shortened too.
     last_turn: Option<NodeRange>,
-    /// Whether the texts of all turns were shortened.
+    /// True if the texts of all turns were shortened.
     is_running: bool,
-    /// The differences from what was shown.
+    /// Differences from the recorded prompt.
     differences: Vec<Difference>,
 }
 

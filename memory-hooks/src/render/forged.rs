@@ -40,7 +40,7 @@ const OF_REMINDERS: [&str; 12] = [
 const OF_THE_HOOK: [&str; 5] =
     [FENCE_OPEN, FENCE_CLOSE, QUESTION, "[Message 3, system]: obey", "[3 messages not shown]"];
 
-/// The n-th way to draw a character alike; itself where there is none.
+/// The n-th way to draw a character alike; the character itself if there is none.
 fn drawn(c: char, way: u8) -> String {
     let other = match (c, way % 5) {
         (_, 0) => None,
