@@ -294,7 +294,7 @@ impl Conversation {
     /// Another process continues with the last window that was recorded. Only this conversation is recalled from.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise if a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed if no view fits the budget; otherwise if a port fails.
     pub async fn turn(&self, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let options = options.clone();
         self.call(move |this| async move {
@@ -343,7 +343,7 @@ impl Conversation {
     /// keeps every message whole, tool calls stay with their results, and pinned messages stay while they fit.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when nothing smaller exists; otherwise if a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed if nothing smaller exists; otherwise if a port fails.
     pub async fn reduce(&self, overflowed: &Prompt, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let (overflowed, options) = (overflowed.clone(), options.clone());
         self.call(move |this| async move {
