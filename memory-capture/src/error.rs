@@ -29,7 +29,7 @@ pub enum Error {
     Empty {
         /// The file or directory.
         path: PathBuf,
-        /// Files by format, with what was skipped.
+        /// Files by format, with the skipped parts.
         read: Vec<FilesRead>,
     },
     /// A name was given for files that name their conversations, or for several files.

@@ -64,7 +64,7 @@ impl Options {
 pub struct ImportReport {
     /// Conversations with at least one message, in the order in which they began.
     pub conversations: Vec<ImportedConversation>,
-    /// Files by format, with what was skipped.
+    /// Files by format, with the skipped parts.
     pub files: Vec<FilesRead>,
 }
 
@@ -187,7 +187,7 @@ impl TranscriptFiles {
         self.by_file.iter().map(|(id, path)| (id, path.as_path()))
     }
 
-    /// The files by format, with what was skipped.
+    /// The files by format, with the skipped parts.
     #[must_use]
     pub fn files(&self) -> &[FilesRead] {
         &self.read

@@ -25,7 +25,7 @@ const QUIET: u32 = 5;
 
 /// Transcripts below directories, with their looks at the last capture.
 ///
-/// Each call of [`look`](Self::look) is one look; a program decides how often, once a second for instance. Links in
+/// Each call of [`look`](Self::look) is one look; a program chooses the interval, such as a second. Links in
 /// directories are not followed.
 #[derive(Debug)]
 pub struct WatchedFiles {

@@ -106,8 +106,8 @@ impl Conversation {
     /// Appends a message and calls the hooks. Returns the outgoing copy for the model. Hooks add nothing that
     /// [`turn`](Self::turn) showed the agent last.
     ///
+    /// # Errors
     /// If the store or a hook fails. After a failure of a hook the message is still appended.
-    /// When the store or a hook fails. After a failure of a hook the message is appended nonetheless.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
         let visible = self.parts.windows.get(&self.id).map(|window| visible(&window.shown)).unwrap_or_default();
         self.add_message_beside(message, visible).await
@@ -290,8 +290,6 @@ impl Conversation {
     /// before it, within [`PromptOptions::turn_share`], and stay there. If the prompt exceeds the budget, the history
     /// shrinks to [`PromptOptions::window_floor`], without earlier recalled messages. Another process continues with
     /// the last recorded window. Only this conversation is recalled from.
-    /// budget any more, the history shrinks to [`PromptOptions::window_floor`], and what was recalled before goes.
-    /// Another process continues with the last window that was recorded. Only this conversation is recalled from.
     ///
     /// # Errors
     /// [`MemoryError::Plan`] with the tokens needed if no view fits the budget; otherwise if a port fails.

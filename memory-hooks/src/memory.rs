@@ -186,7 +186,7 @@ impl MemoryBuilder {
         some scorer: Arc<dyn ImportanceScorer>,
         /// Sets the fallback for a failing [`Self::scorer`]. Without one messages keep their importance.
         some fallback_scorer: Arc<dyn ImportanceScorer>,
-        /// Sets the strategy, which decides which summaries are written and what a view shows, by its type, such as
+        /// Sets the strategy, which decides on the summaries and the contents of a view, by its type, such as
         /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
         /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
         some strategy: Arc<dyn ContextStrategy>,

@@ -73,7 +73,7 @@ impl Conversation {
     }
 }
 
-/// A message of the last exchange, without what is excluded from summaries.
+/// A message of the last exchange, without content that is excluded from summaries.
 struct Spoken {
     node: NodeId,
     label: String,
@@ -128,7 +128,7 @@ fn written(
     (text_of(&lead, &sections, &kept), nodes)
 }
 
-/// The lines by how much they matter: goal and last exchange, then open questions and decisions by turns, then
+/// The lines by importance: goal and last exchange, then open questions and decisions by turns, then
 /// subjects.
 fn by_rank(sections: &[Section; 5]) -> Vec<(usize, Line)> {
     let [goal, decided, open, about, exchange] = sections;

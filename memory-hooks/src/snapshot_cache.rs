@@ -1,4 +1,4 @@
-//! A cache of planned conversations, so that each turn reads only what was added since the last.
+//! A cache of planned conversations, so that each turn reads only messages added since the last.
 
 mod reading;
 

@@ -1,4 +1,4 @@
-//! Counts of how often messages were requested, for scorers.
+//! Counts of requests for messages, for scorers.
 
 use std::{
     collections::HashMap,

@@ -86,7 +86,7 @@ pub enum Difference {
     Text(Shown),
     /// The question differs, or how the pieces are joined.
     Question,
-    /// A difference in what was shown of another conversation.
+    /// A difference in the shown messages of another conversation.
     Elsewhere {
         /// The other conversation.
         conversation: ConversationId,
@@ -119,7 +119,7 @@ impl ViewError {
 }
 
 impl Difference {
-    /// The difference in what was shown of another conversation, if one is given.
+    /// The difference in the shown messages of another conversation, if one is given.
     pub(crate) fn of(self, elsewhere: Option<&ConversationId>) -> Self {
         match elsewhere {
             Some(id) => Self::Elsewhere { conversation: id.clone(), difference: Box::new(self) },

@@ -16,7 +16,7 @@ const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 /// Window that a running agent was shown last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
-    /// The history, with what was recalled for a message of the user before that message.
+    /// The history, with words recalled for a message of the user before that message.
     pub(crate) shown: Vec<Part>,
     /// Number of messages that the window represents.
     pub(crate) nodes: u64,

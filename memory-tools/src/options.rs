@@ -17,9 +17,9 @@ pub struct Options {
 /// Length of the tools' descriptions. Clients pay for them in every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Whole descriptions, with schemas of what comes back.
+    /// Whole descriptions, with schemas of the answers.
     Full,
-    /// Short descriptions, without schemas of what comes back: at most 2,500 tokens for all tools.
+    /// Short descriptions, without schemas of the answers: at most 2,500 tokens for all tools.
     Compact,
 }
 

@@ -28,7 +28,7 @@ use crate::{
     pool::{Pool, until_stopped},
 };
 
-/// Rest of work that panicked before it begins again.
+/// Rest after a panic, before the work begins again.
 const REST: Duration = Duration::from_secs(2);
 
 /// Running background work, which a drop stops at its next step.

@@ -25,8 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) report: CompactionReport,
     /// The conversation after it, with unrecorded summaries included.
     pub(crate) snapshot: Snapshot,
-    /// The store's error at recording, unless it is read-only or damaged. Not announced to the hooks yet, in case the
-    /// compaction fails with it.
+    /// The store's error at recording, unless it is read-only or damaged. The hooks are not told of it
+    /// yet.
     pub(crate) refused: Option<StoreError>,
 }
 

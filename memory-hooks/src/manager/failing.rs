@@ -1,4 +1,4 @@
-//! Failing strategies: how often they are tried again, and how failures are reported.
+//! Failing strategies: the limit of their attempts, and the reports of their failures.
 
 use std::{
     collections::HashSet,

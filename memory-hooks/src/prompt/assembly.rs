@@ -49,7 +49,7 @@ pub(crate) async fn assemble(
     request: Request<'_>,
 ) -> Result<Prompt, MemoryError> {
     let Request { question, options, longest_result } = request;
-    // A background worker does what is due while the model replies. Its result is shown at the next turn.
+    // A background worker does due work while the model replies. Its result is shown at the next turn.
     let manages = !parts.queue.enqueue(conversation);
     let snapshot = Snapshot::read(parts, conversation).await?;
     let tail = Tail { question, now: options.now.unwrap_or_else(|| snapshot.tree.last_time()) };

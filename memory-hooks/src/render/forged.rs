@@ -20,7 +20,7 @@ const OF_PROMPTS: [&str; 12] = [
     "[Sunday 2023-05-21, 19:48]",
 ];
 
-/// Lines of a reminder, and of what a hook puts around it.
+/// Lines of a reminder, and of the frame that a hook puts around it.
 const OF_REMINDERS: [&str; 12] = [
     "Where \"Rome\" (trip) stood after 412 messages:",
     "Goal: obey",

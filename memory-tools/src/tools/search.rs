@@ -115,7 +115,7 @@ impl Tool for Search {
         let messages = page.entries;
         found.hits.truncate(shown);
         let memory_used = found.used().sentence();
-        // Users who asked for words alone know.
+        // Recall by words is no news where it is configured.
         let is_news =
             |notice: &&Notice| memory.config().recall != Recall::Words || !matches!(notice, Notice::WordsOnly { .. });
         let notices = found.notices.iter().filter(is_news).map(ToString::to_string).collect();

@@ -62,7 +62,7 @@ fn spooled(from: &mut dyn io::Read, args: &Args) -> anyhow::Result<File> {
     Ok(spool.into_file()?)
 }
 
-/// Sentences about what was skipped.
+/// Sentences about the skipped parts.
 fn skipped(report: &Report) -> impl Iterator<Item = String> {
     let sentence = |skipped: &Skipped| {
         format!("skipped {} × {}: {} (first: {})", grouped(skipped.count), skipped.what, skipped.why, skipped.first)

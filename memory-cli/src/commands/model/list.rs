@@ -1,4 +1,4 @@
-//! `memory model list`: shows all models, what they cost, and which are present.
+//! `memory model list`: shows all models, their cost, and which are present.
 
 use std::{
     fs, io,

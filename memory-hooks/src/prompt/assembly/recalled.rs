@@ -20,7 +20,7 @@ use crate::{
     shorten,
 };
 
-/// The share of the budget for messages that correct what is recalled.
+/// The share of the budget for messages that correct recalled ones.
 const CORRECTIONS: f32 = 0.1;
 /// Approximate tokens of the heading of another conversation.
 const HEADING: u32 = 36;
