@@ -15,7 +15,7 @@ const MOST_TOKENS: u32 = 384;
 /// Summarizes the messages of `list` with the indices `chosen`, by a strategy that needs no store.
 ///
 /// A message that is marked, or asks, to be excluded from summaries is named and not repeated; its identifying terms
-/// are removed from the others, wherever in the list it stands. The summary costs at most half of the chosen messages.
+/// are removed from the others, wherever in the list it stands. The summary has at most half of their tokens.
 ///
 /// # Errors
 /// If the strategy fails.
