@@ -258,7 +258,8 @@ fn in_a_line(faults: &Listed) -> String {
 
 /// The command line, whose help groups the commands by purpose.
 pub(crate) fn command() -> clap::Command {
-    help::grouped(with_values(Cli::command()))
+    let options_of_every_command = Cli::command().mut_args(|argument| argument.global(true).hide_env_values(true));
+    help::grouped(with_values(options_of_every_command))
 }
 
 /// The names of the given command: `["model", "list"]`.

@@ -9,7 +9,6 @@ mod keys;
 mod reader;
 mod secret;
 mod template;
-mod value;
 
 use std::{
     env,
@@ -74,38 +73,27 @@ impl Choice {
 /// A key with its value in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// `None` for a key at the top.
-    pub(crate) table: Option<&'static str>,
-    pub(crate) name: &'static str,
+    pub(crate) key: Key,
     /// The strategy, of a table in [`CONFIGURE`].
     pub(crate) strategy: Option<String>,
     pub(crate) place: Place,
-    /// As the option takes them: one, or the elements of a list.
+    /// As the option takes them: one, the elements of a list, or a table as JSON.
     pub(crate) texts: Vec<String>,
-    /// Value of a table.
-    value: Option<Value>,
 }
 
 impl Setting {
-    fn is(&self, table: Option<&str>, name: &str) -> bool {
-        self.table == table && self.name == name
-    }
-
     /// As in `[mcp] port` or `[configure.last-words]`.
     pub(crate) fn shown(&self) -> String {
-        match &self.strategy {
-            Some(strategy) => format!("[{}.{strategy}]", self.name),
-            None if self.value.is_some() => format!("[{}]", self.name),
-            None => keys::shown(self.table, self.name),
+        match (&self.strategy, self.key.kind()) {
+            (Some(strategy), _) => format!("[{}.{strategy}]", self.key.name),
+            (None, Kind::Table) => format!("[{}]", self.key.name),
+            (None, _) => self.key.shown(),
         }
     }
 
     /// Its value without secrets.
-    pub(crate) fn to_json(&self, kind: Kind) -> Value {
-        match &self.value {
-            Some(value) => hidden(value),
-            None => json_of(kind, &self.texts),
-        }
+    pub(crate) fn to_json(&self) -> Value {
+        json_of(self.key.kind(), &self.texts)
     }
 }
 
@@ -163,16 +151,14 @@ impl ConfigFile {
 
     /// Has the manager that the file names look at its settings.
     fn check_manager(&mut self) {
-        let named = self.find(None, "manager");
-        let settings = self.find(None, MANAGER_SETTINGS);
-        let text = |setting: Option<&Setting>| setting.and_then(|setting| setting.texts.first()).cloned();
-        let name = text(named).unwrap_or_else(|| Config::DEFAULT_MANAGER.to_owned());
-        let Err(error) = manager_named(&name, &text(settings).unwrap_or_default()) else { return };
+        let [named, settings] = ["manager", MANAGER_SETTINGS].map(|key| self.find(None, key));
+        let [name, text] = [named, settings].map(|setting| setting?.texts.first().map(String::as_str));
+        let text = text.unwrap_or_default();
+        let Err(error) = manager_named(name.unwrap_or(Config::DEFAULT_MANAGER), text) else { return };
         let is_name = matches!(error, ManagerNameError::Unknown { .. });
         let (at, key) = if is_name { (named, "manager") } else { (settings, MANAGER_SETTINGS) };
         let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |why| format!("{error}: {why}"));
-        let why =
-            settings.and_then(|setting| setting.value.as_ref()).map_or(why.clone(), |value| without_texts(why, value));
+        let why = without_texts(why, &serde_json::from_str(text).unwrap_or_default());
         let fault = Fault::new(FaultKind::Value, at.map(|setting| setting.place), why).at(None, key);
         self.faults.push(fault);
         self.faults.sort_by_key(|fault| fault.place);
@@ -181,16 +167,16 @@ impl ConfigFile {
     /// The settings as defaults of the options of `command`. Settings of the file's manager are left out if `parsed`,
     /// from the options alone, chose another one.
     pub(crate) fn apply(&self, command: Command, parsed: &ArgMatches) -> Command {
-        let keys = keys(&command);
         let is_of_another_manager = self.is_of_another_manager(parsed);
-        let defaults = keys.iter().filter_map(|key| {
-            let setting = self.find(key.table, key.name)?;
-            // Configurations of strategies are values of their own.
-            let is_used = key.name != CONFIGURE && !(key.name == MANAGER_SETTINGS && is_of_another_manager);
-            is_used.then_some((key, setting))
-        });
-        defaults.fold(command, |command, (key, setting)| {
-            keys::mutate(command, key, &|argument| argument.default_values(setting.texts.iter().map(OsString::from)))
+        // Configurations of strategies are values of their own.
+        let is_used = |setting: &&Setting| match setting.key.name {
+            CONFIGURE => false,
+            MANAGER_SETTINGS => !is_of_another_manager,
+            _ => true,
+        };
+        self.settings.iter().filter(is_used).fold(command, |command, setting| {
+            let values = || setting.texts.iter().map(OsString::from);
+            keys::mutate(command, &setting.key, &|argument| argument.default_values(values()))
         })
     }
 
@@ -202,13 +188,12 @@ impl ConfigFile {
 
     /// The setting of a key.
     pub(crate) fn find(&self, table: Option<&str>, name: &str) -> Option<&Setting> {
-        self.settings.iter().find(|setting| setting.is(table, name))
+        self.settings.iter().find(|setting| setting.key.table == table && setting.key.name == name)
     }
 
     /// The settings of strategies by their names, as JSON.
     pub(crate) fn strategies(&self) -> impl Iterator<Item = (&str, &str)> {
-        let of_strategies = self.settings.iter().filter(|setting| setting.is(None, CONFIGURE));
-        of_strategies.filter_map(|setting| Some((setting.strategy.as_deref()?, setting.texts.first()?.as_str())))
+        self.settings.iter().filter_map(|setting| Some((setting.strategy.as_deref()?, setting.texts.first()?.as_str())))
     }
 
     /// The path, for messages.

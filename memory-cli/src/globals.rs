@@ -1,26 +1,23 @@
 //! Flags that every command takes.
 
-mod command_line;
-mod vectors;
-
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     time::Duration,
 };
 
-use clap::{ArgMatches, Args, ValueHint, builder::FalseyValueParser};
+use clap::{ArgMatches, Args, ValueEnum, ValueHint, builder::FalseyValueParser, parser::ValueSource};
 use memory_core::{Notice, OwnerId};
 use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
+use memory_store::{LogStore, Method};
 
-pub(crate) use self::command_line::quoted;
-use self::vectors::Vectors;
 use crate::{
     Access, Config, Recall,
     cli::GLOBAL_OPTIONS,
-    config_file::{self, ConfigFile},
+    config_file::{self, Choice, ConfigFile, NONE},
     failure::{NotFound, Usage},
     news::News,
     output::Output,
@@ -29,154 +26,104 @@ use crate::{
 /// The environment variable that names the store.
 const STORE_VARIABLE: &str = "MEMORY_STORE";
 
-/// The parsed flags.
+/// The parsed flags. [`command`](crate::cli::command) has every command take them, and hides the values of variables.
 #[derive(Debug, Args)]
 #[command(next_help_heading = GLOBAL_OPTIONS)]
 pub(crate) struct GlobalArgs {
     /// The store's directory [default: this user's data directory]
-    #[arg(long, global = true, env = STORE_VARIABLE, value_name = "DIR|URL")]
-    #[arg(hide_env_values = true)]
+    #[arg(long, env = STORE_VARIABLE, value_name = "DIR|URL")]
     store: Option<String>,
     /// See and begin the conversations of this owner alone, in a store that others use as well
-    #[arg(long, global = true, value_name = "NAME", env = "MEMORY_OWNER", hide_env_values = true)]
+    #[arg(long, value_name = "NAME", env = "MEMORY_OWNER")]
     owner: Option<OwnerId>,
     /// The configuration file, or none to read no file [default: config.toml in this user's configuration directory]
-    #[arg(long, global = true, value_name = "FILE|none", env = config_file::VARIABLE, hide_env_values = true)]
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE|none", env = config_file::VARIABLE, value_hint = ValueHint::FilePath)]
     config: Option<OsString>,
     /// Print one JSON value instead of tables and text
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub(crate) json: bool,
     /// Recall by words alone, without the embedding model
-    #[arg(long, global = true)]
+    #[arg(long)]
     words_only: bool,
     /// The embedding model; also bedrock:ID and openai:NAME, with ?dimensions=N where there is a choice [default: the
     /// store's own]
-    #[arg(long, global = true, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
-    #[arg(hide_env_values = true)]
+    #[arg(long, value_name = "NAME|DIR", env = "MEMORY_EMBEDDING_MODEL")]
     embedding_model: Option<String>,
     /// The directory of ONNX Runtime and the models [default: this user's cache directory]
-    #[arg(long, global = true, value_name = "DIR", env = MODELS_VARIABLE, hide_env_values = true)]
-    #[arg(value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", env = MODELS_VARIABLE, value_hint = ValueHint::DirPath)]
     models: Option<OsString>,
     /// The AWS region of a model of Bedrock [default: that of the environment or the profile]
-    #[arg(long, global = true, value_name = "REGION")]
+    #[arg(long, value_name = "REGION")]
     region: Option<String>,
     /// Send keys over plain http to other machines as well, where others can read them
-    #[arg(long, global = true, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
-    #[arg(hide_env_values = true)]
+    #[arg(long, env = "MEMORY_PLAIN_HTTP", value_parser = FalseyValueParser::new())]
     plain_http: bool,
     /// A cross-encoder that reads question and candidates together: ms-marco-MiniLM, an id of a hub, a directory, or none
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME|DIR",
-        env = "MEMORY_RERANKER",
-        hide_env_values = true,
-        default_value = "none"
-    )]
+    #[arg(long, value_name = "NAME|DIR", env = "MEMORY_RERANKER", default_value = "none")]
     reranker: String,
     /// The least score, a logit on the cross-encoder's scale, of a message among the hits [default: none]
-    #[arg(
-        long,
-        global = true,
-        value_name = "SCORE",
-        env = "MEMORY_MIN_SCORE",
-        hide_env_values = true,
-        allow_negative_numbers = true
-    )]
-    #[arg(value_parser = finite)]
+    #[arg(long, value_name = "SCORE", env = "MEMORY_MIN_SCORE", allow_negative_numbers = true, value_parser = finite)]
     min_score: Option<f32>,
     /// The most messages of a conversation that recall finds, the newest; the log keeps them all [default: no limit]
-    #[arg(long, global = true, value_name = "N", env = "MEMORY_MAX_NUM_ARCHIVED_MESSAGES", hide_env_values = true)]
+    #[arg(long, value_name = "N", env = "MEMORY_MAX_NUM_ARCHIVED_MESSAGES")]
     max_num_archived_messages: Option<u64>,
     /// The most bytes of a conversation's messages that recall finds, the newest [default: no limit]
-    #[arg(
-        long,
-        global = true,
-        value_name = "BYTES",
-        env = "MEMORY_MAX_MEMORY_ARCHIVED_MESSAGES",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "BYTES", env = "MEMORY_MAX_MEMORY_ARCHIVED_MESSAGES")]
     max_memory_archived_messages: Option<u64>,
     /// Megabytes of embeddings to keep for texts that are embedded again; 0 for none
-    #[arg(
-        long,
-        global = true,
-        value_name = "MB",
-        env = "MEMORY_EMBEDDING_CACHE_MB",
-        hide_env_values = true,
-        default_value_t = 256
-    )]
+    #[arg(long, value_name = "MB", env = "MEMORY_EMBEDDING_CACHE_MB", default_value_t = 256)]
     embedding_cache_mb: u32,
     /// How vectors are compared
-    #[arg(
-        long,
-        global = true,
-        value_name = "HOW",
-        env = "MEMORY_VECTORS",
-        hide_env_values = true,
-        default_value = "fastest"
-    )]
+    #[arg(long, value_name = "HOW", env = "MEMORY_VECTORS", default_value = "fastest")]
     vectors: Vectors,
     /// What decides which summaries are written and what a model is shown: hierarchical, none, sliding-window, summarizing,
     /// semantic-summarizing, tiered, importance-window, query-aware or knowledge
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        env = "MEMORY_MANAGER",
-        hide_env_values = true,
-        default_value = Config::DEFAULT_MANAGER
-    )]
+    #[arg(long, value_name = "NAME", env = "MEMORY_MANAGER", default_value = Config::DEFAULT_MANAGER)]
     manager: String,
     /// The settings of the manager, as a JSON object
-    #[arg(
-        long,
-        global = true,
-        value_name = "JSON",
-        env = "MEMORY_MANAGER_SETTINGS",
-        hide_env_values = true,
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "JSON", env = "MEMORY_MANAGER_SETTINGS", default_value = "", hide_default_value = true)]
     manager_settings: String,
     /// The strategy that writes summaries: built in or a plugin
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        env = "MEMORY_SUMMARIZER",
-        hide_env_values = true,
-        default_value = "spans"
-    )]
+    #[arg(long, value_name = "NAME", env = "MEMORY_SUMMARIZER", default_value = "spans")]
     summarizer: String,
     /// The strategy that scores messages: built in or a plugin
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        env = "MEMORY_SCORER",
-        hide_env_values = true,
-        default_value = "rules"
-    )]
+    #[arg(long, value_name = "NAME", env = "MEMORY_SCORER", default_value = "rules")]
     scorer: String,
     /// The configuration of a strategy, as JSON; may be repeated
-    #[arg(long, global = true, value_name = "NAME=JSON")]
+    #[arg(long, value_name = "NAME=JSON")]
     configure: Vec<String>,
     /// A directory with strategy plugins; may be repeated
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     plugins: Vec<PathBuf>,
     /// How long to wait for another process that is writing to the store
-    #[arg(
-        long,
-        global = true,
-        value_name = "SECONDS",
-        env = "MEMORY_LOCK_TIMEOUT",
-        hide_env_values = true,
-        default_value_t = 10
-    )]
+    #[arg(long, value_name = "SECONDS", env = "MEMORY_LOCK_TIMEOUT", default_value_t = 10)]
     lock_timeout: u32,
+}
+
+/// How vectors are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Vectors {
+    /// By a scan or a graph, whichever is faster
+    Fastest,
+    /// By scans alone
+    Scan,
+    /// By a graph, however few vectors there are
+    Graph,
+    /// By the graph of the crate `hnsw_rs`, which each process builds in memory
+    #[cfg(feature = "hnsw-rs")]
+    HnswRs,
+}
+
+impl From<Vectors> for Method {
+    fn from(vectors: Vectors) -> Self {
+        match vectors {
+            Vectors::Fastest => Self::Fastest,
+            Vectors::Scan => Self::Scan,
+            Vectors::Graph => Self::Graph,
+            #[cfg(feature = "hnsw-rs")]
+            Vectors::HnswRs => Self::HnswRs,
+        }
+    }
 }
 
 /// Settings that every command gets.
@@ -334,14 +281,41 @@ impl Globals {
         config.lock_timeout = Duration::from_secs(self.args.lock_timeout.into());
         config
     }
+
+    /// `program` with the configuration file, the store and the owner that were named for this call. Settings of that
+    /// file are left out: the other call reads it.
+    pub(crate) fn command_line(&self, program: &str) -> String {
+        let GlobalArgs { store, owner, .. } = &self.args;
+        let mut words = vec![quoted(program).into_owned()];
+        let named = match &self.file.choice {
+            Choice::Named(path) => Some(path.display().to_string()),
+            Choice::Off if self.matches.value_source("config") == Some(ValueSource::CommandLine) => {
+                Some(NONE.to_owned())
+            }
+            Choice::Off | Choice::Default(_) => None,
+        };
+        if let Some(named) = named {
+            words.extend(["--config".to_owned(), quoted(&named).into_owned()]);
+        }
+        if let Some(store) = store.as_ref().filter(|_| !self.is_of_the_file("store")) {
+            // Another call has another working directory.
+            let place = path::absolute(store).ok().filter(|_| !store.contains("://"));
+            let place = place.map_or_else(|| store.clone(), |place| place.display().to_string());
+            words.extend(["--store".to_owned(), quoted(&place).into_owned()]);
+        }
+        if let Some(owner) = owner.as_ref().filter(|_| !self.is_of_the_file("owner")) {
+            words.extend(["--owner".to_owned(), quoted(owner.as_str()).into_owned()]);
+        }
+        words.join(" ")
+    }
 }
 
 /// Refuses a place where no store was ever made. One that lost files to damage is there: `doctor` reports what is
 /// whole.
 fn check_exists(store: &Path) -> Result<(), NotFound> {
-    let holds = |name: &str| store.join(name).symlink_metadata().is_ok();
-    let may_be_a_store = store.is_dir() && (holds("FORMAT") || holds("log"));
-    if may_be_a_store || (!store.is_dir() && store.symlink_metadata().is_ok()) {
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    let is_something = if store.is_dir() { is_there(&store.join("FORMAT")) } else { is_there(store) };
+    if is_something || LogStore::exists(store) {
         return Ok(());
     }
     Err(NotFound(format!(
@@ -369,4 +343,25 @@ fn configurations(given: &[String]) -> Result<BTreeMap<String, String>, Usage> {
         }
     }
     Ok(configurations)
+}
+
+/// A word that a POSIX shell reads as this text.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_the_text() {
+        assert_eq!(quoted("/usr/bin/memory"), "/usr/bin/memory");
+        assert_eq!(quoted("/opt/Ana B/it's; rm -rf $X"), r"'/opt/Ana B/it'\''s; rm -rf $X'");
+        assert_eq!(quoted(""), "''");
+    }
 }

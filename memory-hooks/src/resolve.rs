@@ -25,7 +25,7 @@ impl Memory {
                 Meant::Several(candidates) => return Err(ambiguous(&name, candidates)),
                 Meant::Nobody => {}
             }
-            if &name == LAST {
+            if name == LAST {
                 // The store is empty, or has only archived conversations.
                 return Err(MemoryError::NoConversation { name });
             }

@@ -270,16 +270,15 @@ pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let options = LogOptions::default().lock_timeout(config.lock_timeout);
     match config.access {
         Access::Write => LogStore::open_with(store, options),
-        // Opening for writing would create a missing store, so its existence is checked first.
-        Access::Existing if store.join("FORMAT").exists() => LogStore::open_with(store, options),
-        Access::Update if store.join("FORMAT").exists() => match LogStore::open_with(store, options) {
+        Access::Existing => LogStore::open_with(store, options.must_exist()),
+        Access::Update => match LogStore::open_with(store, options.must_exist()) {
             Err(error) if takes_no_writes(&error) => {
                 tracing::warn!("{error}: going on without writing to it");
                 LogStore::open_read_only(store)
             }
             opened => opened,
         },
-        Access::Existing | Access::Update | Access::Read => LogStore::open_read_only(store),
+        Access::Read => LogStore::open_read_only(store),
     }
 }
 

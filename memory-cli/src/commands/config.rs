@@ -1,13 +1,25 @@
 //! `memory config`: the configuration file.
 
-mod check;
-mod init;
-mod path;
 mod show;
 
-use clap::{Args as ClapArgs, Subcommand};
+use std::{
+    ffi::OsString,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
-use crate::globals::Globals;
+use anyhow::Context as _;
+use clap::{Args as ClapArgs, Subcommand, ValueHint};
+use memory_files::create_dir_all;
+use serde_json::{Value, json};
+
+use crate::{
+    config_file::{Choice, ConfigFile, Fault, template},
+    failure::Usage,
+    globals::Globals,
+    output::{grouped, shorten},
+    target::{Existing, Target},
+};
 
 /// The configuration file: what holds and where it comes from, what is wrong, a template.
 ///
@@ -22,20 +34,118 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show every setting, its value and where that comes from
-    Show(show::Args),
+    ///
+    /// That is a flag of this call, an environment variable, a line of the configuration file, or what is built in. A
+    /// setting that has no value is shown as a dash. Of the tables of strategies and managers only switches and numbers are
+    /// shown, since any text in them may be a secret.
+    Show {
+        /// Only what is not built in
+        #[arg(long)]
+        changed: bool,
+    },
     /// Read a file and report all that is wrong, each with its line
-    Check(check::Args),
+    ///
+    /// Exits with 2 if anything is. Without faults it prints the settings that the file makes.
+    Check {
+        /// The file [default: the one that commands read]
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<OsString>,
+    },
     /// Write a file with every key, its meaning and its default
-    Init(init::Args),
-    /// Print where the file is
-    Path(path::Args),
+    ///
+    /// All of them are commented out. The file goes where it is looked for (`memory config path`), and only this user can
+    /// read it.
+    Init {
+        /// Overwrite an existing file
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print where the file is, whether there is one or not
+    Path,
 }
 
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.command {
-        Command::Show(args) => show::run(args, globals),
-        Command::Check(args) => check::run(args, globals),
-        Command::Init(args) => init::run(args, globals),
-        Command::Path(args) => path::run(args, globals),
+        Command::Show { changed } => show::run(*changed, globals),
+        Command::Check { file } => check(file.as_ref(), globals),
+        Command::Init { force } => init(Existing::of(*force), globals),
+        Command::Path => path(globals),
     }
+}
+
+fn chosen(file: &ConfigFile) -> Result<&Path, Usage> {
+    file.choice.path().ok_or_else(|| Usage("no file is read: --config or MEMORY_CONFIG names one".to_owned()))
+}
+
+fn path(globals: &Globals) -> anyhow::Result<()> {
+    let (output, file) = (globals.output, &globals.file);
+    if output.json {
+        let path = file.choice.path().map(|path| path.display().to_string());
+        return Ok(output.value(&json!({"file": path, "exists": file.exists}))?);
+    }
+    output.line(&chosen(file)?.display().to_string())?;
+    if !file.exists {
+        output.note("there is no such file: `memory config init` makes one");
+    }
+    Ok(())
+}
+
+fn init(existing: Existing, globals: &Globals) -> anyhow::Result<()> {
+    let path = chosen(&globals.file)?;
+    let directory = path.parent().map(PathBuf::from).unwrap_or_default();
+    // Checked first: a refusal makes no directory.
+    let target = Target::of(path, existing)?;
+    if !directory.is_dir() {
+        create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    }
+    let mut file = target.begin()?;
+    let text = template(&(globals.definition)());
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    file.finish()?;
+    let (output, path) = (globals.output, path.display().to_string());
+    if output.json {
+        return Ok(output.value(&json!({"file": path}))?);
+    }
+    Ok(output.line(&format!("made {path}: every key is in it, none is set"))?)
+}
+
+fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
+    /// Characters of a value that are shown; --json gives all of it.
+    const SHOWN: usize = 100;
+    let named = file.map(|file| {
+        // Whatever its name is, it is a file.
+        let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
+        ConfigFile::read(Choice::Named(path), &(globals.definition)())
+    });
+    let (output, file) = (globals.output, named.as_ref().unwrap_or(&globals.file));
+    if output.json {
+        let settings = file.settings.iter().map(|setting| {
+            let (key, strategy) = (&setting.key, &setting.strategy);
+            let (value, line) = (setting.to_json(), setting.place.line);
+            json!({"table": key.table, "key": key.name, "strategy": strategy, "value": value, "line": line})
+        });
+        output.value(&json!({
+            "file": file.choice.path().map(|path| path.display().to_string()),
+            "exists": file.exists,
+            "valid": file.faults.is_empty(),
+            "settings": settings.collect::<Value>(),
+            "faults": file.faults.iter().map(Fault::to_json).collect::<Value>(),
+        }))?;
+        return Ok(file.check()?);
+    }
+    file.check()?;
+    let path = file.path().display();
+    if !file.exists {
+        let why = if file.choice == Choice::Off { "no file is read" } else { "there is no such file, and need not be" };
+        return Ok(output.line(&format!("{path}: {why}"))?);
+    }
+    for setting in &file.settings {
+        let value = shorten(&setting.to_json().to_string(), SHOWN);
+        output.line(&format!("{}: {} = {value}", setting.place.line, setting.shown()))?;
+    }
+    let settings = match file.settings.len() {
+        1 => "one setting".to_owned(),
+        settings => format!("{} settings", grouped(settings as u64)),
+    };
+    Ok(output.line(&format!("{path}: {settings}, nothing wrong"))?)
 }

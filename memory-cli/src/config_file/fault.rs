@@ -75,13 +75,9 @@ impl Fault {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "line": self.place.map(|place| place.line),
-            "column": self.place.map(|place| place.column),
-            "table": self.table,
-            "key": self.key,
-            "why": self.why,
-        })
+        let Self { place, table, key, why, .. } = self;
+        let (line, column) = (place.map(|place| place.line), place.map(|place| place.column));
+        json!({"line": line, "column": column, "table": table, "key": key, "why": why})
     }
 }
 

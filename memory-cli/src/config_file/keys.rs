@@ -1,34 +1,16 @@
 //! The keys of the configuration file: options of the command line that stay the same between calls.
 
-use std::any::TypeId;
-use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::{
+    any::TypeId,
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
+};
 
 use clap::{Arg, ArgAction, Command, builder::ValueParser};
 
-/// Options of every command, at the top of the file. Their settings are tables: those of [`MANAGER_SETTINGS`] and
-/// [`CONFIGURE`].
-const TOP: [&str; 20] = [
-    "store",
-    "owner",
-    "embedding-model",
-    "words-only",
-    "models",
-    "reranker",
-    "min-score",
-    "max-num-archived-messages",
-    "max-memory-archived-messages",
-    "embedding-cache-mb",
-    "vectors",
-    "region",
-    "plain-http",
-    "manager",
-    "summarizer",
-    "scorer",
-    "plugins",
-    "lock-timeout",
-    MANAGER_SETTINGS,
-    CONFIGURE,
-];
+/// Options of every command, at the top of the file. [`MANAGER_SETTINGS`] and [`CONFIGURE`] are tables.
+const TOP: &str = "store owner embedding-model words-only models reranker min-score max-num-archived-messages \
+                   max-memory-archived-messages embedding-cache-mb vectors region plain-http manager summarizer scorer \
+                   plugins lock-timeout manager-settings configure";
 
 /// The table of the manager's settings.
 pub(crate) const MANAGER_SETTINGS: &str = "manager-settings";
@@ -42,37 +24,25 @@ pub(crate) const CONFIGURE: &str = "configure";
 ///
 /// Options that decide what one call does are no keys (`--http`, `--json`, `--raw`), nor are those that lower a guard
 /// (`--no-token`).
-const OF_COMMANDS: [(&str, &[&str]); 14] = [
-    ("bridge", &["max-line", "caller-model", "caller-window", "caller-requests"]),
-    ("browse", &["limit"]),
-    ("context", &["budget", "radius", "least-share", "follow-mentions", "no-record"]),
-    ("find", &["limit", "context", "max-seconds"]),
-    ("hook", &["budget"]),
-    ("import", &["no-embed", "max-line", "max-piped"]),
-    ("list", &["limit"]),
+const OF_COMMANDS: [(&str, &str); 14] = [
+    ("bridge", "max-line caller-model caller-window caller-requests"),
+    ("browse", "limit"),
+    ("context", "budget radius least-share follow-mentions no-record"),
+    ("find", "limit context max-seconds"),
+    ("hook", "budget"),
+    ("import", "no-embed max-line max-piped"),
+    ("list", "limit"),
     (
         "mcp",
-        &[
-            "profile",
-            "enable-mcp-tools",
-            "allow-append",
-            "memory-tool",
-            "no-scratchpad",
-            "listen",
-            "port",
-            "token-file",
-            "allow-origin",
-            "allow-host",
-            "max-rate",
-            "max-body",
-        ],
+        "profile enable-mcp-tools allow-append memory-tool no-scratchpad listen port token-file allow-origin allow-host \
+         max-rate max-body",
     ),
-    ("model", &["endpoint"]),
-    ("replay", &["limit"]),
-    ("resume", &["budget"]),
-    ("search", &["limit", "min-relevance", "neighbours"]),
-    ("show", &["limit"]),
-    ("watch", &["every"]),
+    ("model", "endpoint"),
+    ("replay", "limit"),
+    ("resume", "budget"),
+    ("search", "limit min-relevance neighbours"),
+    ("show", "limit"),
+    ("watch", "every"),
 ];
 
 /// Type of a key's value in TOML.
@@ -149,21 +119,15 @@ pub(super) fn shown(table: Option<&str>, name: &str) -> String {
 }
 
 fn kind_of(parser: &ValueParser) -> Kind {
-    let is = |ids: &[TypeId]| ids.iter().any(|id| parser.type_id() == *id);
-    if is(&[TypeId::of::<bool>()]) {
+    fn is<T: 'static>(parser: &ValueParser) -> bool {
+        parser.type_id() == TypeId::of::<T>()
+    }
+    let whole = [is::<u16>, is::<u32>, is::<u64>, is::<usize>, is::<NonZeroU32>, is::<NonZeroU64>, is::<NonZeroUsize>];
+    if is::<bool>(parser) {
         Kind::Switch
-    } else if is(&[
-        TypeId::of::<u16>(),
-        TypeId::of::<u32>(),
-        TypeId::of::<u64>(),
-        TypeId::of::<usize>(),
-        TypeId::of::<i32>(),
-        TypeId::of::<NonZeroU32>(),
-        TypeId::of::<NonZeroU64>(),
-        TypeId::of::<NonZeroUsize>(),
-    ]) {
+    } else if whole.iter().any(|is| is(parser)) {
         Kind::Whole
-    } else if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) {
+    } else if is::<f32>(parser) || is::<f64>(parser) {
         Kind::Number
     } else {
         Kind::Text
@@ -177,17 +141,12 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 
 /// All keys of `command`, in the order of the template.
 pub(crate) fn keys(command: &Command) -> Vec<Key> {
-    let top = TOP.iter().filter_map(|name| {
-        let argument = option(command, name)?.clone();
-        Some(Key { table: None, name, argument })
-    });
+    let top = TOP.split(' ').map(|name| (None, name, option(command, name)));
     let of_commands = OF_COMMANDS.iter().flat_map(|(table, names)| {
-        names.iter().filter_map(|name| {
-            let argument = takers(command, table).find_map(|taker| option(taker, name))?.clone();
-            Some(Key { table: Some(table), name, argument })
-        })
+        names.split(' ').map(|name| (Some(*table), name, takers(command, table).find_map(|taker| option(taker, name))))
     });
-    top.chain(of_commands).collect()
+    let there = top.chain(of_commands);
+    there.filter_map(|(table, name, argument)| Some(Key { table, name, argument: argument?.clone() })).collect()
 }
 
 /// The command of a table and its own commands.
@@ -335,7 +294,10 @@ mod tests {
         }
         let command = command();
         let keys = keys(&command);
-        assert_eq!(keys.len(), TOP.len() + OF_COMMANDS.iter().map(|(_, names)| names.len()).sum::<usize>());
+        assert_eq!(
+            keys.len(),
+            [TOP].into_iter().chain(OF_COMMANDS.map(|(_, names)| names)).flat_map(|names| names.split(' ')).count()
+        );
         let decided: BTreeSet<_> = keys.iter().map(|key| key.name).chain(OF_A_CALL).chain(AND).collect();
         let mut all = BTreeSet::new();
         longs(&command, &mut all);

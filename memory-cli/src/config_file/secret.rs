@@ -4,14 +4,13 @@ use serde_json::Value;
 
 /// True if a name is that of a secret, as `api-key` is and `max-tokens` is not.
 pub(crate) fn is_secret(name: &str) -> bool {
-    const LAST: [&str; 8] =
-        ["token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials"];
-    const BEFORE_KEY: [&str; 7] = ["api", "access", "secret", "private", "bearer", "auth", "signing"];
+    const LAST: &str = "token secret password passwd passphrase apikey credential credentials";
+    const BEFORE_KEY: &str = "api access secret private bearer auth signing";
     let name = name.to_lowercase();
     let words: Vec<&str> = name.split(['-', '_', '.', ' ']).collect();
     match words.as_slice() {
-        [.., before, "key"] => BEFORE_KEY.contains(before),
-        [.., last] => LAST.contains(last),
+        [.., before, "key"] => BEFORE_KEY.split(' ').any(|word| word == *before),
+        [.., last] => LAST.split(' ').any(|word| word == *last),
         [] => false,
     }
 }
@@ -75,28 +74,8 @@ pub(crate) fn without_texts(message: String, value: &Value) -> String {
 
 /// True if a word of the name is one that secrets are called, as in `pinCode`; wider than [`is_secret`], which refuses.
 fn may_name_a_secret(name: &str) -> bool {
-    const WORDS: [&str; 20] = [
-        "key",
-        "apikey",
-        "auth",
-        "authorization",
-        "bearer",
-        "pass",
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "pw",
-        "pwd",
-        "pat",
-        "pin",
-        "cookie",
-        "session",
-        "signature",
-        "secret",
-        "token",
-        "credential",
-    ];
+    const WORDS: &str = "key apikey auth authorization bearer pass password passwd passphrase passcode pw pwd pat pin \
+                         cookie session signature secret token credential";
     let mut words = String::new();
     let mut before = None::<char>;
     for c in name.chars() {
@@ -106,7 +85,7 @@ fn may_name_a_secret(name: &str) -> bool {
         words.extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
         before = Some(c);
     }
-    words.split(' ').any(|word| WORDS.contains(&word))
+    words.split(' ').any(|word| WORDS.split(' ').any(|of_secrets| of_secrets == word))
 }
 
 /// The text of an option of our own without any likely secret: credentials and parameters of addresses, and keys by the
@@ -127,27 +106,11 @@ pub(crate) fn shown_text(text: &str) -> String {
 
 /// True if a word of the text begins as keys of services do, or the text as a header with one.
 pub(super) fn looks_like_a_key(text: &str) -> bool {
-    const BEGINNINGS: [&str; 15] = [
-        "sk-",
-        "sk_",
-        "pk_",
-        "rk_",
-        "pat_",
-        "ghp_",
-        "gho_",
-        "ghs_",
-        "ghu_",
-        "github_pat_",
-        "glpat-",
-        "xoxb-",
-        "xoxp-",
-        "hf_",
-        "AKIA",
-    ];
+    const BEGINNINGS: &str = "sk- sk_ pk_ rk_ pat_ ghp_ gho_ ghs_ ghu_ github_pat_ glpat- xoxb- xoxp- hf_ AKIA";
     let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'));
     let lower = text.trim_start().to_ascii_lowercase();
     ["bearer ", "basic "].iter().any(|scheme| lower.starts_with(scheme))
-        || words.any(|word| word.len() >= 8 && BEGINNINGS.iter().any(|beginning| word.starts_with(beginning)))
+        || words.any(|word| word.len() >= 8 && BEGINNINGS.split(' ').any(|beginning| word.starts_with(beginning)))
         || text.split('.').count() == 3 && text.starts_with("eyJ")
 }
 

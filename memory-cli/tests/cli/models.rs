@@ -200,7 +200,7 @@ fn how_vectors_are_compared_can_be_chosen_and_is_told() {
     run(&store, &["--embedding-model", &first, "import", "--format", "jsonl", &file]);
     run(&store, &["index"]);
     let backends = ["fastest", "scan", "graph"].into_iter().chain(cfg!(feature = "hnsw-rs").then_some("hnsw-rs"));
-    for how in backends {
+    for how in backends.clone() {
         let found = run(&store, &["--vectors", how, "--json", "search", "the ferry"]);
         let found: Value = serde_json::from_str(&found).unwrap();
         // The graph of so few would have to meet all of them.
@@ -211,4 +211,18 @@ fn how_vectors_are_compared_can_be_chosen_and_is_told() {
     let words = run(&store, &["--words-only", "--json", "search", "the ferry"]);
     assert!(!words.contains("\"talk\": [\n"), "{words}");
     failure(&mut store.hybrid(&["--vectors", "guess", "search", "the ferry"]), 2);
+    // Each way finds the same, whichever was used before.
+    let long = store.file("long.jsonl", &support::messages(400));
+    run(&store, &["import", "--format", "jsonl", "-c", "long", &long]);
+    run(&store, &["index"]);
+    let hits = |how: &str| {
+        let found =
+            run(&store, &["--vectors", how, "--json", "search", "-c", "long", "--limit", "5", "is the platform"]);
+        serde_json::from_str::<Value>(&found).unwrap()["hits"].clone()
+    };
+    let expected = hits("scan");
+    assert_eq!(expected.as_array().unwrap().len(), 5, "{expected}");
+    for how in backends.chain(["fastest"]) {
+        assert_eq!(hits(how), expected, "{how}");
+    }
 }

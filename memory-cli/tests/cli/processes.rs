@@ -72,6 +72,35 @@ fn several_processes_write_and_read_one_store_without_gap_or_double() {
     store.succeed(&["doctor"]);
 }
 
+#[test]
+fn readers_next_to_the_first_appends_see_no_store_or_a_whole_one() {
+    for round in 0..4 {
+        let store = Store::new();
+        // In place as well.
+        if round % 2 == 1 {
+            fs::create_dir(store.path("store")).unwrap();
+        }
+        let append = |name: &str| start(&store, &["append", "-c", name, "The museum opens at nine."]);
+        let mut running = [append("ours"), append("theirs")];
+        let mut codes = Vec::new();
+        while codes.last() != Some(&0) || running.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
+            let lists: Vec<_> = (0..3).map(|_| store.command(&["list"]).output().unwrap()).collect();
+            for list in lists {
+                let said = String::from_utf8(list.stderr).unwrap();
+                match list.status.code() {
+                    Some(3) => assert!(said.contains("there is no store at"), "{said}"),
+                    code => assert!(code == Some(0) && said.is_empty(), "{code:?}: {said}"),
+                }
+                codes.push(list.status.code().unwrap());
+            }
+        }
+        running.into_iter().for_each(finish);
+        assert!(codes.is_sorted_by(|before, after| before >= after), "a store that was seen stays: {codes:?}");
+        assert_eq!((nodes(&store, "ours"), nodes(&store, "theirs")), (json!(1), json!(1)));
+        assert!(!fs::exists(store.path(".store.memory-new")).unwrap());
+    }
+}
+
 /// A process of the binary that is stopped while it holds the write lock.
 struct Stuck(Child);
 

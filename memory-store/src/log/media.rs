@@ -36,8 +36,11 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     fn create_dir_all(&self, dir: &Path) -> io::Result<()>;
     fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn MediaFile>>;
+    /// Renames a file, replacing one that has the new name; or a directory, replacing an empty one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Path) -> io::Result<()>;
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Refuses anything but a regular file, or a directory, under these names in a store. A missing name is not an
     /// error.
@@ -58,6 +61,8 @@ pub(crate) trait DirLock: fmt::Debug + Send + Sync {
     /// Takes the lock; `false` while another opening holds it.
     fn try_lock(&self) -> io::Result<bool>;
     fn unlock(&self) -> io::Result<()>;
+    /// True if the directory has this name still.
+    fn is_at(&self, dir: &Path) -> bool;
 }
 
 /// Words of a [shared file](Media::words).

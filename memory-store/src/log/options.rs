@@ -9,6 +9,7 @@ pub struct LogOptions {
     pub(crate) queue_bytes: usize,
     pub(crate) checkpoint_bytes: u64,
     pub(crate) lock_timeout: Duration,
+    pub(crate) must_exist: bool,
 }
 
 impl LogOptions {
@@ -43,6 +44,13 @@ impl LogOptions {
         self.lock_timeout = timeout;
         self
     }
+
+    /// Refuses a directory that holds no store, instead of making one there.
+    #[must_use]
+    pub const fn must_exist(mut self) -> Self {
+        self.must_exist = true;
+        self
+    }
 }
 
 impl Default for LogOptions {
@@ -53,6 +61,7 @@ impl Default for LogOptions {
             queue_bytes: 16 << 20,
             checkpoint_bytes: 1 << 20,
             lock_timeout: Duration::from_secs(10),
+            must_exist: false,
         }
     }
 }

@@ -64,7 +64,8 @@ pub struct LogStore {
 }
 
 impl LogStore {
-    /// Opens the store in a directory, or makes one in a directory that is empty or not there yet.
+    /// Opens the store in a directory, or makes one in a directory that is empty or not there yet. A reader in another
+    /// process sees no store until all of it is there.
     ///
     /// # Errors
     /// [`StoreError::Locked`] when another process is stuck while writing to it, [`StoreError::NewerFormat`],
@@ -91,6 +92,13 @@ impl LogStore {
         Self::open_read_only_on(Arc::new(Disk), path.as_ref())
     }
 
+    /// True if a directory holds a store, or the segments of one that lost its `FORMAT`; `false` while a store is being
+    /// made there.
+    #[must_use]
+    pub fn exists(path: impl AsRef<Path>) -> bool {
+        !matches!(Directory::open(&Disk, path.as_ref()), Err(StoreError::NotAStore { .. }))
+    }
+
     pub(crate) fn open_read_only_on(media: Arc<dyn Media>, path: &Path) -> Result<Self, StoreError> {
         let directory = Directory::open(&*media, path)?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Read)?;
@@ -114,7 +122,10 @@ impl LogStore {
     }
 
     pub(crate) fn open_on(media: Arc<dyn Media>, path: &Path, options: LogOptions) -> Result<Self, StoreError> {
-        let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout } = options;
+        let LogOptions { segment_bytes, queue_bytes, checkpoint_bytes, lock_timeout, must_exist } = options;
+        if must_exist {
+            Directory::open(&*media, path)?;
+        }
         let Owned { directory, lock, created } = Owned::open(&*media, path, lock_timeout)?;
         let watermark = Watermark::open(&*media, path, directory.id, Access::Write)?;
         // The write lock is held, so a process that was replacing segments is dead: the others must look again.

@@ -1,25 +1,15 @@
 //! `memory config show`: shows every setting, its value and where that comes from.
 
-use clap::{Args as ClapArgs, parser::ValueSource};
+use std::{collections::BTreeMap, ffi::OsStr};
+
+use clap::parser::ValueSource;
 use serde_json::{Value, json};
 
 use crate::{
-    config_file::{CONFIGURE, ConfigFile, Key, is_secret, json_of, keys, shown_text, variable},
+    config_file::{CONFIGURE, ConfigFile, Key, Setting, is_secret, json_of, keys, shown_text, variable},
     globals::Globals,
     output::shorten,
 };
-
-/// Shows every setting, its value and where that comes from: a flag of this call, an environment variable, a line of the
-/// configuration file, or what is built in.
-///
-/// A setting that has no value is shown as `–`. Of the tables of strategies and managers only switches and numbers are shown,
-/// since any text in them may be a secret.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Args {
-    /// Only what is not built in
-    #[arg(long)]
-    changed: bool,
-}
 
 /// Variables of the environment that are no options, as README and docs/ describe them.
 const VARIABLES: [&str; 8] = [
@@ -41,41 +31,53 @@ enum Origin {
     Flag,
 }
 
+impl Origin {
+    fn of(setting: Option<&Setting>) -> Self {
+        setting.map_or(Self::BuiltIn, |setting| Self::File { line: setting.place.line })
+    }
+
+    fn shown(&self, file: &ConfigFile) -> String {
+        match self {
+            Self::BuiltIn => "built in".to_owned(),
+            Self::File { line } => {
+                format!("{}:{line}", file.path().file_name().unwrap_or_default().to_string_lossy())
+            }
+            Self::Variable(name) => name.clone(),
+            Self::Flag => "flag".to_owned(),
+        }
+    }
+}
+
 struct Row {
-    table: Option<String>,
+    table: Option<&'static str>,
     key: String,
     /// `Null` where nothing is set.
     value: Value,
     origin: Origin,
 }
 
-pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+pub(super) fn run(changed: bool, globals: &Globals) -> anyhow::Result<()> {
     globals.file.check()?;
     let mut rows: Vec<Row> = keys(&(globals.definition)()).iter().flat_map(|key| rows(key, globals)).collect();
-    if args.changed {
+    if changed {
         rows.retain(|row| !matches!(row.origin, Origin::BuiltIn));
     }
     let variables = VARIABLES.map(|name| (name, variable(name)));
     let (output, file) = (globals.output, &globals.file);
     if output.json {
-        let variables: Vec<_> = variables
-            .iter()
-            .map(|(name, value)| {
-                json!({
-                    "name": name, "set": value.is_some(), "value": value.as_ref().and_then(|value| shown(name, value)),
-                })
-            })
-            .collect();
+        let variables = variables.iter().map(|(name, value)| {
+            json!({"name": name, "set": value.is_some(), "value": value.as_ref().and_then(|value| shown(name, value))})
+        });
         return Ok(output.value(&json!({
             "file": file.choice.path().map(|path| path.display().to_string()),
             "exists": file.exists,
-            "settings": rows.iter().map(|row| row.to_json(file)).collect::<Vec<_>>(),
-            "variables": variables,
+            "settings": rows.iter().map(|row| row.to_json(file)).collect::<Value>(),
+            "variables": variables.collect::<Value>(),
         }))?);
     }
     let table = rows.iter().map(|row| {
-        let key = row.table.as_ref().map_or_else(|| row.key.clone(), |table| format!("[{table}] {}", row.key));
-        [key, row.text(), row.origin(file)]
+        let key = row.table.map_or_else(|| row.key.clone(), |table| format!("[{table}] {}", row.key));
+        [key, row.text(), row.origin.shown(file)]
     });
     output.table(["setting", "value", "from"], table)?;
     for (name, value) in variables {
@@ -93,43 +95,36 @@ pub(super) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// The value of a variable, unless it is a secret.
 fn shown(name: &str, value: &str) -> Option<String> {
-    if is_secret(name) || name.contains("TOKEN") || name.contains("KEY") {
-        return None;
-    }
-    Some(shown_text(value))
+    let is_hidden = is_secret(name) || name.contains("TOKEN") || name.contains("KEY");
+    (!is_hidden).then(|| shown_text(value))
 }
 
 /// The rows of a key: one, or one for each strategy that is configured.
 fn rows(key: &Key, globals: &Globals) -> Vec<Row> {
     let file = &globals.file;
     if key.name == CONFIGURE {
-        let given = globals.configurations().map(|(strategy, json)| {
-            let of_file = file.settings.iter().find(|setting| setting.strategy.as_deref() == Some(strategy));
+        let of_file = file.settings.iter().filter_map(|setting| {
+            Some((setting.strategy.as_deref()?, (setting.texts.first()?.as_str(), Origin::of(Some(setting)))))
+        });
+        let mut strategies: BTreeMap<_, _> = of_file.collect();
+        for (strategy, json) in globals.configurations() {
             // A flag replaces the settings of its strategy as a whole.
-            let origin = match of_file.filter(|setting| setting.texts.first().is_some_and(|text| text == json)) {
-                Some(setting) => Origin::File { line: setting.place.line },
-                None => Origin::Flag,
-            };
-            (strategy.to_owned(), json.to_owned(), origin)
-        });
-        let waiting = file.settings.iter().filter_map(|setting| {
-            let strategy = setting.strategy.clone()?;
-            let is_used = globals.configurations().any(|(used, _)| used == strategy);
-            let origin = Origin::File { line: setting.place.line };
-            (!is_used).then(|| Some((strategy, setting.texts.first()?.clone(), origin)))?
-        });
-        let rows = given.chain(waiting).map(|(strategy, json, origin)| Row {
-            table: Some(CONFIGURE.to_owned()),
-            key: strategy,
-            value: json_of(key.kind(), &[json]),
+            if strategies.get(strategy).is_none_or(|(of_file, _)| *of_file != json) {
+                strategies.insert(strategy, (json, Origin::Flag));
+            }
+        }
+        let row = |(strategy, (json, origin)): (&str, (&str, Origin))| Row {
+            table: Some(CONFIGURE),
+            key: strategy.to_owned(),
+            value: json_of(key.kind(), &[json.to_owned()]),
             origin,
-        });
-        return rows.collect();
+        };
+        return strategies.into_iter().map(row).collect();
     }
     let (texts, origin) = if key.table.is_none() { of_this_call(key, globals) } else { of_calls(key, file) };
     let is_unset = texts.iter().all(String::is_empty) && matches!(origin, Origin::BuiltIn);
     let value = if is_unset { unset(key, globals) } else { json_of(key.kind(), &texts) };
-    vec![Row { table: key.table.map(str::to_owned), key: key.name.to_owned(), value, origin }]
+    vec![Row { table: key.table, key: key.name.to_owned(), value, origin }]
 }
 
 /// Value that stands for one that is not set.
@@ -145,14 +140,12 @@ fn unset(key: &Key, globals: &Globals) -> Value {
 /// An option of every command has the value that this call has.
 fn of_this_call(key: &Key, globals: &Globals) -> (Vec<String>, Origin) {
     let (id, parsed) = (key.argument.get_id().as_str(), &globals.matches);
-    let raw = parsed.get_raw(id).into_iter().flatten();
-    let texts = raw.map(|text| text.to_string_lossy().into_owned()).collect();
     let origin = match parsed.value_source(id) {
         Some(ValueSource::CommandLine) => Origin::Flag,
         Some(ValueSource::EnvVariable) => Origin::Variable(key.variable().unwrap_or_default().to_owned()),
-        _ => of_file(key, &globals.file),
+        _ => Origin::of(globals.file.find(key.table, key.name)),
     };
-    (texts, origin)
+    (lossy(parsed.get_raw(id).into_iter().flatten()), origin)
 }
 
 /// An option of another command has the value that a call without its flag has.
@@ -160,17 +153,13 @@ fn of_calls(key: &Key, file: &ConfigFile) -> (Vec<String>, Origin) {
     if let Some((name, value)) = key.variable().and_then(|name| Some((name, variable(name)?))) {
         return (vec![value], Origin::Variable(name.to_owned()));
     }
-    match file.find(key.table, key.name) {
-        Some(setting) => (setting.texts.clone(), of_file(key, file)),
-        None => {
-            let defaults = key.argument.get_default_values().iter();
-            (defaults.map(|text| text.to_string_lossy().into_owned()).collect(), Origin::BuiltIn)
-        }
-    }
+    let of_file = file.find(key.table, key.name);
+    let defaults = || lossy(key.argument.get_default_values().iter().map(|text| &**text));
+    (of_file.map_or_else(defaults, |setting| setting.texts.clone()), Origin::of(of_file))
 }
 
-fn of_file(key: &Key, file: &ConfigFile) -> Origin {
-    file.find(key.table, key.name).map_or(Origin::BuiltIn, |setting| Origin::File { line: setting.place.line })
+fn lossy<'a>(texts: impl Iterator<Item = &'a OsStr>) -> Vec<String> {
+    texts.map(|text| text.to_string_lossy().into_owned()).collect()
 }
 
 impl Row {
@@ -182,18 +171,6 @@ impl Row {
             Value::Array(items) if items.is_empty() => "–".to_owned(),
             Value::String(text) => shorten(text, SHOWN),
             value => shorten(&value.to_string(), SHOWN),
-        }
-    }
-
-    fn origin(&self, file: &ConfigFile) -> String {
-        match &self.origin {
-            Origin::BuiltIn => "built in".to_owned(),
-            Origin::File { line } => {
-                let name = file.path().file_name().unwrap_or_default().to_string_lossy();
-                format!("{name}:{line}")
-            }
-            Origin::Variable(name) => name.clone(),
-            Origin::Flag => "flag".to_owned(),
         }
     }
 

@@ -43,6 +43,10 @@ impl Media for Disk {
         fs::remove_file(path)
     }
 
+    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::remove_dir(dir)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         // The user may have named the store's parent directory by a link.
         open_dir(dir, Links::Follow)?.sync_all()
@@ -85,6 +89,10 @@ impl DirLock for File {
 
     fn unlock(&self) -> io::Result<()> {
         File::unlock(self)
+    }
+
+    fn is_at(&self, dir: &Path) -> bool {
+        MediaFile::is_at(self, dir)
     }
 }
 

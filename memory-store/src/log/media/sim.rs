@@ -23,9 +23,8 @@ impl Media for SimDisk {
         if !disk.names.dirs.contains(dir) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let paths = disk.names.files.keys().chain(&disk.names.dirs);
-        let inside = paths.filter(|path| path.parent() == Some(dir));
-        Ok(inside.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect())
+        let names = disk.names.inside(dir).map(|path| path.file_name().unwrap().to_string_lossy().into_owned());
+        Ok(names.collect())
     }
 
     fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
@@ -54,7 +53,13 @@ impl Media for SimDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut disk = self.lock();
         disk.operate()?;
-        disk.file_named(from)?;
+        if !disk.names.dirs.contains(from) {
+            disk.file_named(from)?;
+        } else if disk.names.files.contains_key(to) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        } else if disk.names.inside(to).next().is_some() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
         disk.change_names(NameChange::Rename(from.to_owned(), to.to_owned()));
         Ok(())
     }
@@ -64,6 +69,19 @@ impl Media for SimDisk {
         disk.operate()?;
         disk.file_named(path)?;
         disk.change_names(NameChange::Remove(path.to_owned()));
+        Ok(())
+    }
+
+    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut disk = self.lock();
+        disk.operate()?;
+        if !disk.names.dirs.contains(dir) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        if disk.names.inside(dir).next().is_some() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        disk.change_names(NameChange::Remove(dir.to_owned()));
         Ok(())
     }
 

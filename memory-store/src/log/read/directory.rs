@@ -12,8 +12,11 @@ use crate::{
     checksum,
     log::{
         failure::io_error,
-        format::frame::StoreId,
-        media::{Access, Media, read_part},
+        format::{
+            frame::StoreId,
+            segment::{SEGMENT_HEADER, segment_name},
+        },
+        media::{Access, Media, read_from, read_part},
     },
 };
 
@@ -70,7 +73,14 @@ impl Directory {
     /// Opens a store read-only.
     pub(crate) fn open(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
         check(media, path)?;
-        let id = read_format(media, path)?.ok_or_else(|| lacks_format(media, path, "it holds no file FORMAT"))?;
+        let id = match read_format(media, path)? {
+            Some(id) => id,
+            None => {
+                let error = lacks_format(media, path, "it holds no file FORMAT");
+                // Another process may have finished making the store since.
+                read_format(media, path)?.ok_or(error)?
+            }
+        };
         Ok(Self { path: path.to_owned(), id })
     }
 }
@@ -110,10 +120,31 @@ pub(crate) fn not_a_store(path: &Path, why: &str) -> StoreError {
     StoreError::NotAStore { place: path.into(), why: why.to_owned() }
 }
 
+/// True if nothing was appended to the log of a directory without `FORMAT`: another process is making a store there, or
+/// making one was interrupted.
+pub(crate) fn is_unfinished(media: &dyn Media, log: &Path) -> Result<bool, StoreError> {
+    for name in media.list(log).map_err(io_error("list", log))? {
+        let segment = log.join(&name);
+        let open = match media.open(&segment, Access::Read) {
+            // The process that is making the store has renamed the file since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(io_error("read", &segment))?,
+        };
+        let behind_header = read_from(&*open, u64::from(SEGMENT_HEADER)).map_err(io_error("read", &segment))?;
+        let is_first = name == segment_name(1) || name.ends_with(".tmp");
+        if !is_first || behind_header.iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The error for a directory without a `FORMAT` of ours: a store that lost it has segments still.
 fn lacks_format(media: &dyn Media, path: &Path, why: &str) -> StoreError {
+    let log = path.join(LOG);
     let is_segment = |name: &String| name.ends_with(".seg");
-    if !media.list(&path.join(LOG)).is_ok_and(|names| names.iter().any(is_segment)) {
+    let has_segments = media.list(&log).is_ok_and(|names| names.iter().any(is_segment));
+    if !has_segments || is_unfinished(media, &log).unwrap_or(false) {
         return not_a_store(path, why);
     }
     StoreError::Damaged { place: path.into(), why: format!("{why}, beside a log with segments: run `memory doctor`") }

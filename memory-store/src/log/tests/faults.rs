@@ -54,6 +54,70 @@ fn a_store_is_there_after_a_power_failure_however_many_directories_were_made_for
     }
 }
 
+/// Makes a store at [`PATH`] on disks that fail at each operation of making it, and checks what a reader and the next
+/// writer find, now and after the power is back.
+fn fail_at_each_operation_of_making_a_store(empty_disk: impl Fn() -> SimDisk, fault: Fault) {
+    let operations = {
+        let disk = empty_disk();
+        let before = disk.operations();
+        open(&disk).unwrap();
+        disk.operations() - before
+    };
+    assert!(operations > 10, "{operations}");
+    let kinds = [Unsynced::Lost, Unsynced::Kept].into_iter().chain((0..8).map(Unsynced::Mixed));
+    for (unsynced, at) in kinds.flat_map(|unsynced| (0..operations).map(move |at| (unsynced, at))) {
+        let context = format!("{fault:?} at operation {at} of {operations}, {unsynced:?}");
+        let disk = empty_disk();
+        let read = || match LogStore::open_read_only_on(Arc::new(disk.clone()), Path::new(PATH)) {
+            Ok(store) => assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage),
+            Err(StoreError::NotAStore { .. }) => {}
+            Err(error) => panic!("{context}: {error}"),
+        };
+        disk.fail_after(at, fault);
+        let is_made = open(&disk).is_ok();
+        read();
+        disk.power_cycle(unsynced);
+        read();
+        let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+        assert!(store.report().damage.is_empty() && !(store.report().created && is_made), "{context}");
+        perform(&store, &Request::Append("a", vec![draft(1, 10)])).unwrap();
+        let left = Media::list(&disk, Path::new("/disk")).unwrap();
+        assert_eq!(left, ["store"], "{context}: nothing is left over");
+    }
+}
+
+/// A disk with an empty directory at [`PATH`].
+fn empty_directory() -> SimDisk {
+    let disk = empty_disk();
+    let media: &dyn Media = &disk;
+    media.create_dir_all(Path::new(PATH)).unwrap();
+    media.sync_dir(Path::new("/disk")).unwrap();
+    disk
+}
+
+/// The same, next to the directory of a process that lost power before it could rename it.
+fn empty_directory_and_a_leftover() -> SimDisk {
+    let disk = empty_disk();
+    disk.fail_after(12, Fault::PowerLoss);
+    open(&disk).unwrap_err();
+    disk.power_cycle(Unsynced::Kept);
+    let media: &dyn Media = &disk;
+    assert_eq!(media.list(Path::new("/disk")).unwrap(), [".store.memory-new"]);
+    media.create_dir_all(Path::new(PATH)).unwrap();
+    media.sync_dir(Path::new("/disk")).unwrap();
+    disk
+}
+
+#[test]
+fn a_store_is_whole_or_not_there_whatever_operation_of_making_it_fails() {
+    for fault in [Fault::PowerLoss, Fault::Fail(io::ErrorKind::Other), Fault::Fail(io::ErrorKind::StorageFull)] {
+        fail_at_each_operation_of_making_a_store(empty_disk, fault);
+        fail_at_each_operation_of_making_a_store(empty_directory, fault);
+    }
+    // A leftover that cannot be removed stays, and is harmless.
+    fail_at_each_operation_of_making_a_store(empty_directory_and_a_leftover, Fault::PowerLoss);
+}
+
 /// Outcome of the requests: those that were acknowledged, and the first whose fate is not known.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
@@ -235,7 +299,7 @@ fn a_full_disk_leaves_the_log_intact_and_is_over_when_there_is_space() {
 fn a_read_only_directory_is_a_typed_error() {
     let mut refused = 0;
     for at in 0..10 {
-        let disk = empty_disk();
+        let disk = empty_directory();
         disk.fail_after(at, Fault::Fail(io::ErrorKind::ReadOnlyFilesystem));
         match open(&disk) {
             Err(StoreError::Io { .. }) => refused += 1,

@@ -100,6 +100,11 @@ impl Lock {
         }
     }
 
+    /// True if the locked directory has this name still.
+    pub(crate) fn is_at(&self, dir: &Path) -> bool {
+        self.lock.is_at(dir)
+    }
+
     /// Records the holder of the lock. It is only informative, so failing to write it does no harm.
     pub(crate) fn sign(&self, media: &dyn Media) {
         let host = gethostname::gethostname();

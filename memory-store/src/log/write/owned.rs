@@ -1,25 +1,31 @@
-//! A directory that this process may write to, and how an empty one becomes a store.
+//! A directory that this process may write to, and how a store comes into being.
 
-use std::{io, path::Path, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use memory_core::{Place, StoreError};
 
 use super::{lock::Lock, tail::create_segment};
 use crate::log::{
     failure::{fill_random, io_error},
-    format::{
-        frame::StoreId,
-        segment::{SEGMENT_HEADER, SegmentHeader, segment_name},
-    },
-    media::{Access, Media, read_from},
+    format::{frame::StoreId, segment::SegmentHeader},
+    media::{Access, Media},
     read::{
         directory::{
             CACHE, Directory, FORMAT_FILE, FORMAT_TEMPORARY, LEASE_FILE, LOCK_FILE, LOG, check, format_text, is_there,
-            make_dir, not_a_store, read_format, sync_dir, sync_with_parent,
+            is_unfinished, make_dir, not_a_store, read_format, sync_dir, sync_with_parent,
         },
         watermark::{WATERMARK_FILE, Watermark},
     },
 };
+
+/// Ends the name of the directory next to a store in which the store is made.
+const ASIDE: &str = ".memory-new";
+/// Names that making a store leaves when it is interrupted.
+const OURS: [&str; 6] = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, WATERMARK_FILE, LOG, CACHE];
 
 /// A directory whose write lock this process holds.
 #[derive(Debug)]
@@ -32,7 +38,12 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// Opens a store for writing, or makes one where there is none; waits for the write lock no longer than `at_most`.
+    ///
+    /// A new directory is made aside and renamed. An existing one becomes a store in place, since a rename would replace
+    /// it under the shells and mounts that use it; so does one whose parent takes no new names. Either way `FORMAT`
+    /// comes last, and readers find no store before.
     pub(crate) fn open(media: &dyn Media, path: &Path, at_most: Duration) -> Result<Self, StoreError> {
+        let mut made = false;
         // Nothing is written before the directory is known to be ours.
         match media.list(path) {
             Ok(names) if names.iter().any(|name| name == FORMAT_FILE) => drop(read_format(media, path)?),
@@ -42,6 +53,10 @@ impl Owned {
                 checked => checked?,
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match create_aside(media, path, at_most) {
+                    Ok(renamed) => made = renamed,
+                    Err(error) => tracing::debug!(%error, "the store is made in place"),
+                }
                 make_dir(media, path)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
@@ -52,9 +67,7 @@ impl Owned {
         check(media, path)?;
         let log = path.join(LOG);
         if !is_there(media, path)? {
-            for dir in [log.clone(), path.join(CACHE)] {
-                media.create_dir_all(&dir).map_err(io_error("create", &dir))?;
-            }
+            make_dirs(media, path)?;
         }
         let lock = Lock::write(media, path, &log)?;
         let words =
@@ -64,10 +77,12 @@ impl Owned {
         // Read under the lock: another process may have made the store meanwhile.
         let there = read_format(media, path)?;
         let (id, created) = match there {
-            Some(id) => (id, false),
+            Some(id) => (id, made),
             None => {
                 let names = media.list(path).map_err(io_error("list", path))?;
                 check_unfinished(media, path, &names)?;
+                // Before `FORMAT`: the next process would not look for it once there is a store.
+                remove_leftover(media, path);
                 (create(media, path)?, true)
             }
         };
@@ -79,36 +94,33 @@ impl Owned {
 /// A directory without `FORMAT` may become a store when it is empty, or when making one was interrupted: `FORMAT` is
 /// written last, after the first segment.
 fn check_unfinished(media: &dyn Media, path: &Path, names: &[String]) -> Result<(), StoreError> {
-    let ours = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, WATERMARK_FILE, LOG, CACHE];
-    if let Some(other) = names.iter().find(|name| !ours.contains(&name.as_str())) {
+    if let Some(other) = names.iter().find(|name| !OURS.contains(&name.as_str())) {
         return Err(not_a_store(path, &format!("it holds `{other}` and no file FORMAT")));
     }
-    if !names.iter().any(|name| name == LOG) {
-        return Ok(());
-    }
-    let log = path.join(LOG);
-    for name in media.list(&log).map_err(io_error("list", &log))? {
-        let segment = log.join(&name);
-        let open = match media.open(&segment, Access::Read) {
-            // Another process was making the store and has renamed the file since. Under the lock this cannot happen.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            opened => opened.map_err(io_error("read", &segment))?,
-        };
-        let behind_header = read_from(&*open, u64::from(SEGMENT_HEADER)).map_err(io_error("read", &segment))?;
-        let is_first = name == segment_name(1) || name.ends_with(".tmp");
-        if !is_first || behind_header.iter().any(|byte| *byte != 0) {
-            let why = "it is missing, but there is a log".to_owned();
-            return Err(StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why });
-        }
+    if names.iter().any(|name| name == LOG) && !is_unfinished(media, &path.join(LOG))? {
+        let why = "it is missing, but there is a log".to_owned();
+        return Err(StoreError::Damaged { place: Place::from(path.join(FORMAT_FILE)).offset(0), why });
     }
     Ok(())
 }
 
+fn make_dirs(media: &dyn Media, store: &Path) -> Result<(), StoreError> {
+    [LOG, CACHE]
+        .map(|name| store.join(name))
+        .iter()
+        .try_for_each(|dir| media.create_dir_all(dir).map_err(io_error("create", dir)))
+}
+
+/// Makes an empty store in a directory that has its directories.
 fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     let mut id = StoreId::default();
     fill_random(&mut id)?;
     let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
     create_segment(media, &path.join(LOG), &header).map_err(|failure| StoreError::from(&failure))?;
+    // Readers look here for how far the log is on disk: without it they might take a frame for damaged that is being
+    // written.
+    let watermark = path.join(WATERMARK_FILE);
+    media.words(&watermark, Access::Write).map_err(io_error("create", &watermark))?;
     sync_dir(media, path)?;
     let (temporary, file) = (path.join(FORMAT_TEMPORARY), path.join(FORMAT_FILE));
     let written = media.open(&temporary, Access::Create).and_then(|open| {
@@ -121,28 +133,146 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     Ok(id)
 }
 
+/// Makes a store next to `path` and renames it; gives `false` where another process was faster. An error leaves nothing
+/// but a directory of our name that holds something else.
+fn create_aside(media: &dyn Media, path: &Path, at_most: Duration) -> Result<bool, StoreError> {
+    let Some(aside) = aside(path) else { return Ok(false) };
+    let parent = aside.parent().unwrap_or(Path::new(""));
+    // A parent that is there may be a link, which `make_dir` refuses.
+    if media.list(parent).is_err() {
+        make_dir(media, parent)?;
+    }
+    let Some(_lock) = hold(media, &aside, at_most)? else { return Ok(false) };
+    let renamed = create(media, &aside).and_then(|_| media.rename(&aside, path).map_err(io_error("rename", &aside)));
+    if renamed.is_err() {
+        discard(media, &aside);
+    }
+    // The new name is synced by the opening that follows, since its watermark is empty.
+    renamed.map(|()| true)
+}
+
+/// The directory next to `path` in which its store is made; the same for all processes, so that none is left over when
+/// one was interrupted. `None` where the path does not end with a name.
+fn aside(path: &Path) -> Option<PathBuf> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name()?);
+    name.push(ASIDE);
+    Some(path.with_file_name(name))
+}
+
+/// Makes the directories aside, or takes over those of a process that was interrupted, and locks them. The lock is on
+/// `log`, so that it is the write lock once the directory is the store. `None` when another process has renamed them.
+fn hold(media: &dyn Media, aside: &Path, at_most: Duration) -> Result<Option<Lock>, StoreError> {
+    make_dirs(media, aside)?;
+    check(media, aside)?;
+    let log = aside.join(LOG);
+    let lock = Lock::write(media, aside, &log)?;
+    lock.take(media, at_most, || ())?;
+    if !lock.is_at(&log) {
+        return Ok(None);
+    }
+    let mut names = media.list(aside).map_err(io_error("list", aside))?;
+    names.retain(|name| name != FORMAT_FILE);
+    check_unfinished(media, aside, &names)?;
+    Ok(Some(lock))
+}
+
+/// Removes what an interrupted process left aside, where the store was made in place since.
+fn remove_leftover(media: &dyn Media, path: &Path) {
+    let Some(aside) = aside(path).filter(|aside| media.list(aside).is_ok()) else { return };
+    match hold(media, &aside, Duration::ZERO) {
+        Ok(Some(_lock)) => {
+            discard(media, &aside);
+            drop(aside.parent().map(|parent| sync_dir(media, parent)));
+        }
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, "an interrupted process left it: remove it"),
+    }
+}
+
+/// Removes the directories aside. The caller holds their lock, so `log` goes after the files next to it.
+fn discard(media: &dyn Media, aside: &Path) {
+    let (log, cache) = (aside.join(LOG), aside.join(CACHE));
+    for dir in [&cache, aside, &log] {
+        // A directory in it is no file, and is removed below.
+        media.list(dir).unwrap_or_default().iter().for_each(|name| drop(media.remove(&dir.join(name))));
+    }
+    for dir in [&cache, &log, aside] {
+        if let Err(error) = media.remove_dir(dir) {
+            tracing::debug!(path = %dir.display(), %error, "left over");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::{fs, sync::Barrier, thread};
 
     use super::*;
     use crate::log::media::Disk;
 
+    fn open(path: &Path) -> Result<Owned, StoreError> {
+        Owned::open(&Disk, path, Duration::from_secs(10))
+    }
+
     #[test]
-    fn a_store_that_another_process_is_making_is_no_error() {
-        for _ in 0..100 {
-            let dir = tempfile::tempdir().unwrap();
-            let path = dir.path();
-            thread::scope(|scope| {
-                scope.spawn(|| Owned::open(&Disk, path, Duration::from_secs(10)).unwrap());
+    fn readers_see_no_store_or_a_whole_one_and_all_who_make_it_at_once_open_the_same() {
+        let place = tempfile::tempdir().unwrap();
+        for turn in 0..60 {
+            let path = place.path().join(format!("store-{turn}"));
+            // In place as well, and next to what an interrupted process has left.
+            if turn % 3 == 1 {
+                fs::create_dir(&path).unwrap();
+            } else if turn % 3 == 2 {
+                make_dirs(&Disk, &aside(&path).unwrap()).unwrap();
+                create(&Disk, &aside(&path).unwrap()).unwrap();
+            }
+            let start = Barrier::new(4);
+            let ids = thread::scope(|scope| {
+                let make = || {
+                    start.wait();
+                    open(&path).unwrap().directory.id
+                };
+                let makers = [scope.spawn(make), scope.spawn(make), scope.spawn(make)];
+                start.wait();
                 loop {
-                    let names = Disk.list(path).unwrap();
-                    if names.iter().any(|name| name == FORMAT_FILE) {
-                        break;
+                    match Directory::open(&Disk, &path) {
+                        Ok(_) => break,
+                        Err(StoreError::NotAStore { .. }) => {}
+                        Err(error) => panic!("turn {turn}: {error}"),
                     }
-                    check_unfinished(&Disk, path, &names).unwrap();
                 }
+                makers.map(|maker| maker.join().unwrap())
             });
+            assert_eq!(ids, [Directory::open(&Disk, &path).unwrap().id; 3], "turn {turn}");
         }
+        let names = Disk.list(place.path()).unwrap();
+        assert_eq!(names.len(), 60, "nothing is left aside: {names:?}");
+    }
+
+    #[test]
+    fn a_store_is_made_in_place_where_it_cannot_be_made_aside() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::write(at(".taken.memory-new"), "something else").unwrap();
+        fs::create_dir_all(at(".full.memory-new/thesis")).unwrap();
+        let long = "n".repeat(250);
+        for name in ["taken", "full", &long] {
+            assert!(open(&at(name)).unwrap().created, "{name}");
+            assert!(!open(&at(name)).unwrap().created, "{name}");
+        }
+        assert_eq!(fs::read_to_string(at(".taken.memory-new")).unwrap(), "something else");
+        assert!(at(".full.memory-new/thesis").is_dir());
+        assert_eq!(Disk.list(place.path()).unwrap().len(), 5);
+        let linked = at("linked/store");
+        fs::create_dir(at("target")).unwrap();
+        std::os::unix::fs::symlink(at("target"), at("linked")).unwrap();
+        assert!(open(&linked).unwrap().created);
+        assert_eq!(Disk.list(&at("target")).unwrap(), ["store"]);
+        std::os::unix::fs::symlink(at("none"), at("dangling")).unwrap();
+        assert!(matches!(open(&at("dangling")), Err(StoreError::Io { .. })));
+        assert!(
+            at("dangling").is_symlink() && !Disk.list(place.path()).unwrap().contains(&".dangling.memory-new".into())
+        );
     }
 }

@@ -117,13 +117,32 @@ impl Names {
             }
             NameChange::Remove(path) => {
                 self.files.remove(path);
+                self.dirs.remove(path);
             }
             NameChange::Rename(from, to) => {
                 if let Some(file) = self.files.remove(from) {
                     self.files.insert(to.clone(), file);
+                } else {
+                    self.rename_dir(from, to);
                 }
             }
         }
+    }
+
+    /// Renames a directory with all in it. A name in it whose change is not synced is lost at the next power failure.
+    fn rename_dir(&mut self, from: &Path, to: &Path) {
+        let renamed = |path: PathBuf| match path.strip_prefix(from) {
+            Ok(rest) if rest.as_os_str().is_empty() => to.to_owned(),
+            Ok(rest) => to.join(rest),
+            Err(_) => path,
+        };
+        self.files = std::mem::take(&mut self.files).into_iter().map(|(path, file)| (renamed(path), file)).collect();
+        self.dirs = std::mem::take(&mut self.dirs).into_iter().map(renamed).collect();
+    }
+
+    /// The files and directories in a directory.
+    pub(super) fn inside<'a>(&'a self, dir: &'a Path) -> impl Iterator<Item = &'a PathBuf> {
+        self.files.keys().chain(&self.dirs).filter(move |path| path.parent() == Some(dir))
     }
 }
 

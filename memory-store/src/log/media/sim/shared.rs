@@ -36,6 +36,10 @@ impl DirLock for SimLock {
         }
         Ok(())
     }
+
+    fn is_at(&self, dir: &Path) -> bool {
+        self.dir == dir && self.disk.lock().names.dirs.contains(dir)
+    }
 }
 
 impl Drop for SimLock {
