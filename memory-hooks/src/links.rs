@@ -10,7 +10,7 @@ use memory_strategies::{Backward, Gist, backward};
 
 /// Number of earlier messages that a message may refer to.
 pub(crate) const LOOKED_BACK: usize = 24;
-/// The longest text that is kept until its gist is asked for, in bytes.
+/// The longest text that is kept until its gist is needed, in bytes.
 const LONGEST: usize = 4_096;
 
 /// A message that refers back.
@@ -43,7 +43,7 @@ struct Before {
     kind: NodeKind,
     speaker: Option<String>,
     text: String,
-    /// Few messages refer back, so most gists are never asked for.
+    /// Gist of the text; of a short one on demand: few messages refer back, so most gists are never needed.
     gist: OnceLock<Gist>,
 }
 
@@ -69,7 +69,7 @@ impl Links {
             self.before.pop_front();
         }
         let (kind, speaker) = (node.kind(), message.speaker.clone());
-        // A pasted log is not kept for a gist that may never be asked for.
+        // A pasted log is not kept for a gist that may never be needed.
         let (text, gist) = match text.len() {
             ..=LONGEST => (text.to_owned(), OnceLock::new()),
             _ => (String::new(), OnceLock::from(Gist::of(text))),

@@ -46,7 +46,7 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
 }
 
 /// A title by the first user's message that has words, or else by the model's. Messages that are excluded from
-/// summaries are passed over, and so are instructions and tools.
+/// summaries are skipped, and so are instructions and tools.
 fn of_beginning(nodes: &[Node]) -> Option<String> {
     let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none();
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);

@@ -41,7 +41,7 @@ pub(crate) mod per_level {
 struct WrittenListed {
     #[serde(flatten)]
     state: ConversationState,
-    /// True if nobody set the title, so that it follows from the first message.
+    /// True if nobody set the title, so that it follows from the first messages.
     title_derived: bool,
 }
 

@@ -52,7 +52,7 @@
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is on by default.
 //!
 //! - `bedrock`: embedding models of Amazon Bedrock.
 //! - `openai`: embedding models at OpenAI-style endpoints.

@@ -73,16 +73,16 @@ pub enum OpenError {
     /// The remote model cannot be used.
     #[error(transparent)]
     RemoteModel(#[from] RemoteModelError),
-    /// The store's vectors are of another model than the one asked for.
+    /// The store's vectors are of another model than the requested one.
     #[error(
         "the store's vectors are by {recorded}, not by {asked}: run `memory model migrate {name}` to embed everything again"
     )]
     OtherModel {
         /// The model of the store.
         recorded: ModelId,
-        /// The model asked for.
+        /// Requested model.
         asked: ModelId,
-        /// Name of the model asked for.
+        /// Name of the requested model.
         name: String,
     },
     /// The store's record of its embedding model cannot be read or written.

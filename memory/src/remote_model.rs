@@ -17,7 +17,7 @@ pub enum RemoteModelError {
     /// This program was built without that kind of model.
     #[error("this build has no models of the kind of {name}: build it with the feature `{feature}`")]
     NotBuilt {
-        /// The name that was asked for.
+        /// Requested name.
         name: String,
         /// The feature, of `memory-cli` or of `memory`.
         feature: &'static str,

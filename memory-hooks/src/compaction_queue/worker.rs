@@ -22,7 +22,7 @@ impl Drop for Worker {
         let mut inner = self.0.lock();
         inner.workers -= 1;
         if inner.workers == 0 {
-            // From now on each request for a prompt performs the compaction that is due.
+            // Without a worker, each request for a prompt performs due compaction.
             inner.queue.clear();
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn read(
     let plain = |text: &str| text.to_lowercase().replace('’', "'");
     let begins = plain(text);
     let refusal = REFUSALS.iter().find(|refusal| begins.starts_with(**refusal));
-    // A summary may quote somebody who was refused something.
+    // A summary may quote a refusal in its text.
     if refusal.is_some_and(|refusal| !blocks.iter().any(|block| plain(&block.text).contains(refusal))) {
         return Err(ModelSummaryError::Refused);
     }

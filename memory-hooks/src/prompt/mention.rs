@@ -31,8 +31,8 @@ struct Titled {
     title: Option<String>,
 }
 
-/// The earlier conversations that a question asked at `now` mentions, at most three, the last one spoken in first. Only
-/// those of the same owner as `conversation`, or of nobody as it is.
+/// The earlier conversations that a question asked at `now` mentions, at most three, the most recent first. All have
+/// the owner of `conversation`, or none if it has none.
 pub(super) async fn mentioned(
     parts: &Parts,
     conversation: &ConversationId,

@@ -49,7 +49,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         differences: Vec::new(),
     };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
-        // Reading is limited to what the conversation can hold, whatever the record states.
+        // Reading is limited to the messages of the conversation, whatever the record states.
         past.differences.push(Difference::Conversation { nodes: snapshot.tree.total(), then: body.nodes });
     } else {
         let mut runs = past.runs(&body.history, PieceKind::Message).await?;
@@ -186,7 +186,7 @@ impl Past<'_> {
         Ok(read.nodes.into_iter().map(part).collect())
     }
 
-    /// The messages shown of another conversation. Reading is limited to what it holds, whatever the record states.
+    /// The shown messages of another conversation. Reading is limited to its messages, whatever the record states.
     async fn elsewhere<'r>(
         &mut self,
         shown: &'r ShownElsewhere,

@@ -152,7 +152,7 @@ impl Assembly<'_> {
     ) -> Result<Recall, MemoryError> {
         let all = NodeRange::first_n(self.nodes);
         let has_more = shown != all.as_slice() || self.scope.is_some();
-        // With other conversations to recall from, the answer reports what has no room.
+        // With other conversations to recall from, the answer reports those without room.
         let is_asked = has_more && (room > 0 || self.scope.is_some()) && !is_small_talk(question);
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| is_asked) else {
             return Ok(Recall::default());

@@ -130,7 +130,7 @@ fn with_replies(nodes: &[Node]) -> Vec<usize> {
     if answered.is_empty() { pairs().filter(has_reply).map(|(at, ..)| at).collect() } else { answered }
 }
 
-/// True if the message is somebody's, longer than a word, and no call of a tool.
+/// True if the message has a text longer than a word, and no call or result of a tool.
 fn is_prose(message: &Message) -> bool {
     message.tool_calls().next().is_none()
         && message.tool_results().next().is_none()
