@@ -1,4 +1,4 @@
-//! Appends what is read of transcripts, each message once, however often it is read.
+//! Appends messages of transcripts, each once, however often it is read.
 
 use std::{collections::HashMap, mem, time::Instant};
 
@@ -20,11 +20,11 @@ pub(crate) struct Appender<'a> {
     parts: &'a Parts,
     /// The conversations of the source.
     targets: HashMap<ConversationId, Target>,
-    /// In the order in which they began.
+    /// Conversations in the order in which they began.
     order: Vec<ConversationId>,
-    /// Those with messages that are not appended yet.
+    /// Conversations with messages that are not appended yet.
     filled: Vec<ConversationId>,
-    /// Messages and bytes that are not appended yet.
+    /// Number and bytes of the messages that are not appended yet.
     waiting: usize,
     bytes: usize,
     read: u64,
@@ -32,23 +32,23 @@ pub(crate) struct Appender<'a> {
     appended: u64,
     started: Instant,
     stages: &'a dyn Stages,
-    /// `None` once everything was appended.
+    /// Progress; `None` once everything was appended.
     progress: Option<Box<dyn Progress + 'a>>,
 }
 
-/// Conversation that messages of the source go to.
+/// A conversation that messages of the source go to.
 struct Target {
     conversation: Conversation,
     batch: Vec<(Message, Timestamp)>,
     times: Times,
     title: Option<String>,
-    /// Titles that the source gave before.
+    /// Earlier titles by the source.
     replaced: Vec<String>,
-    /// Whether it had messages before, so that each message is looked for.
+    /// True if the conversation had messages before, so that each message must be looked up.
     was_there: bool,
-    /// How many messages it had.
+    /// Number of messages that it had.
     stored: u64,
-    /// The last of these that was met in the file.
+    /// Last of these messages that was met in the file.
     met: u64,
     read: usize,
     new: usize,
@@ -57,20 +57,20 @@ struct Target {
     notices: Vec<ImportNotice>,
 }
 
-/// Counts of what was appended.
+/// Counts of appended messages.
 #[derive(Debug, Default)]
 pub(crate) struct Closed {
-    /// Conversations that have new messages, and how many, in the order in which they began.
+    /// Conversations with new messages, and their numbers, in the order in which they began.
     pub(crate) grown: Vec<(ConversationId, usize)>,
     /// Branches that messages went to, because the store has others in their place, and messages that differ.
     pub(crate) notices: Vec<ImportNotice>,
     /// True if messages went to a branch.
     pub(crate) diverged: bool,
-    /// Messages that differ from what the store has under their keys, which stays.
+    /// Number of messages that differ from the store's under the same key, which stay.
     pub(crate) differing: usize,
 }
 
-/// Sets a title. An existing one stays, since a person may have set it, unless the source gave it and has another now.
+/// Sets a title. An existing one stays, since a person may have set it, unless the source gave it and has changed it.
 async fn entitle(
     store: &dyn Store,
     conversation: &Conversation,
@@ -91,7 +91,7 @@ async fn entitle(
 enum Stored {
     Nothing,
     Same(NodeId),
-    /// Its first blocks; this is the rest.
+    /// The first blocks of the message; this is the rest.
     Begun(NodeId, Message),
     Another(NodeId),
 }
@@ -127,7 +127,7 @@ impl<'a> Appender<'a> {
         &*self.parts.store
     }
 
-    /// States what was appended before an error.
+    /// Adds the number of appended messages to an error.
     pub(crate) fn stopped(&self, error: Error) -> Error {
         Error::Stopped { appended: self.appended, total: self.total, source: Box::new(error) }
     }
@@ -143,7 +143,7 @@ impl<'a> Appender<'a> {
             Item::Title(titled) => {
                 let id = &titled.conversation;
                 if !self.targets.contains_key(id) {
-                    // What is followed may give a title alone, or before the answer that it comes with.
+                    // A followed file may give a title alone, or before the answer that it comes with.
                     self.begin(id, None).await?;
                 }
                 if let Some(target) = self.targets.get_mut(id) {
@@ -164,10 +164,10 @@ impl<'a> Appender<'a> {
         Ok(())
     }
 
-    /// Begins a conversation, or goes on with it.
+    /// Begins or continues a conversation.
     async fn begin(&mut self, id: &ConversationId, fork: Option<&ForkPoint>) -> Result<(), Error> {
         if self.targets.contains_key(id) {
-            // Another file goes on with it, and may repeat what the first one said.
+            // Another file continues the conversation, and may repeat messages of the first one.
             self.flush(id).await?;
             if let Some(target) = self.targets.get_mut(id) {
                 target.was_there = true;
@@ -190,7 +190,7 @@ impl<'a> Appender<'a> {
         Ok(())
     }
 
-    /// A conversation as the store has it.
+    /// A conversation in its present state in the store.
     async fn target(&self, id: ConversationId) -> Result<Target, Error> {
         let nodes = match self.store().conversation(&id).await {
             Ok(state) => state.nodes,
@@ -276,7 +276,7 @@ impl<'a> Appender<'a> {
         self.flush_all().await
     }
 
-    /// Appends everything that waits.
+    /// Appends all waiting messages.
     async fn flush_all(&mut self) -> Result<(), Error> {
         for id in mem::take(&mut self.filled) {
             self.flush(&id).await?;
@@ -285,7 +285,7 @@ impl<'a> Appender<'a> {
         Ok(())
     }
 
-    /// What a conversation has of a message under its key.
+    /// The part of a message that a conversation has under the message's key.
     async fn there(&self, id: &ConversationId, message: &Message) -> Result<Stored, Error> {
         let Some(key) = &message.key else { return Ok(Stored::Nothing) };
         let mut rest = message.clone();
@@ -318,8 +318,8 @@ impl<'a> Appender<'a> {
         }
     }
 
-    /// Where the conversation has messages that the file has not, what follows in the file goes to a branch. Returns
-    /// whether the branch has the message already.
+    /// Sends the rest of the file to a branch if the conversation has messages that the file lacks. Returns true if the
+    /// branch has the message already.
     async fn diverge(
         &mut self,
         id: &ConversationId,
@@ -333,7 +333,7 @@ impl<'a> Appender<'a> {
             Some(after) => self.find(of.id(), after).await?,
             None => None,
         };
-        // What is followed is not read from its beginning, so that what stands before may not have been met.
+        // A followed file is not read from its beginning, so earlier messages may not have been met.
         if let (Some(node), Some(target)) = (node.filter(|node| node.get() >= stored), self.targets.get_mut(id)) {
             target.met = node.get();
             return Ok(false);
@@ -357,7 +357,7 @@ impl<'a> Appender<'a> {
         Ok(is_there)
     }
 
-    /// Appends what waits for a conversation.
+    /// Appends the waiting messages of a conversation.
     async fn flush(&mut self, id: &ConversationId) -> Result<(), Error> {
         let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
         let batch = mem::take(&mut target.batch);
@@ -368,7 +368,7 @@ impl<'a> Appender<'a> {
         let mut new = 0;
         match conversation.append_batch(batch.clone()).await {
             Ok(appended) => new = appended.iter().filter(|appended| appended.is_new).count(),
-            // A key of the source names two messages: each is looked at alone.
+            // A key of the source names two messages: each is looked up alone.
             Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
                 for (message, at) in batch {
                     let message = match self.there(conversation.id(), &message).await? {
@@ -393,7 +393,7 @@ impl<'a> Appender<'a> {
         Ok(())
     }
 
-    /// Appends the rest and sets titles, and neither compacts nor indexes.
+    /// Appends the rest and sets titles, but neither compacts nor indexes.
     pub(crate) async fn close(mut self) -> Result<Closed, Error> {
         self.flush_all().await?;
         drop(self.progress.take());
@@ -439,7 +439,7 @@ impl<'a> Appender<'a> {
                 notices.push(ImportNotice::Differs { conversation: conversation.id().clone(), messages: differing });
             }
             entitle(self.store(), &conversation, title.as_deref(), &replaced).await?;
-            // Compaction goes on above what was taken over.
+            // Compaction continues above the adopted summaries.
             let summaries = summaries.finish(&conversation).await?;
             notices.extend(summaries.notices(conversation.id()));
             let appending = Appending { read, new, append: append / share };

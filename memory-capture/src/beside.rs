@@ -1,4 +1,4 @@
-//! Transcripts beside the one of a session, in which a session that was killed may have left something.
+//! Transcripts next to the one of a session, which may end with messages of a killed session.
 
 use std::{
     cmp::Reverse,
@@ -10,12 +10,12 @@ use memory_transcripts::Format;
 
 use crate::is_named_as_transcript;
 
-/// Transcripts that are looked at, the ones written last.
+/// Most transcripts that are looked at, the latest ones.
 const MOST: usize = 1000;
-/// Days of Codex's sessions that are looked through.
+/// Most days of Codex's sessions that are looked through.
 const DAYS: usize = 31;
 
-/// Transcripts beside one, the last written first.
+/// Transcripts next to one, the last written first.
 pub(crate) fn beside(path: &Path, format: Format) -> Vec<PathBuf> {
     let Some(parent) = path.parent() else { return Vec::new() };
     let days = if format == Format::Codex { days(parent) } else { None };
@@ -26,7 +26,7 @@ pub(crate) fn beside(path: &Path, format: Format) -> Vec<PathBuf> {
         if other == path || !is_named_as_transcript(&other) {
             continue;
         }
-        // It is that of a link itself, which is no file.
+        // The metadata are those of a link itself, which is no file.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             found.push((Reverse(metadata.modified().ok()), other));
@@ -37,7 +37,7 @@ pub(crate) fn beside(path: &Path, format: Format) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The last days of `sessions/2026/03/02`, the latest first; `None` where a directory is no day of Codex.
+/// The last days of `sessions/2026/03/02`, the latest first; `None` if a directory is no day of Codex.
 fn days(day: &Path) -> Option<Vec<PathBuf>> {
     let is_number = |path: &Path| {
         path.file_name()

@@ -1,7 +1,7 @@
 //! Capture of transcripts: whole files, and files that grow.
 //!
-//! Names of conversations and keys of messages are those of an import, so that the same file may be captured and imported
-//! in any order. What a call does not come to, the next one does.
+//! Names of conversations and keys of messages are those of an import, so that the same file may be captured and
+//! imported in any order. The next call continues an unfinished one.
 
 use std::{
     fs, io,
@@ -29,9 +29,9 @@ use crate::{
 /// Part of a growing transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All but an answer at the end that may go on.
+    /// All messages except an answer at the end that may continue.
     Settled,
-    /// Everything, as if the file ended here.
+    /// All messages, as if the file ended here.
     All,
 }
 
@@ -39,11 +39,11 @@ pub enum Part {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Captured {
-    /// Conversations that have new messages, and how many.
+    /// Conversations with new messages, and their numbers.
     pub grown: Vec<(ConversationId, usize)>,
-    /// The conversation that was last spoken in, as far as is known.
+    /// Conversation of the last message, if known.
     pub last: Option<ConversationId>,
-    /// Branches that messages went to, and messages that differ from those that the store has under their keys.
+    /// Branches that messages went to, and messages that differ from the store's under the same keys.
     pub notices: Vec<ImportNotice>,
 }
 
@@ -51,18 +51,18 @@ pub struct Captured {
 struct Taken {
     grown: Vec<(ConversationId, usize)>,
     notices: Vec<ImportNotice>,
-    /// Where the next call goes on; `None` at its beginning.
+    /// Position where the next call continues; `None` for the beginning.
     position: Option<Position>,
 }
 
 /// Capture of transcripts into a store. Cheap to clone; clones share everything.
 ///
 /// The futures read files and wait for the disk on the thread that polls them: a program with an executor polls them on
-/// a thread for blocking work. They are `Send`.
+/// a thread for blocking work. The futures are `Send`.
 #[derive(Clone, Debug)]
 pub struct Capture {
     parts: Parts,
-    /// Kept open, so that its background takes care of conversations that grow.
+    /// Memory, kept open so that its background takes care of conversations that grow.
     _memory: Option<Memory>,
     /// The store's directory.
     store: PathBuf,
@@ -71,7 +71,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Captures into an open memory, which then summarizes and embeds in the background what [`take`](Self::take) brings.
+    /// Captures into an open memory, which summarizes and embeds the messages of [`take`](Self::take) in the
+    /// background.
     #[must_use]
     pub fn new(memory: &Memory) -> Self {
         Self { _memory: Some(memory.clone()), ..Self::with_parts(memory.parts().clone(), memory.config()) }
@@ -84,7 +85,7 @@ impl Capture {
         Self { parts, _memory: None, store, owner, lock_timeout: config.lock_timeout }
     }
 
-    /// Opens a store for [`take`](Self::take) alone: without a model, and with the built-in strategies, since nothing is
+    /// Opens a store only for [`take`](Self::take): without a model, and with the built-in strategies, since nothing is
     /// embedded or summarized.
     ///
     /// # Errors
@@ -104,12 +105,12 @@ impl Capture {
         &self.parts
     }
 
-    /// Imports all transcripts of a file, an archive or a directory. Messages that the store has are not appended again.
-    /// All files are read before the first message is appended.
+    /// Imports all transcripts of a file, an archive or a directory. Messages that the store has are not appended
+    /// again. All files are read before the first message is appended.
     ///
     /// # Errors
-    /// [`Error::Unread`], [`Error::Empty`] and [`Error::NamesItself`] when nothing was appended; [`Error::Stopped`] when
-    /// importing again goes on.
+    /// [`Error::Unread`], [`Error::Empty`] and [`Error::NamesItself`] if nothing was appended; [`Error::Stopped`] if a
+    /// repeated import continues.
     pub async fn import(&self, path: &Path, options: &Options, stages: &dyn Stages) -> Result<ImportReport, Error> {
         let progress = stages.begin(Stage::Reading);
         let files = TranscriptFiles::read(path, options, &*progress)?;
@@ -121,7 +122,7 @@ impl Capture {
     /// Imports transcripts that were read before.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; importing again goes on.
+    /// [`Error::Stopped`]; a repeated import continues.
     pub async fn import_files(
         &self,
         files: &TranscriptFiles,
@@ -142,8 +143,9 @@ impl Capture {
         ConversationAppender::new(&self.parts, id, total, stages)
     }
 
-    /// Takes what sessions beside the one of `path` said after their last event, as an agent that was killed leaves it.
-    /// Returns the errors of those that failed; a transcript that cannot be read fails once, until it has changed.
+    /// Captures the messages of other sessions next to `path` after their last event, as an agent that was killed
+    /// leaves them. Returns the errors of those that failed; a transcript that cannot be read fails once, until it has
+    /// changed.
     pub async fn catch_up(&self, path: &Path, format: Format) -> Vec<Error> {
         let mut failed = Vec::new();
         for other in beside(path, format).into_iter().filter(|other| self.is_left(other)) {
@@ -157,12 +159,12 @@ impl Capture {
         failed
     }
 
-    /// Reminder for the model of a session that starts, of at most `budget` tokens: where the last conversation of the
-    /// same directory stood, or, after compaction, the session itself. `session` is what [`take`](Self::take) of its
-    /// transcript returned as the last one. `None` where nothing is known, or the model sees it already.
+    /// Reminder of at most `budget` tokens for the model of a session that starts: the state of the last conversation
+    /// of the same directory or, after compaction, of the session itself. `session` is the last conversation that
+    /// [`take`](Self::take) of its transcript returned. `None` if nothing is known, or the model sees it already.
     ///
     /// # Errors
-    /// When the store or the memory fails.
+    /// If the store or the memory fails.
     pub async fn reminder(
         &self,
         event: &AgentEvent,
@@ -173,13 +175,13 @@ impl Capture {
         reminder::text(self, event, session, budget, look_up).await
     }
 
-    /// True if something was taken of a transcript before, but not all.
+    /// True if a part of a transcript was captured before, but not all.
     fn is_left(&self, path: &Path) -> bool {
         let Some(mark) = self.mark_file(path).read() else { return false };
         fs::metadata(path).is_ok_and(|file| !mark.is_whole(file.len()))
     }
 
-    /// Leaves out a transcript that cannot be read, until it has changed.
+    /// Skips a transcript that cannot be read, until it has changed.
     fn pass_over(&self, path: &Path) {
         let file = self.mark_file(path);
         if let (Some(mark), Ok(metadata)) = (file.read(), fs::metadata(path)) {
@@ -192,12 +194,12 @@ impl Capture {
         MarkFile::of(&self.store, self.owner.as_ref(), path)
     }
 
-    /// Takes what a transcript has new since the last call, of any process, and neither summarizes nor embeds it. A file
-    /// that does not exist brings nothing.
+    /// Captures the new messages of a transcript since the last call, of any process; neither summarizes nor embeds. A
+    /// missing file has none.
     ///
     /// # Errors
-    /// [`Error::Transcript`] when it cannot be read or is of a format that cannot be followed, [`Error::InUse`] when
-    /// another process takes it, [`Error::NotAll`] and others when the store fails. The next call goes on.
+    /// [`Error::Transcript`] if the file cannot be read or has a format that cannot be followed, [`Error::InUse`] if
+    /// another process captures it, [`Error::NotAll`] and others if the store fails. The next call continues.
     pub async fn take(&self, path: &Path, format: Format, part: Part) -> Result<Captured, Error> {
         let size = match open_file(path, Links::Follow).and_then(|file| file.metadata()) {
             Ok(file) => file.len(),
@@ -205,7 +207,7 @@ impl Capture {
             Err(source) => return Err(TranscriptError::Io { path: path.to_owned(), source }.into()),
         };
         let mark_file = self.mark_file(path);
-        // Two at once would both look for what is there before either appends.
+        // Two calls at once would both look up messages before either appends.
         let _lock = mark_file.lock(path, self.lock_timeout)?;
         let mark = match mark_file.read().filter(|mark| mark.format == format.as_str() && mark.fits(path)) {
             Some(mark) if self.has(&mark).await? => Some(mark),
@@ -213,7 +215,7 @@ impl Capture {
         };
         let position = mark.as_ref().map(|mark| &mark.position);
         let read = match self.read(path, format, position, part).await {
-            // A record continues one that the position knows nothing of.
+            // A record continues one before the position.
             Err(error) if mark.is_some() && is_rewound(&error) => self.read(path, format, None, part).await?,
             read => read?,
         };
@@ -232,7 +234,7 @@ impl Capture {
         Ok(Captured { grown: read.grown, last, notices: read.notices })
     }
 
-    /// True if the store has what was taken before: it may be an earlier one that was put back.
+    /// True if the store has the messages captured before: an earlier store may have been put back.
     async fn has(&self, mark: &Mark) -> Result<bool, Error> {
         Ok(match &mark.conversation {
             Some(id) => self.nodes(id).await? >= mark.nodes,
@@ -263,7 +265,7 @@ impl Capture {
             let (messages, path) = (closed.differing, path.display());
             tracing::warn!(messages, %path, "messages differ from what was taken before under their ids: what is there stays");
         }
-        // Only the beginning of the file tells which branch goes on.
+        // Only the beginning of the file shows which branch continues.
         let position = position.filter(|_| !closed.diverged);
         Ok(Taken { grown: closed.grown, notices: closed.notices, position })
     }
@@ -280,7 +282,7 @@ fn is_rewound(error: &Error) -> bool {
     matches!(error.transcript(), Some(TranscriptError::Rewound { .. }))
 }
 
-/// True if a path is named as transcripts are that may be followed.
+/// True if a path has the name of a transcript that may be followed.
 #[must_use]
 pub fn is_named_as_transcript(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")

@@ -7,7 +7,7 @@ use memory_transcripts::TranscriptError;
 
 use crate::FilesRead;
 
-/// Why a transcript was not captured, or not all of it. What was appended before an error stays; keys of messages make
+/// Reasons why a transcript was not captured, or not all of it. Messages appended before an error stay; their keys make
 /// it safe to call again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +21,7 @@ pub enum Error {
     /// A transcript cannot be read.
     #[error(transparent)]
     Transcript(#[from] TranscriptError),
-    /// A transcript cannot be read, which was seen before anything was appended.
+    /// A transcript cannot be read; nothing was appended yet.
     #[error("nothing was imported")]
     Unread(#[source] TranscriptError),
     /// The files hold no message.
@@ -29,7 +29,7 @@ pub enum Error {
     Empty {
         /// The file or directory.
         path: PathBuf,
-        /// Files by format, with what was skipped.
+        /// Files by format, with the skipped parts.
         read: Vec<FilesRead>,
     },
     /// A name was given for files that name their conversations, or for several files.
@@ -46,19 +46,19 @@ pub enum Error {
     Append {
         /// The conversation.
         conversation: ConversationId,
-        /// Why.
+        /// Cause of the failure.
         source: MemoryError,
     },
-    /// A conversation took a part of its messages.
+    /// A conversation took only a part of its messages.
     #[error("`{conversation}` took {done} of {total} messages and no more")]
     CutShort {
         /// The conversation.
         conversation: ConversationId,
-        /// Messages that are in the store.
+        /// Number of messages that are in the store.
         done: usize,
-        /// Messages in all.
+        /// Number of all messages.
         total: usize,
-        /// Why.
+        /// Cause of the failure.
         source: MemoryError,
     },
     /// An import stopped before its end.
@@ -66,25 +66,25 @@ pub enum Error {
         "{} of {} messages were appended and no more; import again to go on", grouped(*appended), grouped(*total)
     )]
     Stopped {
-        /// Messages that are in the store.
+        /// Number of messages that are in the store.
         appended: u64,
-        /// Messages in all.
+        /// Number of all messages.
         total: u64,
-        /// Why.
+        /// Cause of the failure.
         source: Box<Error>,
     },
-    /// The last messages that were read of a growing file could not be appended.
+    /// The last messages read of a growing file could not be appended.
     #[error("not all of {} was taken", path.display())]
     NotAll {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: Box<Error>,
     },
-    /// A text is no event of a hook.
+    /// A text is not an event of a hook.
     #[error("not an event of a hook")]
     Event(#[source] serde_json::Error),
-    /// Another process takes the same file.
+    /// Another process captures the same file.
     #[error("another process is taking the same transcript; what is new comes with the next call")]
     InUse {
         /// The file.
@@ -95,13 +95,13 @@ pub enum Error {
     Lock {
         /// The lock's file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Error of the transcript in this one; other transcripts need not have it.
+    /// The transcript's error inside this one; other transcripts need not have it.
     #[must_use]
     pub fn transcript(&self) -> Option<&TranscriptError> {
         match self {

@@ -11,7 +11,7 @@ use crate::{Error, Part};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A session starts or goes on.
+    /// A session starts or continues.
     SessionStart,
     /// The user said something.
     UserPromptSubmit,
@@ -25,26 +25,26 @@ pub enum EventKind {
     Stop,
     /// The session ended.
     SessionEnd,
-    /// Another event, at which the transcript is read as well.
+    /// Another event, which also makes the transcript be read.
     #[serde(other)]
     Other,
 }
 
-/// Event that Claude Code or Codex writes to the standard input of a hook.
+/// An event that Claude Code or Codex writes to the standard input of a hook.
 ///
-/// Only members that are used are read; the transcript has what an event repeats of it.
+/// Only the needed members are read; the transcript has the messages that an event repeats.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct AgentEvent {
-    /// Its kind.
+    /// Kind of the event.
     #[serde(rename = "hook_event_name")]
     pub kind: EventKind,
     transcript_path: Option<PathBuf>,
     /// Transcript of a subagent that ended.
     agent_transcript_path: Option<PathBuf>,
-    /// The directory in which the session is.
+    /// Directory of the session.
     pub cwd: Option<String>,
-    /// How a session started: `startup`, `resume`, `clear` or `compact`.
+    /// Start of the session: `startup`, `resume`, `clear` or `compact`.
     pub source: Option<String>,
 }
 
@@ -52,13 +52,13 @@ impl AgentEvent {
     /// The event that `json` states. Halves of characters in it become U+FFFD.
     ///
     /// # Errors
-    /// [`Error::Event`] if it is no event.
+    /// [`Error::Event`] if the text is not an event.
     pub fn from_json(mut json: Vec<u8>) -> Result<Self, Error> {
         mend_surrogates(&mut json);
         serde_json::from_slice(&json).map_err(Error::Event)
     }
 
-    /// Transcripts that may have something new, each with the part to take; that of the session is the first.
+    /// Transcripts that may have new messages, each with the part to capture; the session's comes first.
     #[must_use]
     pub fn transcripts(&self) -> Vec<(PathBuf, Part)> {
         let named = [&self.transcript_path, &self.agent_transcript_path].into_iter().flatten();
@@ -66,9 +66,9 @@ impl AgentEvent {
         paths.dedup();
         let part = |path: &PathBuf| match self.kind {
             EventKind::PreCompact | EventKind::Stop | EventKind::SessionEnd => Part::All,
-            // The session goes on where its subagent ends.
+            // The session continues where its subagent ends.
             EventKind::SubagentStop if self.agent_transcript_path.as_ref() == Some(path) => Part::All,
-            // An answer that may go on is taken once nothing came for a while.
+            // An answer that may continue is captured once nothing came for a while.
             _ => Part::Settled,
         };
         paths.into_iter().map(|path| (path.clone(), part(path))).collect()

@@ -64,7 +64,7 @@ impl Options {
 pub struct ImportReport {
     /// Conversations with at least one message, in the order in which they began.
     pub conversations: Vec<ImportedConversation>,
-    /// Files by format, with what was skipped.
+    /// Files by format, with the skipped parts.
     pub files: Vec<FilesRead>,
 }
 
@@ -76,19 +76,19 @@ pub struct FilesRead {
     pub path: String,
     /// Their format; `None` for files that are no transcripts.
     pub format: Option<Format>,
-    /// How many there are.
+    /// Number of files.
     pub files: usize,
-    /// Their records, and what was skipped and why.
+    /// Records of the files, and skipped ones with the reasons.
     pub report: Report,
 }
 
-/// Transcripts of a path, all of which were read once, so that a fault in the last leaves nothing half-imported.
+/// Transcripts of a path, read once as a whole, so that a fault in the last leaves nothing half-imported.
 #[derive(Debug)]
 pub struct TranscriptFiles {
     /// Transcripts, each with the number of its messages.
     transcripts: Vec<(Transcript, u64)>,
     conversations: BTreeSet<ConversationId>,
-    /// Conversations that are named by their file alone.
+    /// Conversations named only by their file.
     by_file: Vec<(ConversationId, PathBuf)>,
     read: Vec<FilesRead>,
 }
@@ -104,11 +104,11 @@ impl TranscriptFiles {
         Self::check(found, path, options, progress, false)
     }
 
-    /// Reads the transcripts of an open file, such as what came through a pipe. `path` is for errors and names a
-    /// conversation without a name; without it, [`Options::conversation`] must name that.
+    /// Reads the transcripts of an open file, such as the data of a pipe. `path` is for errors and names a conversation
+    /// without a name; without it, [`Options::conversation`] must name that.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`Error::Unnamed`].
+    /// Same as [`read`](Self::read), and [`Error::Unnamed`].
     pub fn read_stream(
         file: File,
         path: Option<&Path>,
@@ -177,17 +177,17 @@ impl TranscriptFiles {
         Ok(files)
     }
 
-    /// The conversations in them, by name.
+    /// The conversations of the transcripts, by name.
     pub fn conversations(&self) -> impl Iterator<Item = &ConversationId> {
         self.conversations.iter()
     }
 
-    /// The conversations that are named by their file alone, and the file: of two files one name may be by chance.
+    /// The conversations named only by their file, with the file: two files may share a name by chance.
     pub fn named_by_files(&self) -> impl Iterator<Item = (&ConversationId, &Path)> {
         self.by_file.iter().map(|(id, path)| (id, path.as_path()))
     }
 
-    /// The files by format, with what was skipped.
+    /// The files by format, with the skipped parts.
     #[must_use]
     pub fn files(&self) -> &[FilesRead] {
         &self.read
@@ -204,7 +204,7 @@ impl TranscriptFiles {
         let mut appender = Appender::new(parts, total, stages);
         for (transcript, messages) in &self.transcripts {
             let mut reader = transcript.open().map_err(|error| appender.stopped(error.into()))?;
-            // A file that grew since it was checked is read no further; the next import takes the rest.
+            // A file that grew since its check is read no further; the next import takes the rest.
             let mut left = *messages;
             while let Some(item) = reader.read().map_err(|error| appender.stopped(error.into()))? {
                 if matches!(item, Item::Said(_)) {

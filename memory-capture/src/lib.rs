@@ -5,19 +5,19 @@
 //! # Guide
 //!
 //! 1. [`Capture::new`] captures into an open [`Memory`](memory::Memory), [`Capture::open`] into a store alone.
-//! 2. [`Capture::import`] takes all transcripts of a path, recognizes their [`Format`], and settles what came: summaries,
-//!    embeddings, figures. [`TranscriptFiles`] reads them first, where several paths are imported or none.
-//! 3. [`Capture::take`] takes what a growing transcript of Claude Code or Codex has new. [`WatchedFiles`] finds such files
-//!    below directories, and those that changed.
-//! 4. [`AgentEvent`] is what an agent gives its hook, and names the transcripts to take; [`Capture::catch_up`] takes what
-//!    killed sessions left, and [`Capture::reminder`] says where things stood.
+//! 2. [`Capture::import`] captures all transcripts of a path, recognizes their [`Format`], and settles the new
+//!    messages: summaries, embeddings, figures. [`TranscriptFiles`] reads them first, to import several paths or none.
+//! 3. [`Capture::take`] captures the new messages of a growing transcript of Claude Code or Codex. [`WatchedFiles`]
+//!    finds such files below directories, and those that changed.
+//! 4. [`AgentEvent`] is the event that an agent passes to its hook, and names the transcripts; [`Capture::catch_up`]
+//!    captures the rest of killed sessions, and [`Capture::reminder`] sums up the state of the last conversation.
 //! 5. [`Capture::conversation`] appends messages of a source of the program's own, in batches.
 //!
 //! # Invariants
 //!
 //! A message is appended once, however often and in whatever way its file is read: names of conversations and keys of
-//! messages follow from the file alone. Where a file and the store went on differently, the file's messages go to a
-//! branch, and an [`ImportNotice`] names it. How far a growing file was taken is in the store's cache, which may be lost.
+//! messages follow from the file alone. If a file and the store continued differently, the file's messages go to a
+//! branch, and an [`ImportNotice`] names it. The position in a growing file is in the store's cache, which may be lost.
 //!
 //! # Features
 //!

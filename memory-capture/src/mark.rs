@@ -1,4 +1,4 @@
-//! Mark of how far a transcript was taken: a file in the store's cache, which may be lost.
+//! The mark of a transcript's captured part: a file in the store's cache, which may be lost.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Bytes before the position by which the same file is recognized.
+/// Bytes before the position that identify the file.
 const BEFORE: u64 = 4096;
-/// Bytes of a mark, at most: its state grows with the branches of a session.
+/// Most bytes of a mark: its state grows with the branches of a session.
 const LARGEST: u64 = 16 << 20;
-/// Time between two looks whether another process is done.
+/// Time between looks at another process's lock.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// File with the mark of a transcript.
@@ -28,17 +28,17 @@ pub(crate) struct MarkFile {
     name: String,
 }
 
-/// Mark of how far a transcript was taken.
+/// Position up to which a transcript was captured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub(crate) format: String,
     pub(crate) position: Position,
-    /// Hash of the bytes before the position; a file that was replaced has others.
+    /// Hash of the bytes before the position; a replaced file has others.
     before: String,
-    /// The conversation that was last spoken in, and how many messages it had at least.
+    /// Conversation of the last message, and the least number of its messages.
     pub(crate) conversation: Option<ConversationId>,
     pub(crate) nodes: u64,
-    /// Bytes of the file of which all was taken; `None` where an answer at its end may go on.
+    /// Bytes of the file, all of which were captured; `None` if an answer at its end may continue.
     whole: Option<u64>,
 }
 
@@ -49,12 +49,12 @@ impl Mark {
         Some(Self { format, position, before, conversation: None, nodes: 0, whole: None })
     }
 
-    /// Whether all was taken of a file of that size.
+    /// True if all of a file of that size was captured.
     pub(crate) fn is_whole(&self, size: u64) -> bool {
         self.whole == Some(size)
     }
 
-    /// Whether the file has what stood before the position.
+    /// True if the file has the same bytes before the position.
     pub(crate) fn fits(&self, path: &Path) -> bool {
         before(path, self.position.offset).is_some_and(|before| before == self.before)
     }
@@ -70,13 +70,13 @@ fn before(path: &Path, offset: u64) -> Option<String> {
 }
 
 impl Mark {
-    /// What the store has of it.
+    /// Sets the conversation of the last message, and its number of messages.
     pub(crate) fn stored(mut self, conversation: Option<ConversationId>, nodes: u64) -> Self {
         (self.conversation, self.nodes) = (conversation, nodes);
         self
     }
 
-    /// The bytes of the file of which all was taken.
+    /// Sets the bytes of the file, all of which were captured.
     pub(crate) const fn whole(mut self, whole: Option<u64>) -> Self {
         self.whole = whole;
         self
@@ -85,7 +85,7 @@ impl Mark {
 
 impl MarkFile {
     pub(crate) fn of(store: &Path, owner: Option<&OwnerId>, path: &Path) -> Self {
-        // One file has one mark, whatever it is called.
+        // One file has one mark, by whatever path.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let owner = owner.map(OwnerId::as_str).unwrap_or_default();
         let name = Hash::of_parts([path.as_os_str().as_encoded_bytes(), owner.as_bytes()]).to_string();
@@ -96,13 +96,13 @@ impl MarkFile {
         self.directory.join(format!("{}.json", self.name))
     }
 
-    /// The mark, where there is one that can be read.
+    /// The mark, if one can be read.
     pub(crate) fn read(&self) -> Option<Mark> {
         let bytes = memory_files::read(&self.file(), Links::Refuse, LARGEST).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Keeps a mark; `None` where the next call is to read the file from its beginning.
+    /// Keeps a mark; `None` makes the next call read the file from its beginning.
     pub(crate) fn write(&self, mark: Option<Mark>) -> io::Result<()> {
         let Some(mark) = mark else {
             return match fs::remove_file(self.file()) {
@@ -116,7 +116,8 @@ impl MarkFile {
         Ok(())
     }
 
-    /// Waits until no other process takes the same transcript. A process that ends gives the lock back, however it ends.
+    /// Waits until no other process captures the same transcript. A process that ends releases the lock, however it
+    /// ends.
     pub(crate) fn lock(&self, transcript: &Path, patience: Duration) -> Result<File, Error> {
         let path = self.directory.join(format!("{}.lock", self.name));
         let failed = |source| Error::Lock { path: path.clone(), source };

@@ -4,7 +4,7 @@ use std::fmt;
 
 use memory::{ConversationId, Notice};
 
-/// Notice of an import: a code for programs, and a sentence for people by `Display`.
+/// A notice of an import: a code for programs, and a sentence for people by `Display`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportNotice {
@@ -12,14 +12,14 @@ pub enum ImportNotice {
     Memory(Notice),
     /// No summaries were written; a later prompt writes them.
     NotCompacted {
-        /// Why.
+        /// Reason for writing none.
         why: String,
     },
-    /// Messages that an earlier import brought.
+    /// Messages that an earlier import appended.
     ThereBefore {
         /// The conversation.
         conversation: ConversationId,
-        /// How many.
+        /// Number of messages.
         messages: usize,
         /// Messages in the file.
         read: usize,
@@ -28,10 +28,10 @@ pub enum ImportNotice {
     Differs {
         /// The conversation.
         conversation: ConversationId,
-        /// How many.
+        /// Number of messages.
         messages: usize,
     },
-    /// A conversation that went on in the file from an earlier message than in the store.
+    /// A conversation that continues in the file from an earlier message than in the store.
     Diverged {
         /// The conversation.
         conversation: ConversationId,
@@ -42,15 +42,15 @@ pub enum ImportNotice {
     SummariesUnfit {
         /// The conversation.
         conversation: ConversationId,
-        /// How many.
+        /// Number of summaries.
         summaries: u64,
-        /// Why.
+        /// Reason for the misfit.
         why: String,
     },
 }
 
 impl ImportNotice {
-    /// The kind in kebab-case; it never changes.
+    /// Code of the kind in kebab-case; it never changes.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Appending to one conversation, and what follows: summaries, embeddings, figures.
+//! Appending to one conversation, and the work after it: summaries, embeddings, figures.
 
 use std::{
     mem,
@@ -15,7 +15,7 @@ use crate::{Error, ImportNotice, SummaryCounts};
 
 /// Messages that are appended as one batch.
 pub(crate) const BATCH: usize = 512;
-/// Bytes of messages after which a batch is appended, however few they are.
+/// Bytes of messages after which a batch is appended, even if they are few.
 pub(crate) const BATCH_BYTES: usize = 4 << 20;
 
 /// Stage of an import, whose progress is counted from 0.
@@ -32,9 +32,9 @@ pub enum Stage {
     Embedding,
 }
 
-/// Progress of an import by its stages. Any [`Progress`] is one, which is then reported to in each stage.
+/// Progress of an import by its stages. Any [`Progress`] implements it, and is then used in each stage.
 pub trait Stages: Sync {
-    /// Begins a stage; what it returns is dropped at the stage's end.
+    /// Begins a stage; the result is dropped at the stage's end.
     fn begin(&self, stage: Stage) -> Box<dyn Progress + '_>;
 }
 
@@ -44,7 +44,7 @@ impl<P: Progress> Stages for P {
     }
 }
 
-/// Progress of a stage that is reported to the progress of all.
+/// Progress of a stage that reports to the progress of all stages.
 struct Same<'a, P>(&'a P);
 
 impl<P: Progress> Progress for Same<'_, P> {
@@ -53,13 +53,13 @@ impl<P: Progress> Progress for Same<'_, P> {
     }
 }
 
-/// Steps after everything was appended; later calls do those that are left out.
+/// Steps after everything was appended; later calls do the omitted ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Afterwards {
-    /// Whether summaries are written.
+    /// True if summaries are written.
     pub summarize: bool,
-    /// Whether messages are embedded.
+    /// True if messages are embedded.
     pub embed: bool,
 }
 
@@ -89,11 +89,11 @@ impl Afterwards {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportedConversation {
-    /// Its name in the store.
+    /// Id of the conversation in the store.
     pub id: ConversationId,
-    /// Messages that were read.
+    /// Number of messages that were read.
     pub read: usize,
-    /// Messages that were not there before.
+    /// Number of messages that were not there before.
     pub new: usize,
     /// Summaries of the other program.
     pub summaries: SummaryCounts,
@@ -105,7 +105,7 @@ pub struct ImportedConversation {
     pub compact: Duration,
     /// Time of embedding.
     pub index: Duration,
-    /// Deviations from what was asked for.
+    /// Notices of the import.
     pub notices: Vec<ImportNotice>,
 }
 
@@ -160,8 +160,8 @@ pub(crate) async fn settle(
     })
 }
 
-/// Times of messages: one without a time gets that of the message before it, and before the first known time the unknown
-/// one, since no time is invented.
+/// Times of messages: one without a time gets that of the message before it, and before the first known time the
+/// unknown one, since no time is invented.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times(Timestamp);
 
@@ -173,8 +173,8 @@ impl Times {
     }
 }
 
-/// Appender of messages of the caller's own to one conversation, in batches. What was not flushed by
-/// [`finish`](Self::finish) is not appended.
+/// Appender of the caller's own messages to one conversation, in batches. Messages that [`finish`](Self::finish) did
+/// not flush are not appended.
 #[allow(missing_debug_implementations, reason = "progress has no text")]
 pub struct ConversationAppender<'a> {
     conversation: Conversation,
@@ -187,7 +187,7 @@ pub struct ConversationAppender<'a> {
     new: usize,
     started: Instant,
     stages: &'a dyn Stages,
-    /// `None` once everything was appended.
+    /// Progress; `None` once everything was appended.
     progress: Option<Box<dyn Progress + 'a>>,
 }
 
@@ -207,10 +207,10 @@ impl<'a> ConversationAppender<'a> {
         }
     }
 
-    /// Takes the next message, which was said `at`; `bytes` bound what waits in memory.
+    /// Takes the next message, said `at`; `bytes` bound the messages that wait in memory.
     ///
     /// # Errors
-    /// [`Error::CutShort`] when a batch cannot be appended.
+    /// [`Error::CutShort`] if a batch cannot be appended.
     pub async fn take(&mut self, message: Message, at: Option<Timestamp>, bytes: usize) -> Result<(), Error> {
         let at = self.times.next(at);
         self.batch.push((message, at));
@@ -246,7 +246,7 @@ impl<'a> ConversationAppender<'a> {
     /// Appends the rest; then compacts and indexes as `afterwards` says.
     ///
     /// # Errors
-    /// [`Error::CutShort`], and when the store or the embedding model fails. A failed summary is a notice.
+    /// [`Error::CutShort`], and if the store or the embedding model fails. A failed summary is a notice.
     pub async fn finish(mut self, afterwards: Afterwards) -> Result<ImportedConversation, Error> {
         self.flush().await?;
         drop(self.progress.take());

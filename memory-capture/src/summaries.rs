@@ -20,14 +20,14 @@ const BATCH: usize = 128;
 /// Takeover of the summaries of a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct SummaryTakeover {
-    /// Summaries that are not recorded yet, none of which is made from another one.
+    /// Summaries that are not recorded yet, none of which is made from another.
     waiting: Vec<ForeignSummary>,
     /// Numbers of recorded summaries, by their ids in the source.
     numbers: HashMap<String, SummaryId>,
     counts: SummaryCounts,
 }
 
-/// Counts of summaries that another program wrote. What was not recorded, and why, is in the notices.
+/// Counts of summaries that another program wrote. Notices name the unrecorded ones with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummaryCounts {
@@ -54,7 +54,7 @@ impl SummaryTakeover {
             store.find_key(conversation.id(), &first).await?.zip(store.find_key(conversation.id(), &last).await?);
         let span = ends.and_then(|(first, last)| NodeRange::new(first, last));
         let numbers: Option<Vec<_>> = children.iter().map(|child| self.numbers.get(child).copied()).collect();
-        // Messages of another origin may stand between.
+        // Messages of another origin may stand in between.
         match (span.filter(|span| span.count() == messages), numbers) {
             (Some(span), Some(numbers)) => {
                 self.waiting.push(ForeignSummary::new(id, level, span, text, written_by).children(numbers));
@@ -73,7 +73,7 @@ impl SummaryTakeover {
         }
         let adopted = match conversation.adopt(&waiting).await {
             Ok(adopted) => adopted,
-            // The messages are there; the next import takes the summaries over.
+            // The messages are there; the next import adopts the summaries.
             Err(error @ (MemoryError::AtWork { .. } | MemoryError::Store(StoreError::Locked { .. }))) => {
                 let why = error.to_string();
                 waiting.iter().for_each(|_| self.counts.count(&why));
@@ -110,7 +110,7 @@ impl SummaryCounts {
         *self.unfit.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// A notice for each reason not to take summaries over.
+    /// A notice for each reason why summaries were not adopted.
     pub(crate) fn notices(&self, conversation: &ConversationId) -> impl Iterator<Item = ImportNotice> {
         let unfit = |(why, count): (&String, &u64)| ImportNotice::SummariesUnfit {
             conversation: conversation.clone(),

@@ -13,19 +13,19 @@ use memory_transcripts::Format;
 
 use crate::{Part, is_named_as_transcript};
 
-/// Levels of directories that are looked through.
+/// Most levels of directories that are looked through.
 const DEPTH: u32 = 12;
-/// Files that are watched, at most.
+/// Most files that are watched.
 const MOST: usize = 100_000;
-/// Bytes of a file by which its format is recognized.
+/// Bytes at the beginning of a file that determine its format.
 const BEGINNING: u64 = 256 << 10;
 
-/// Looks without a change after which nothing more is expected to belong to an answer.
+/// Looks without a change after which an answer counts as complete.
 const QUIET: u32 = 5;
 
-/// Transcripts below directories, by how they looked when something was last taken of them.
+/// Transcripts below directories, with their looks at the last capture.
 ///
-/// Each call of [`look`](Self::look) is one look; a program decides how often, once a second for instance. Links in
+/// Each call of [`look`](Self::look) is one look; a program chooses the interval, such as a second. Links in
 /// directories are not followed.
 #[derive(Debug)]
 pub struct WatchedFiles {
@@ -33,36 +33,36 @@ pub struct WatchedFiles {
     known: HashMap<PathBuf, Known>,
 }
 
-/// Size and time by which a change of a file is seen.
+/// Size and time of a file, which show a change.
 type Look = (u64, Option<SystemTime>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// `None` until it is recognized: a file begins empty.
+    /// Format; `None` until it is recognized: a file begins empty.
     format: Option<Format>,
     look: Look,
-    /// Looks since it changed.
+    /// Number of looks since the last change.
     quiet: u32,
-    /// The look at which something was taken.
+    /// Look at the last capture.
     taken: Option<Look>,
-    /// The look at which all was taken.
+    /// Look at the last capture of the whole file.
     whole: Option<Look>,
 }
 
-/// File that has something new, or that has been quiet for so long that its end is one.
+/// A file with new messages, or one that has been quiet for so long that its last answer counts as complete.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChangedFile {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its format, by its beginning.
+    /// Format of the file, by its beginning.
     pub format: Format,
     quiet: u32,
     look: Look,
 }
 
 impl ChangedFile {
-    /// Part of it to take: all of it once it has been quiet for five looks.
+    /// Part of the file to capture: all of it once it has been quiet for five looks.
     #[must_use]
     pub const fn part(&self) -> Part {
         if self.quiet >= QUIET { Part::All } else { Part::Settled }
@@ -70,13 +70,13 @@ impl ChangedFile {
 }
 
 impl WatchedFiles {
-    /// Watches `roots`, directories and single files. They need not exist.
+    /// Watches `roots`, directories and single files, which need not exist.
     #[must_use]
     pub fn new(roots: &[PathBuf]) -> Self {
         Self { roots: roots.to_vec(), known: HashMap::new() }
     }
 
-    /// Looks at all files, and returns by name those that have something new. A file is returned again until it was
+    /// Looks at all files, and returns those with new messages, by name. A file is returned again until it was
     /// [taken](Self::taken).
     pub fn look(&mut self) -> Vec<ChangedFile> {
         let mut found = Vec::new();
@@ -85,7 +85,7 @@ impl WatchedFiles {
         }
         found.sort_unstable();
         found.dedup();
-        // One that is gone may come back as another file.
+        // A file that is gone may come back as another one.
         self.known.retain(|path, _| found.binary_search(path).is_ok());
         found.into_iter().filter_map(|path| self.changed(path)).collect()
     }
@@ -105,8 +105,8 @@ impl WatchedFiles {
         has_news.then_some(ChangedFile { path, format, quiet: known.quiet, look })
     }
 
-    /// Notes that a file was taken as it looked then. One that failed is noted with [`Part::All`]: it is returned again
-    /// when it has changed.
+    /// Notes that a file was captured with this look. A failed file is noted with [`Part::All`]: it is returned again
+    /// after its next change.
     pub fn taken(&mut self, changed: &ChangedFile, part: Part) {
         if let Some(known) = self.known.get_mut(&changed.path) {
             known.taken = Some(changed.look);

@@ -1,5 +1,4 @@
-//! The protocol of `memory bridge`: requests, the managers that answer them, and sessions. `docs/strands.md` specifies
-//! it.
+//! The protocol of `memory bridge`: requests, the managers that answer them, and sessions; see `docs/strands.md`.
 
 mod answer;
 mod caller;
@@ -43,26 +42,26 @@ pub(crate) use self::{
 pub(crate) struct Bridge<'a> {
     globals: &'a Globals,
     managers: BTreeMap<String, Managed>,
-    /// Opened with the first manager or session that needs a store.
+    /// The memory, opened with the first manager or session that needs a store.
     memory: Option<Memory>,
     documents: Documents,
     retractions: Retractions,
-    /// Who writes the summaries of conversations, where that is the caller.
+    /// Caller that writes the summaries of conversations, if it is the chosen summarizer.
     caller: Option<Arc<Caller>>,
 }
 
 /// A manager.
 enum Managed {
-    /// Changes nothing.
+    /// A manager that changes nothing.
     Nothing,
-    /// Over the caller's own list.
+    /// A manager over the caller's own list.
     List(Box<ListBridge>),
-    /// Over a conversation in the store.
+    /// A manager over a conversation in the store.
     Stored(Box<Stored>),
 }
 
 impl<'a> Bridge<'a> {
-    /// A bridge, and what it asks its caller: nothing, unless the caller is chosen as the summarizer.
+    /// A bridge, and its questions to the caller: none, unless the caller is chosen as the summarizer.
     pub(crate) fn new(globals: &'a Globals, model: CallersModel) -> (Self, Questions) {
         let (caller, questions) = Caller::new(model);
         let caller = Some(caller).filter(|_| globals.summarizer_name() == CALLER);
@@ -70,8 +69,8 @@ impl<'a> Bridge<'a> {
         (Self { globals, managers: BTreeMap::new(), memory: None, documents, retractions, caller }, questions)
     }
 
-    /// Answers a request. After an error nothing that the request names has changed, but for messages that were
-    /// appended to the store.
+    /// Answers a request. After an error nothing that the request names has changed, except for messages appended to
+    /// the store.
     pub(crate) async fn answer(&mut self, request: Request) -> Result<Value, BridgeError> {
         match request {
             Request::Open { id, manager, config } => {
@@ -157,7 +156,7 @@ impl<'a> Bridge<'a> {
         self.memory.as_ref().ok_or_else(|| BridgeError::Store(anyhow::anyhow!("the store was not opened")))
     }
 
-    /// Writes to disk what was derived and is not there yet.
+    /// Writes derived data to disk that is not there yet.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         match self.memory {
             Some(memory) => Ok(memory.flush().await?),

@@ -1,4 +1,4 @@
-//! Parses the command line, runs the command and gives the exit code.
+//! The command line: parses it, runs the command and returns the exit code.
 
 mod help;
 
@@ -140,7 +140,7 @@ enum Command {
 }
 
 impl Command {
-    /// True if the command works on all conversations of a store, whosever they are.
+    /// True if the command works on the conversations of all owners.
     fn is_of_the_whole_store(&self) -> bool {
         match self {
             Self::Doctor(_) | Self::Backup(_) | Self::Restore(_) | Self::Vacuum(_) => true,
@@ -153,7 +153,7 @@ impl Command {
 /// Runs the `memory` binary.
 ///
 /// Returns the exit code: 0 done, 2 usage, 3 not found, 4 damaged, 5 in use by another process, 1 any other error; a
-/// call of an agent's hook always gives 0.
+/// call of an agent's hook always returns 0.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
     let may_fail = !hook::never_fails(&args);
@@ -164,10 +164,10 @@ pub fn run(args: Vec<OsString>) -> u8 {
 
 fn run_command(args: &[OsString]) -> u8 {
     catch_panics();
-    // First, while this process has one thread.
+    // Called first, while this process has one thread.
     memory::limit_heap_arenas();
     memory_embed::disable_telemetry();
-    // Without the file: it breaks no help, and the command line says which file it is.
+    // Parsed without the configuration file: it must not break the help, and the command line names it.
     let definition = command();
     let parsed = match definition.clone().try_get_matches_from(args) {
         Ok(parsed) => parsed,
@@ -219,7 +219,7 @@ fn run_command(args: &[OsString]) -> u8 {
     }
 }
 
-/// Prints why a command line is refused, or the help that it asks for.
+/// Prints why a command line is refused, or the requested help.
 fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
     // Help and version are not errors.
     if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
@@ -229,11 +229,11 @@ fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
     say(error)
 }
 
-/// Conduct of a command where the configuration file is broken.
+/// Conduct of a command with a broken configuration file.
 enum Despite {
-    /// Uses the settings that hold, or none, and reports the faults itself where that is its matter.
+    /// Uses the valid settings, or none, and reports the faults itself if they concern it.
     GoOn,
-    /// The same for a call of an agent, which says on one line what is wrong.
+    /// The same for a call of an agent, which reports the faults on one line.
     GoOnAndSay,
     EndAndSay,
     End,
@@ -244,7 +244,7 @@ fn what_to_do(names: &[String], file: &ConfigFile) -> Despite {
     match names.as_slice() {
         ["config" | "completions" | "man" | "doctor", ..] => Despite::GoOn,
         // Hooks keep capturing with a broken configuration, unless the fault could select another store. The next call
-        // that finds the file mended captures what was left.
+        // after the repair captures the rest.
         ["hook", "claude-code" | "codex"] if file.faults.iter().any(Fault::may_hide_the_store) => Despite::EndAndSay,
         ["hook", "claude-code" | "codex"] => Despite::GoOnAndSay,
         _ => Despite::End,
@@ -256,13 +256,13 @@ fn in_a_line(faults: &Listed) -> String {
     faults.text.split("\n  ").collect::<Vec<_>>().join("; ")
 }
 
-/// The command line, whose help lists the commands by what they are for.
+/// The command line, whose help groups the commands by purpose.
 pub(crate) fn command() -> clap::Command {
     let options_of_every_command = Cli::command().mut_args(|argument| argument.global(true).hide_env_values(true));
     help::grouped(with_values(options_of_every_command))
 }
 
-/// The names of the command that was given: `["model", "list"]`.
+/// The names of the given command: `["model", "list"]`.
 fn names(mut matches: &clap::ArgMatches) -> Vec<String> {
     let mut names = Vec::new();
     while let Some((name, of_command)) = matches.subcommand() {
@@ -338,11 +338,11 @@ fn start_log(output: Output, otherwise: &str) {
 /// An error, on a line of standard error.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ErrorLine<'a> {
-    /// What happened, with its causes.
+    /// The error, with its causes.
     error: &'a str,
     /// The exit code, 1 to 5.
     exit_code: u8,
-    /// What to try.
+    /// Advice on what to try.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
 }
@@ -358,7 +358,7 @@ fn report(output: Output, error: &anyhow::Error, hint: Option<&str>, names: &[St
     let text = failure::describe(error);
     if output.json {
         let text = failure::exactly(error);
-        // The text of a usage error begins as a line on a terminal does.
+        // The text of a usage error begins like its line on a terminal.
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         drop(To::Errors.json_line(&ErrorLine { error: text, exit_code: code as u8, hint }));
     } else if code == Code::Usage && !error.is::<Listed>() {
@@ -385,7 +385,7 @@ fn say(error: clap::Error) -> u8 {
     code
 }
 
-/// Clap's error text; what it repeats of the command line is escaped and adds no lines.
+/// Clap's error text; parts of the command line in it are escaped and add no lines.
 fn words(mut error: clap::Error) -> String {
     let repeated = error.context().filter_map(|(kind, value)| {
         let value = match value {
@@ -400,7 +400,7 @@ fn words(mut error: clap::Error) -> String {
     for (kind, value) in repeated.collect::<Vec<_>>() {
         error.insert(kind, value);
     }
-    // The parser of a value may have repeated it, too. Clap itself would remove text that looks like terminal codes.
+    // The parser of a value may have repeated the value. Clap itself would remove text that looks like terminal codes.
     let (argument, value) = (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue));
     match (error.source(), argument, value) {
         (Some(why), Some(argument), Some(value)) => {

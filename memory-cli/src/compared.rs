@@ -1,10 +1,10 @@
-//! How the vectors of each conversation were compared, for `--explain` and `--json`.
+//! Comparisons of each conversation's vectors, for `--explain` and `--json`.
 
 use std::collections::BTreeMap;
 
 use memory_core::{AnsweredBy, ConversationId};
 
-/// How the vectors of each conversation were compared.
+/// Comparisons of vectors, by conversation.
 pub(crate) type Compared = BTreeMap<ConversationId, Vec<AnsweredBy>>;
 
 /// `vectors compared by scan in 2 conversations, by graph (memory) in 1 conversation`; `None` if none were compared.

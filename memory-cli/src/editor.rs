@@ -10,10 +10,10 @@ use anyhow::Context as _;
 
 use crate::failure::Usage;
 
-/// Opens the editor with a text. Returns what was saved, without its last line end; `None` where it is as before.
+/// Opens the editor with a text. Returns the saved text without its last line end; `None` if it is unchanged.
 ///
 /// # Errors
-/// When no editor can be started, or it fails.
+/// If no editor can be started, or it fails.
 pub(crate) fn edit(before: &str) -> anyhow::Result<Option<String>> {
     let mut file = tempfile::Builder::new().prefix("memory-").suffix(".txt").tempfile().context("no temporary file")?;
     writeln!(file, "{before}").context("cannot write the text for the editor")?;
@@ -24,13 +24,13 @@ pub(crate) fn edit(before: &str) -> anyhow::Result<Option<String>> {
     if !status.success() {
         return Err(Usage(format!("the editor `{editor}` ended with {status}: nothing was recorded")).into());
     }
-    // By its name, since an editor may have put another file in its place.
+    // The file is read by its name, since an editor may have replaced it.
     let after = fs::read_to_string(file.path()).context("cannot read what the editor saved")?;
     let after = after.strip_suffix('\n').unwrap_or(&after);
     Ok((after != before).then(|| after.to_owned()))
 }
 
-/// The editor may have arguments, as in `code --wait`, so the shell reads it, as it does for other programs.
+/// Starts the editor by the shell, as other programs do, since it may have arguments, as in `code --wait`.
 #[cfg(unix)]
 fn start(editor: &str, file: &std::path::Path) -> std::io::Result<ExitStatus> {
     Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("memory").arg(file).status()

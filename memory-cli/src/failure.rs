@@ -22,7 +22,7 @@ pub(crate) struct Usage(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Picture(pub(crate) String);
 
-/// An error of several lines that are harmless already, with which no usage is shown.
+/// An error of several harmless lines, with which no usage is shown.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct Listed {
@@ -31,17 +31,17 @@ pub(crate) struct Listed {
     pub(crate) is_missing: bool,
 }
 
-/// Something that was asked for does not exist.
+/// A requested item does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
-/// Something on disk differs from what was written there.
+/// Data on disk differs from what was written.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Damage(pub(crate) String);
 
-/// True if an error is that of a transcript, which other transcripts need not have.
+/// True if the error is of one transcript, which others need not have.
 pub(crate) fn is_of_transcript(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| original(cause).is::<TranscriptError>())
 }
@@ -56,12 +56,12 @@ pub(crate) enum Code {
     InUse = 5,
 }
 
-/// The exit code for an error: that of the first cause that has one.
+/// The exit code of an error: that of the first cause with a code.
 pub(crate) fn code(error: &anyhow::Error) -> Code {
     error.chain().map(original).find_map(code_of).unwrap_or(Code::Other)
 }
 
-/// The error that a transparent error of `memory-capture` stands for, which is not in the chain.
+/// The error inside a transparent error of `memory-capture`, which is not in the chain.
 fn original<'a>(cause: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     let boxed = || cause.downcast_ref::<Box<CaptureError>>().map(|error| &**error);
     match cause.downcast_ref().or_else(boxed) {
@@ -150,7 +150,7 @@ fn store_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
     }
 }
 
-/// A hint if a model fails, for commands that can do without it.
+/// A hint after a model's failure, for commands that can do without a model.
 pub(crate) fn way_round(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().any(|cause| cause.is::<EmbedError>()).then_some("search by words needs no model: add --words-only")
 }

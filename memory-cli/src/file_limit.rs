@@ -1,6 +1,6 @@
-//! Ends the binary with an error, and not with a signal, where a file may not get larger (`ulimit -f`).
+//! Makes the binary end with an error, not by a signal, when a file may not grow (`ulimit -f`).
 
-/// From now on a write beyond the limit fails, as on a full disk.
+/// Makes further writes beyond the limit fail, as on a full disk.
 #[expect(unsafe_code, reason = "a call of the system's library")]
 pub(crate) fn become_an_error() {
     // SAFETY: ignoring a signal runs no code of ours.

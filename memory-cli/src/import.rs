@@ -14,8 +14,8 @@ use memory_core::{ConversationId, Message, Timestamp};
 /// A conversation from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedConversation {
-    /// Its name.
+    /// Id of the conversation.
     pub id: ConversationId,
-    /// Its messages in order. A message without a time gets that of the message before it, or else an unknown one.
+    /// Messages in order. A message without a time gets that of the message before it, or else an unknown one.
     pub messages: Vec<(Message, Option<Timestamp>)>,
 }

@@ -1,4 +1,4 @@
-//! Schemas of what commands print with `--json`. `docs/json.md` is made from them.
+//! Schemas of the commands' output with `--json`, from which `docs/json.md` is made.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 

@@ -37,5 +37,5 @@ mod target;
 mod terminal;
 
 pub use cli::run;
-// For the commands, each of which opens the parts that it needs.
+// Names for the commands, each of which opens the parts that it needs.
 use memory::{Access, Config, Recall, parts::open};

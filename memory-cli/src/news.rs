@@ -9,57 +9,57 @@ use serde::{Serialize, Serializer};
 
 use crate::output::Output;
 
-/// A notice of a library, or of only a command.
+/// A notice of a library, or of a command alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// One of a library.
+    /// A notice of a library.
     Memory(Notice),
     /// A notice of an import.
     Import(ImportNotice),
-    /// Halves of characters in a file, for each of which U+FFFD stands.
+    /// Halves of characters in a file were replaced by U+FFFD.
     Mended {
         /// The conversation.
         conversation: ConversationId,
-        /// How many.
+        /// Number of halves.
         characters: u64,
     },
-    /// An export without a message.
+    /// An export has no message.
     NothingToImport {
         /// The export.
         file: String,
     },
     /// Summaries whose sources are lost were not imported.
     SummariesLeftOut {
-        /// How many.
+        /// Number of summaries.
         summaries: u64,
-        /// The export.
+        /// Path of the export.
         file: String,
     },
-    /// The store has more of the conversation than the export.
+    /// The store has more messages of the conversation than the export.
     LongerThanFile {
         /// The conversation.
         conversation: ConversationId,
-        /// How many messages more.
+        /// Number of further messages.
         messages: u64,
     },
     /// A search stopped before a node.
     OutOfTime {
-        /// Its conversation.
+        /// Conversation of the node.
         conversation: ConversationId,
         /// The node.
         node: NodeId,
-        /// True if no conversation was to be searched after this one.
+        /// True if no conversation remained to be searched after this one.
         is_last: bool,
     },
     /// A search left out the end of a message.
     EndLeftOut {
-        /// Its conversation.
+        /// Conversation of the message.
         conversation: ConversationId,
         /// The message.
         node: NodeId,
-        /// The byte of its text at which the search stopped.
+        /// Byte of the text at which the search stopped.
         from: usize,
-        /// The bytes of its text.
+        /// Bytes of the text.
         length: usize,
     },
 }
@@ -133,17 +133,17 @@ pub(crate) fn of(notices: impl IntoIterator<Item = Notice>) -> Vec<News> {
     notices.into_iter().map(News::from).collect()
 }
 
-/// Prints a note for each.
+/// Prints a note for each of the news.
 pub(crate) fn print(output: Output, news: &[News]) {
     news.iter().for_each(|one| output.note(&format!("note: {one}")));
 }
 
-/// A notice as it is written: the same for libraries' and for those of only a command.
+/// A notice as written, the same for libraries' notices and a command's.
 #[derive(Serialize, JsonSchema)]
 struct Written {
-    /// Kind, for programs; never renamed.
+    /// Code of the kind, for programs; never renamed.
     code: &'static str,
-    /// Sentence, for people.
+    /// Sentence for people.
     text: String,
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// The code and the sentence of one of each kind. Matched in full, so that a new kind is seen here.
+    /// The code and the sentence of each kind. The match is exhaustive, so that it reminds of a new kind.
     fn promised(news: &News) -> (&'static str, &'static str) {
         match news {
             News::Memory(_) => ("empty-question", "nothing is recalled for an empty question"),

@@ -27,7 +27,7 @@ pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
 /// An answer about one conversation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Of<'a, T> {
-    /// Its name.
+    /// Name of the conversation.
     pub(crate) conversation: &'a ConversationId,
     #[serde(flatten)]
     pub(crate) answer: T,
@@ -42,10 +42,10 @@ pub(crate) struct Noted<'a, T> {
     pub(crate) notices: &'a [News],
 }
 
-/// How a command prints its results.
+/// Form of a command's output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
-    /// One JSON value on standard output instead of tables and text.
+    /// True for one JSON value on standard output instead of tables and text.
     pub(crate) json: bool,
 }
 
@@ -53,7 +53,7 @@ impl Output {
     /// Prints one line on standard output, whatever the text contains.
     ///
     /// # Errors
-    /// When standard output is closed or full.
+    /// If standard output is closed or full.
     pub(crate) fn line(self, text: &str) -> io::Result<()> {
         To::Output.line(text)
     }
@@ -108,7 +108,7 @@ impl Output {
         }
     }
 
-    /// Progress of long work on standard error: a bar on a terminal, now and then a line elsewhere, nothing for JSON.
+    /// Progress of long work on standard error: a bar on a terminal, occasional lines elsewhere, nothing for JSON.
     pub(crate) fn bar(self, what: &'static str) -> Bar {
         if self.json {
             return Bar::Silent;
@@ -148,7 +148,7 @@ impl Progress for Bar {
     fn report(&self, done: u64, total: u64) {
         match self {
             Self::Drawn(bar) => {
-                // The total of what is still being read is unknown.
+                // The total is unknown while the input is still being read.
                 if total > 0 {
                     bar.set_length(total);
                 }
@@ -169,7 +169,7 @@ impl Progress for Bar {
     }
 }
 
-/// One line, parts of which are highlighted on a terminal. Whatever its texts contain, it stays one line.
+/// One line, parts of which are highlighted on a terminal. The line stays one line, whatever its texts contain.
 #[derive(Debug, Default)]
 pub(crate) struct Line(String);
 

@@ -22,7 +22,7 @@ impl Existing {
     }
 }
 
-/// Why a target cannot be written.
+/// Reasons why a target cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {
     #[error("{0} exists already: name another file, or add --force to overwrite it")]
@@ -68,7 +68,7 @@ impl Target {
             Ok(there) if !there.is_file() => Place::Special,
             Ok(_) => {
                 let real = fs::canonicalize(path).map_err(failed(path))?;
-                // Before the check for existence: --force must not allow writing into a store.
+                // This check precedes the one for existence: --force must not allow writing into a store.
                 outside_of_stores(path, directory_of(&real))?;
                 if existing == Existing::Kept {
                     return Err(TargetError::Exists(owned()));
@@ -97,7 +97,7 @@ impl Target {
         matches!(self.place, Place::StandardOutput)
     }
 
-    /// Begins to write. A regular file keeps its contents until [`Writing::finish`].
+    /// Begins writing. A regular file keeps its contents until [`Writing::finish`].
     pub(crate) fn begin(self) -> Result<Writing, TargetError> {
         let failed = failed(&self.path);
         let sink = match self.place {
@@ -136,7 +136,7 @@ impl std::fmt::Debug for Sink {
 }
 
 impl Writing {
-    /// Puts the whole output under its name; a regular file is durable then.
+    /// Publishes the whole output under its name; a regular file is durable then.
     pub(crate) fn finish(self) -> Result<(), TargetError> {
         let failed = failed(&self.path);
         match self.sink {
@@ -154,7 +154,7 @@ impl Writing {
                     Ok(())
                 };
                 put().map_err(|error: io::Error| match error.kind() {
-                    // Another process created it in the meantime.
+                    // Another process created the file in the meantime.
                     io::ErrorKind::AlreadyExists => TargetError::Exists(self.path.clone()),
                     _ => failed(error),
                 })
@@ -195,7 +195,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> TargetError + use<> {
     move |source| TargetError::Io { path: path.clone(), source }
 }
 
-/// True if this is the file of standard output: `/dev/stdout`, or the file that the shell has redirected to.
+/// True if the file is that of standard output: `/dev/stdout`, or the file that the shell has redirected to.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "asks where it leads, and prints nothing")]
 fn is_standard_output(there: &fs::Metadata) -> bool {

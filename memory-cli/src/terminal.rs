@@ -31,12 +31,12 @@ pub(crate) const HIGHLIGHT: [char; 2] = ['\u{2061}', '\u{2062}'];
 /// Sequences that switch a terminal to bold characters and back.
 const BOLD: [&str; 2] = ["\u{1b}[1m", "\u{1b}[22m"];
 
-/// Lines for standard error that wait until the terminal is not drawn on any more.
+/// Lines for standard error that wait while the terminal is drawn on.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
-/// The most texts of it.
+/// Most lines that wait.
 const MOST_HELD: usize = 1_000;
 
-/// Holds what is said on standard error back while the whole terminal is drawn on, or says it.
+/// Holds the output of standard error back while the whole terminal is drawn on, or writes it.
 #[cfg(feature = "tui")]
 pub(crate) fn hold_errors(is_drawn: bool) {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ pub(crate) fn hold_errors(is_drawn: bool) {
     texts.iter().for_each(|text| drop(To::Errors.write(text)));
 }
 
-/// True if a person looks at standard output and gives standard input, at a terminal whose screen can be drawn on.
+/// True if standard output and standard input are a terminal whose screen can be drawn on.
 #[cfg(feature = "tui")]
 pub(crate) fn can_be_drawn_on() -> bool {
     let can_move = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
@@ -64,7 +64,7 @@ pub(crate) fn output_is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-/// The result of writing to standard output.
+/// Notes a closed standard output in the result of a write.
 fn noted<T>(written: io::Result<T>) -> io::Result<T> {
     if written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
         CLOSED.store(true, Ordering::Relaxed);
@@ -83,7 +83,7 @@ impl To {
     fn write(self, text: &str) -> io::Result<()> {
         match self {
             Self::Output => {
-                // Both may be one terminal, where what was said first stands first.
+                // Both streams may be one terminal, so earlier errors must come first.
                 flush_errors();
                 noted(writeln!(io::stdout().lock(), "{text}"))
             }
@@ -110,7 +110,7 @@ impl To {
     }
 
     /// Writes a text that may have several lines and parts between the marks of [`HIGHLIGHT`]. They are bold on a
-    /// terminal, unless the user wants no such thing.
+    /// terminal, unless the user wants no highlights.
     pub(crate) fn marked(self, text: &str) -> io::Result<()> {
         self.write(&marked(text, self.is_terminal() && wants_highlights()))
     }
@@ -140,7 +140,7 @@ pub(crate) fn wants_highlights() -> bool {
 }
 
 /// The harmless text, with its marked parts in bold or without the marks. A highlight ends with its line at the latest:
-/// where a table wraps a word, the next line begins with other fields.
+/// if a table wraps a word, the next line begins with other fields.
 fn marked(text: &str, is_bold: bool) -> String {
     let [begin, end] = HIGHLIGHT;
     let [on, off] = if is_bold { BOLD } else { [""; 2] };
@@ -174,13 +174,13 @@ pub(crate) fn exactly(bytes: &[u8]) -> io::Result<()> {
     noted(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// A writer of JSON lines to standard output: unchanged, or on a terminal with escapes, which parse to the same values.
+/// A writer of JSON lines to standard output: unchanged, or on a terminal with escapes that parse to the same values.
 pub(crate) fn json_lines() -> Box<dyn Write> {
     let out = io::stdout();
     if out.is_terminal() { Box::new(Shown(Vec::new())) } else { Box::new(BufWriter::new(Piped(out))) }
 }
 
-/// Standard output that is no terminal.
+/// Standard output that is not a terminal.
 struct Piped(io::Stdout);
 
 impl Write for Piped {
@@ -243,7 +243,7 @@ impl Write for Log {
     }
 }
 
-/// Prints panics of this program by this module.
+/// Prints panics of this program through this module.
 pub(crate) fn catch_panics() {
     panic::set_hook(Box::new(|panic| {
         let thread = thread::current();
@@ -255,7 +255,7 @@ pub(crate) fn catch_panics() {
         if trace.status() == BacktraceStatus::Captured {
             drop(To::Errors.lines(&trace.to_string()));
         }
-        // The process may end with it.
+        // The process may end with the panic.
         flush_errors();
     }));
 }

@@ -8,11 +8,11 @@ use memory_core::{NodeId, Timestamp, View, ViewId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AsOf {
-    /// The last one that was shown before the next message after this one.
+    /// Last view shown before any message after this one.
     Node(NodeId),
-    /// The last one that was shown up to and including this time.
+    /// Last view shown up to and including this time.
     Time(Timestamp),
-    /// The one with this number.
+    /// View with this number.
     View(ViewId),
 }
 

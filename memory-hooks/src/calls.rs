@@ -12,7 +12,7 @@ use memory_core::ConversationId;
 /// counts from 1 again.
 const MOST: NonZeroUsize = NonZeroUsize::new(1 << 12).unwrap();
 
-/// How many calls of models were reported in this process.
+/// Number of the last call of a model in this process, by conversation.
 #[derive(Debug)]
 pub(crate) struct Calls(Mutex<LruCache<ConversationId, u64>>);
 
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!([calls.next(&id(0)), calls.next(&id(0)), calls.next(&id(1))], [1, 2, 1]);
         (2..MOST.get()).for_each(|number| assert_eq!(calls.next(&id(number)), 1));
         assert_eq!(calls.next(&id(0)), 3);
-        // One more than are counted: the first of the others goes.
+        // One conversation over the limit: the least recently called one goes.
         calls.next(&id(MOST.get()));
         assert_eq!(calls.0.lock().unwrap().len(), MOST.get());
         assert_eq!([calls.next(&id(0)), calls.next(&id(1))], [4, 1]);

@@ -11,9 +11,9 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// Its name.
+    /// Id of the conversation.
     pub id: ConversationId,
-    /// Its title, where it was looked for.
+    /// Title of the conversation, if titles were searched.
     pub title: Option<String>,
 }
 

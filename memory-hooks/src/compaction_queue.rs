@@ -17,9 +17,9 @@ pub(crate) struct CompactionQueue(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Each conversation at most once, the latest last.
+    /// Queued conversations, each at most once, the longest waiting first.
     queue: VecDeque<ConversationId>,
-    /// How many workers process the queue.
+    /// Number of workers that process the queue.
     workers: usize,
     waiting: Vec<Waker>,
     is_closed: bool,
@@ -30,7 +30,7 @@ impl CompactionQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues a conversation that may be due; `false` when no worker is running.
+    /// Enqueues a conversation that may be due; `false` if no worker is running.
     pub(crate) fn enqueue(&self, conversation: &ConversationId) -> bool {
         let mut inner = self.lock();
         if inner.workers == 0 {

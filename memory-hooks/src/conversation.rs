@@ -36,32 +36,32 @@ pub struct Conversation {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Added {
-    /// Its place.
+    /// Position of the message.
     pub appended: Appended,
     /// The outgoing copy for the model, with the hooks' additions.
     pub outgoing: Message,
-    /// The earlier messages whose words hooks have added to it, in order: a sign that memory was used.
+    /// Earlier messages whose words the hooks added to the outgoing copy, in order; empty if no memory was used.
     pub recalled: Vec<NodeRange>,
 }
 
 impl Conversation {
-    /// Its name.
+    /// Id of the conversation.
     #[must_use]
     pub fn id(&self) -> &ConversationId {
         &self.id
     }
 
-    /// The memory that it belongs to.
+    /// The memory that the conversation belongs to.
     #[must_use]
     pub fn memory(&self) -> Memory {
         Memory { parts: Arc::clone(&self.parts), threads: self.threads.clone() }
     }
 
-    /// Begins the conversation `child`, which continues this one after `node` and has the messages up to there as its
-    /// shared prefix, as [`Store::fork`](memory_core::Store::fork) specifies.
+    /// Forks this conversation after `node` into `child`, which has the messages up to there as its shared prefix; see
+    /// [`Store::fork`](memory_core::Store::fork).
     ///
     /// # Errors
-    /// When the conversation or node does not exist, when the name is taken, or when the store fails.
+    /// If the conversation or node does not exist, the name is taken, or the store fails.
     pub async fn fork(&self, node: NodeId, child: ConversationId) -> Result<Self, MemoryError> {
         let forked = Self { id: child.clone(), ..self.clone() };
         let work = move |this: Self| async move {
@@ -72,12 +72,12 @@ impl Conversation {
         self.call(work).await.map(|()| forked)
     }
 
-    /// Appends a message with the current time. Returns once it is on disk.
+    /// Appends a message with the current time. Returns once the message is on disk.
     ///
-    /// A user's message that asks to be excluded from summaries is marked so.
+    /// A user's message that asks to be excluded from summaries is marked as such.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn append(&self, message: Message) -> Result<Appended, MemoryError> {
         let at = self.parts.clock.now();
         let appended = self.append_batch(vec![(message, at)]).await?;
@@ -87,7 +87,7 @@ impl Conversation {
     /// Appends messages with the times at which they were said, all or none.
     ///
     /// # Errors
-    /// When the store fails; then nothing is appended.
+    /// If the store fails; then nothing is appended.
     pub async fn append_batch(&self, batch: Vec<(Message, Timestamp)>) -> Result<Vec<Appended>, MemoryError> {
         self.call(move |this| async move {
             let draft = |(mut message, at): (Message, Timestamp)| {
@@ -107,17 +107,17 @@ impl Conversation {
     /// [`turn`](Self::turn) showed the agent last.
     ///
     /// # Errors
-    /// When the store or a hook fails. After a failure of a hook the message is appended nonetheless.
+    /// If the store or a hook fails. After a failure of a hook the message is still appended.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
         let visible = self.parts.windows.get(&self.id).map(|window| visible(&window.shown)).unwrap_or_default();
         self.add_message_beside(message, visible).await
     }
 
-    /// The same for a program that keeps its model's list itself: hooks add nothing of the messages that are `visible`
-    /// there verbatim.
+    /// [`Self::add_message`] for a program that keeps its model's message list itself: hooks add nothing of the
+    /// messages that are `visible` there verbatim.
     ///
     /// # Errors
-    /// As [`Self::add_message`].
+    /// Same as [`Self::add_message`].
     pub async fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, MemoryError> {
         self.call(move |this| async move {
             let appended = this.append(message.clone()).await?;
@@ -132,40 +132,40 @@ impl Conversation {
     /// Performs the compaction that is due. [`Self::prompt`] does so itself, unless [`Memory::background`] runs.
     ///
     /// # Errors
-    /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
+    /// If a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     ///
     /// [`Memory::background`]: crate::Memory::background
     pub async fn compact(&self) -> Result<CompactionReport, MemoryError> {
         self.call(|this| async move { this.compact_with(&()).await }).await
     }
 
-    /// [`Self::compact`] with its progress. It runs where the future is polled: nothing that is borrowed goes to a
-    /// thread.
+    /// [`Self::compact`] with its progress. Runs where the future is polled, since the borrowed progress cannot move to
+    /// a thread.
     ///
     /// # Errors
-    /// As [`Self::compact`].
+    /// Same as [`Self::compact`].
     pub async fn compact_with(&self, progress: &dyn Progress) -> Result<CompactionReport, MemoryError> {
         self.parts.manage(&self.id, progress).await
     }
 
     /// Rewrites existing summaries from the same messages with the current summarizer of this memory. The old ones stay
-    /// in the log, superseded: views that were recorded show them, later ones show the new. Summaries that a person
-    /// wrote or dissolved stay unless [`Resummarize::also_by_person`] is set. This never runs automatically. Summaries
+    /// in the log, superseded: recorded views show them, later views show the new ones. Summaries that a person wrote
+    /// or dissolved stay unless [`Resummarize::also_by_person`] is set. A rewrite never runs automatically. Summaries
     /// that were recorded before a cancellation stay.
     ///
     /// # Errors
-    /// When the conversation, node or summary does not exist; when other background work on the store is under way
-    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when a strategy and its
+    /// If the conversation, node or summary does not exist; if other background work on the store is under way
+    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); if a strategy and its
     /// fallback fail, or the store does.
     pub async fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, MemoryError> {
         self.call(move |this| async move { this.resummarize_with(what, &()).await }).await
     }
 
-    /// [`Self::resummarize`] with its progress. It runs where the future is polled: nothing that is borrowed goes to a
-    /// thread.
+    /// [`Self::resummarize`] with its progress. Runs where the future is polled, since the borrowed progress cannot
+    /// move to a thread.
     ///
     /// # Errors
-    /// As [`Self::resummarize`].
+    /// Same as [`Self::resummarize`].
     pub async fn resummarize_with(
         &self,
         what: Resummarize,
@@ -174,14 +174,13 @@ impl Conversation {
         rewriting::resummarize(&self.parts, &self.id, what, progress).await
     }
 
-    /// Puts other words in the place of a summary, as a person wants them. `summary` is the number of any record of
-    /// that place, `by` the person's name, which may be empty. Hidden characters and words of messages that are kept
-    /// out of summaries are left out. The old record stays in the log: views that were recorded show it, later ones the
-    /// new.
+    /// Replaces the words of a summary by a person's. `summary` is the number of any record of that place, `by` the
+    /// person's name, which may be empty. Hidden characters and words of messages that are kept out of summaries are
+    /// removed. The old record stays in the log: recorded views show it, later views show the new one.
     ///
     /// # Errors
-    /// [`RepairError`](crate::RepairError): no such summary, a text that is blank or longer than a summary of these
-    /// messages may be, a message that is kept out of summaries. Otherwise as [`Self::resummarize`].
+    /// [`RepairError`](crate::RepairError) if the summary does not exist, the text is blank or longer than a summary of
+    /// these messages may be, or a message is kept out of summaries. Otherwise as [`Self::resummarize`].
     pub async fn rewrite_summary(
         &self,
         summary: SummaryId,
@@ -196,11 +195,11 @@ impl Conversation {
         .await
     }
 
-    /// Dissolves a META or an ARCHIVE: wherever it would be shown, its parts are shown in its place, until it is
-    /// rewritten. Nothing is lost: its words stay in the log, and in views that were recorded.
+    /// Dissolves a META or an ARCHIVE: views show its parts instead, until it is rewritten. Its words stay in the log
+    /// and in recorded views.
     ///
     /// # Errors
-    /// [`RepairError`](crate::RepairError): no such summary, one without parts, one that is dissolved already.
+    /// [`RepairError`](crate::RepairError) if the summary does not exist, has no parts, or is dissolved already.
     /// Otherwise as [`Self::resummarize`].
     pub async fn dissolve_summary(&self, summary: SummaryId, by: &str) -> Result<RepairedSummary, MemoryError> {
         let by = by.to_owned();
@@ -213,16 +212,16 @@ impl Conversation {
     /// State of the manager for the conversation, next to the log, for a session that keeps it.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn manager_state(&self) -> Result<ManagerState, MemoryError> {
         self.call(|this| async move { Ok(this.parts.manager.state(&this.id).await?) }).await
     }
 
-    /// Gives the manager a state that [`manager_state`](Self::manager_state) gave. Returns messages to put before those
-    /// of the session; none for the hierarchical manager, whose summaries are in the log.
+    /// Restores a state that [`manager_state`](Self::manager_state) returned. Returns messages to put before those of
+    /// the session; none for the hierarchical manager, whose summaries are in the log.
     ///
     /// # Errors
-    /// [`MemoryError::Manager`] for the state of another manager; then nothing changed.
+    /// [`MemoryError::Manager`] for the state of another manager; nothing changes then.
     pub async fn restore_manager(&self, state: &ManagerState) -> Result<Vec<Message>, MemoryError> {
         let state = state.clone();
         self.call(move |this| async move {
@@ -233,20 +232,20 @@ impl Conversation {
         .await
     }
 
-    /// Brings the caches of recall up to the last message. Recall does so itself for the few messages of a turn. After
-    /// many or very long ones it does not, and its answers state so until this is called.
+    /// Brings the caches of recall up to the last message. Recall itself catches up on the few messages of a turn, but
+    /// not on many or very long ones; its answers report the gap until this is called.
     ///
     /// # Errors
-    /// When the retriever fails.
+    /// If the retriever fails.
     pub async fn index(&self) -> Result<IndexReport, MemoryError> {
         self.call(|this| async move { this.index_with(&()).await }).await
     }
 
-    /// [`Self::index`] with its progress. It runs where the future is polled: nothing that is borrowed goes to a
+    /// [`Self::index`] with its progress. Runs where the future is polled, since the borrowed progress cannot move to a
     /// thread.
     ///
     /// # Errors
-    /// As [`Self::index`].
+    /// Same as [`Self::index`].
     pub async fn index_with(&self, progress: &dyn Progress) -> Result<IndexReport, MemoryError> {
         match &self.parts.retriever {
             Some(retriever) => Ok(retriever.catch_up(&self.id, progress).await?),
@@ -254,21 +253,21 @@ impl Conversation {
         }
     }
 
-    /// Assembles what a model is shown for a question, within 4,000 tokens; see [`Self::prompt_with`].
+    /// Assembles the prompt for a question within 4,000 tokens; see [`Self::prompt_with`].
     ///
     /// # Errors
-    /// As [`Self::prompt_with`].
+    /// Same as [`Self::prompt_with`].
     pub async fn prompt(&self, question: &str) -> Result<Prompt, MemoryError> {
         self.prompt_with(question, &PromptOptions::default()).await
     }
 
-    /// Assembles what a model is shown for a question: every message represented exactly once, and the exact words that
-    /// answer the question, within the budget of `options`. The view is recorded, unless the options disable it or it
-    /// equals the last one. [`Self::as_of`] shows it again.
+    /// Assembles the prompt for a question within the budget of `options`: every message represented exactly once, and
+    /// the exact words that answer the question. The view is recorded, unless the options disable it or it equals the
+    /// last one. [`Self::as_of`] shows it again.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget, [`MemoryError::QuestionTooLong`] when
-    /// that is because of the question; otherwise when a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed if no view fits the budget, [`MemoryError::QuestionTooLong`] if the
+    /// question is the cause; otherwise if a port fails.
     pub async fn prompt_with(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let (question, options) = (question.to_owned(), options.clone());
         self.call(move |this| async move {
@@ -283,17 +282,17 @@ impl Conversation {
         .await
     }
 
-    /// The prompt for the next call of an agent's model, after its last message was appended: there is no question next
-    /// to the history.
+    /// The prompt for the next call of an agent's model, after its last message was appended, without a separate
+    /// question.
     ///
-    /// The prompt repeats what was shown at the turn before, byte for byte, followed by the messages since, so that the
-    /// provider reads its cache. Once for each message of the user, messages that bear on it and are not visible are
-    /// recalled and stand before it, within [`PromptOptions::turn_share`], and stay there. When that does not fit the
-    /// budget any more, the history shrinks to [`PromptOptions::window_floor`], and what was recalled before goes.
-    /// Another process continues with the last window that was recorded. Only this conversation is recalled from.
+    /// The prompt repeats the previous turn's byte for byte, followed by the messages since, so that the provider reads
+    /// its cache. Once for each message of the user, relevant messages that are not visible are recalled and placed
+    /// before it, within [`PromptOptions::turn_share`], and stay there. If the prompt exceeds the budget, the history
+    /// shrinks to [`PromptOptions::window_floor`], without earlier recalled messages. Another process continues with
+    /// the last recorded window. Only this conversation is recalled from.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when no view fits the budget; otherwise when a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed if no view fits the budget; otherwise if a port fails.
     pub async fn turn(&self, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let options = options.clone();
         self.call(move |this| async move {
@@ -305,11 +304,11 @@ impl Conversation {
         .await
     }
 
-    /// The prompt for a question that is asked aside of a running agent: what [`turn`](Self::turn) shows, what is
-    /// recalled for the question, and the question. Nothing of it but its record changes a later prompt.
+    /// The prompt for a question asked aside of a running agent: the text that [`turn`](Self::turn) shows, messages
+    /// recalled for the question, and the question. Only its record affects later prompts.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
+    /// Same as [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
     pub async fn aside(&self, question: &str, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let (question, options) = (question.to_owned(), options.clone());
         self.call(move |this| async move {
@@ -322,7 +321,7 @@ impl Conversation {
         .await
     }
 
-    /// The error of a text that does not fit, which is the question's where that is the larger part of it.
+    /// [`MemoryError::QuestionTooLong`] if the question is over half of a text that does not fit; otherwise `error`.
     fn blamed(&self, question: &str, error: MemoryError) -> MemoryError {
         let MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) = error else { return error };
         let question = self.parts.count(question);
@@ -334,15 +333,15 @@ impl Conversation {
 
     /// A smaller prompt for the same question, after the window of the model overflowed with `overflowed`. The prompt
     /// has strictly fewer tokens than `overflowed`, and at most the budget of `options`, which may be the limit that
-    /// the model reports. If the model reports no limit, call this again with the prompt that still did not fit: at
+    /// the model reports. If the model reports no limit, call this again with each prompt that still did not fit: at
     /// most six steps are needed.
     ///
-    /// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
-    /// repeatedly, and summaries are written at once where needed. At last it is as coarse as possible. The log keeps
-    /// everything whole, tool calls stay with their results, and pinned messages stay while they fit.
+    /// First, oversized tool results are shortened to their heads and tails. Then the view is cut for half of the
+    /// tokens, repeatedly, and summaries are written at once where needed. The last step is the coarsest view. The log
+    /// keeps every message whole, tool calls stay with their results, and pinned messages stay while they fit.
     ///
     /// # Errors
-    /// [`MemoryError::Plan`] with the tokens needed when nothing smaller exists; otherwise when a port fails.
+    /// [`MemoryError::Plan`] with the tokens needed if nothing smaller exists; otherwise if a port fails.
     pub async fn reduce(&self, overflowed: &Prompt, options: &PromptOptions) -> Result<Prompt, MemoryError> {
         let (overflowed, options) = (overflowed.clone(), options.clone());
         self.call(move |this| async move {
@@ -355,7 +354,7 @@ impl Conversation {
         .await
     }
 
-    /// Tokens of the instructions.
+    /// Tokens of the options' instructions.
     fn instructions(&self, options: &PromptOptions) -> u32 {
         options.instructions.as_deref().map_or(0, |instructions| self.parts.count(instructions))
     }
@@ -372,7 +371,7 @@ impl Conversation {
     /// The messages that answer a question best.
     ///
     /// # Errors
-    /// When the retriever fails.
+    /// If the retriever fails.
     pub async fn search(&self, question: &str, limit: usize) -> Result<Retrieved, MemoryError> {
         let question = question.to_owned();
         self.call(move |this| async move {
@@ -384,7 +383,7 @@ impl Conversation {
     /// The matches of a regular expression, at most `limit`, as [`Memory::find`](crate::Memory::find) finds them.
     ///
     /// # Errors
-    /// When the pattern is not valid, or the store fails.
+    /// If the pattern is not valid, or the store fails.
     pub async fn find(&self, pattern: &str, limit: usize) -> Result<Found, MemoryError> {
         self.memory().find(FindRequest::new(pattern, Scope::one(&self.id)).limit(limit)).await
     }
@@ -392,16 +391,16 @@ impl Conversation {
     /// The message that was appended under a key, if there is one.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn find_key(&self, key: &MessageKey) -> Result<Option<NodeId>, MemoryError> {
         let key = key.clone();
         self.call(move |this| async move { Ok(this.parts.store.find_key(&this.id, &key).await?) }).await
     }
 
-    /// A message, exactly as it was said.
+    /// A message, verbatim.
     ///
     /// # Errors
-    /// When the node does not exist, or the store fails.
+    /// If the node does not exist, or the store fails.
     pub async fn expand(&self, node: NodeId) -> Result<Node, MemoryError> {
         self.call(move |this| async move {
             let found = this.parts.store.node(&this.id, node).await?;
@@ -411,26 +410,26 @@ impl Conversation {
         .await
     }
 
-    /// The messages of a run that exist, exactly as they were said.
+    /// The existing messages of a run, verbatim.
     ///
     /// # Errors
-    /// When one of them cannot be read, or there is no such conversation.
+    /// If one of them cannot be read, or the conversation does not exist.
     pub async fn messages(&self, range: NodeRange) -> Result<Vec<Node>, MemoryError> {
         self.call(move |this| async move { Ok(this.parts.store.nodes(&this.id, range).await?) }).await
     }
 
-    /// Its messages, tokens, times and tags, as they are now.
+    /// Messages, tokens, times and tags of the conversation, as they are now.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn overview(&self) -> Result<ConversationState, MemoryError> {
         self.call(|this| async move { Ok(this.parts.store.conversation(&this.id).await?) }).await
     }
 
-    /// Pins a message, which then stays verbatim in every view that it fits, or unpins it.
+    /// Pins a message, which then stays verbatim in every view that it fits, or unpins one.
     ///
     /// # Errors
-    /// When the node does not exist, or the store fails.
+    /// If the node does not exist, or the store fails.
     pub async fn pin(&self, node: NodeId, pinned: bool) -> Result<(), MemoryError> {
         self.call(move |this| async move {
             this.parts.store.record(&this.id, vec![Event::Pin { node, pinned }]).await?;
@@ -442,7 +441,7 @@ impl Conversation {
     /// Figures about the conversation.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn stats(&self) -> Result<ConversationStats, MemoryError> {
         self.call(|this| async move {
             let state = this.parts.store.conversation(&this.id).await?;
@@ -453,7 +452,7 @@ impl Conversation {
     }
 }
 
-/// The error of a text, with the tokens of the instructions next to it, for a budget of at most `most`.
+/// `error` with the tokens of the instructions added, for a budget of at most `most`.
 fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
     match error {
         MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) => {

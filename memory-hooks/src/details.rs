@@ -1,4 +1,4 @@
-//! Messages with what follows from the rest of their conversation: level, links, the results of their calls.
+//! Messages with facts from the rest of their conversation: level, links, the results of their calls.
 
 use memory_core::{AiComponents, Level, Losses, Node, NodeId, NodeRange, plan::Tree};
 
@@ -11,17 +11,17 @@ use crate::{
 /// Most messages after a run that are read for the results of its calls.
 const ANSWERS: u64 = 64;
 
-/// A message with what follows from the rest of its conversation.
+/// A message with facts from the rest of its conversation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NodeDetails {
-    /// The message. Its `relates_to` is what the caller stored, or else the link by rules.
+    /// The message. Its `relates_to` is the link that the caller stored, or else the link by rules.
     pub node: Node,
-    /// Its level: that of the highest summary over it.
+    /// Level of the highest summary over the message.
     pub level: Level,
-    /// True if a view may show something shorter in place of the message.
+    /// True if a view may show something shorter instead.
     pub is_expandable: bool,
-    /// The later messages with the results of its calls, in order.
+    /// Later messages with the results of the message's calls, in order.
     pub answers: Vec<Node>,
 }
 
@@ -44,10 +44,10 @@ impl NodeDetails {
 }
 
 impl Conversation {
-    /// The messages of a run with what follows from the rest of the conversation.
+    /// The messages of a run with facts from the rest of the conversation.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails other than by damage.
+    /// If the conversation does not exist, or the store fails other than by damage.
     pub async fn details(&self, run: NodeRange) -> Result<DetailedNodes, MemoryError> {
         self.call(move |this| async move {
             let snapshot = Snapshot::read(&this.parts, &this.id).await?;
@@ -79,7 +79,7 @@ impl Conversation {
         .await
     }
 
-    /// The messages before a run that it may refer to, and those after it that may answer its calls.
+    /// Messages before a run that it may refer to, and messages after it that may answer its calls.
     async fn around(&self, run: NodeRange, tree: &Tree) -> Result<Vec<Node>, MemoryError> {
         let before = NodeRange::single(run.first()).widen(LOOKED_BACK as u64, tree.total());
         let before = NodeId::new(run.first().get() - 1).and_then(|last| NodeRange::new(before.first(), last));
@@ -94,7 +94,7 @@ impl Conversation {
     }
 }
 
-/// True if a summary may stand in place of a message. A short message stands where its own SUMMARY would.
+/// True if a view may show a summary instead of a message. A short message stands where its own SUMMARY would.
 fn is_expandable(tree: &Tree, node: &Node, level: Level) -> bool {
     level > Level::Summary || (level == Level::Summary && node.tokens >= tree.policy().short)
 }

@@ -1,4 +1,4 @@
-//! Small texts under names, kept in the log: each change is a message of one conversation.
+//! Small named texts, kept in the log: each change is a message of one conversation.
 
 mod present;
 
@@ -20,20 +20,20 @@ use crate::{Conversation, Memory, MemoryError};
 const EMPTY: &str = "(empty)";
 /// Most messages that are read at once; each may be as long as the longest document.
 const CHUNK: u64 = 16;
-/// How often a change is tried again after another process changed something first.
+/// Attempts at a change, each of which another process may forestall.
 const TRIES: usize = 64;
 
-/// Texts under names, which a model or a program writes, reads and changes. Each change is appended to one conversation
-/// as a message, so that every earlier text stays readable and is backed up, exported, owned and erased as all else.
+/// Named texts that a model or a program writes, reads and changes. Each change is appended to one conversation as a
+/// message, so that every earlier text stays readable and is backed up, exported, owned and erased like the rest.
 ///
-/// Several processes may change the same documents at once: a change is decided on the documents as they are, and
-/// decided again if another process was first. That conversation is a [companion](memory_core::Mark::Companion), which
-/// is neither indexed nor summarized, since most of its texts are of the past. Reading continues where it ended last.
+/// Several processes may change the same documents at once: a change is decided on the current documents, and decided
+/// again if another process was first. The conversation is a [companion](memory_core::Mark::Companion), which is
+/// neither indexed nor summarized, since most of its texts are outdated. Reading continues where the last read ended.
 #[derive(Clone, Debug)]
 pub struct Documents {
     pub(crate) conversation: Conversation,
     known: Arc<Mutex<Arc<Known>>>,
-    /// The texts as they were when they were searched last.
+    /// Texts at the last search.
     searched: Arc<Mutex<Option<Arc<Present>>>>,
 }
 
@@ -41,59 +41,59 @@ pub struct Documents {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document {
-    /// Its text.
+    /// Text of the document.
     pub text: String,
     /// The message with the text, or with the last addition to it.
     pub node: NodeId,
-    /// When it was written.
+    /// Time of the last write.
     pub at: Timestamp,
 }
 
 /// A change of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentChange {
-    /// Sets the text of a document, which begins with it if it is new.
+    /// Sets the text of a document, and creates it if it is new.
     Write {
-        /// Its name.
+        /// Name of the document.
         name: String,
         /// The whole text.
         text: String,
     },
-    /// Adds text at the end of a document, which begins with it if it is new. The log takes the added text alone.
+    /// Appends text to a document, and creates it if it is new. The log holds only the added text.
     Append {
-        /// Its name.
+        /// Name of the document.
         name: String,
         /// The text to add.
         text: String,
     },
-    /// Removes a document, and every one whose name continues with `/`.
+    /// Removes a document, and every document whose name continues with `/`.
     Remove {
-        /// Its name.
+        /// Name of the document.
         name: String,
     },
-    /// Renames a document, and every one whose name continues with `/`.
+    /// Renames a document, and every document whose name continues with `/`.
     Rename {
-        /// Its name.
+        /// Present name of the document.
         from: String,
-        /// Its new name.
+        /// New name of the document.
         to: String,
     },
 }
 
-/// The documents as they are at some message.
+/// The documents after some message.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// How many messages were read.
+    /// Number of messages that were read.
     nodes: u64,
     documents: BTreeMap<String, Document>,
 }
 
-/// The documents that a change is decided on, by name.
+/// The current documents, by name, on which a change is decided.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentsNow<'a>(&'a BTreeMap<String, Document>);
 
 impl<'a> DocumentsNow<'a> {
-    /// The document of that name.
+    /// The document with that name, if any.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a Document> {
         self.0.get(name)
@@ -127,16 +127,16 @@ impl Memory {
 }
 
 impl Documents {
-    /// The conversation with their changes.
+    /// The conversation that holds the changes.
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// Result of `look` at the documents as they are now.
+    /// Result of `look` at the current documents.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(DocumentsNow<'_>) -> T + Send + 'static,
@@ -144,11 +144,11 @@ impl Documents {
         self.call(|this| async move { Ok(look(DocumentsNow(&this.read().await?.documents))) }).await
     }
 
-    /// Makes the change that `decide` decides on the documents as they are now. `decide` is called again where another
-    /// process changed something first, so that it decides on what its change follows. A refusal changes nothing.
+    /// Makes the change that `decide` returns for the current documents. `decide` is called again if another process
+    /// changed something first, so that every change follows from the state before it. A refusal changes nothing.
     ///
     /// # Errors
-    /// When the store fails, or others always changed something first.
+    /// If the store fails, or every attempt lost the race against another process.
     pub async fn change<T, E>(
         &self,
         decide: impl FnMut(DocumentsNow<'_>) -> Result<(DocumentChange, T), E> + Send + 'static,
@@ -170,7 +170,7 @@ impl Documents {
                 Ok(decided) => decided,
                 Err(refused) => return Ok(Err(refused)),
             };
-            // The first of all changes that follow the same message has the key.
+            // The first of all changes that follow the same message gets the key.
             let key = MessageKey::new(&format!("documents after {}", known.nodes)).ok();
             let parts = &self.conversation.parts;
             let message = message(&change).key(key);
@@ -182,7 +182,7 @@ impl Documents {
                     self.conversation.hide().await?;
                     return Ok(Ok(answer));
                 }
-                // Another process made the same change, or another one.
+                // Another process was first, with the same change or another one.
                 Ok(_) | Err(StoreError::KeyConflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -190,11 +190,12 @@ impl Documents {
         Err(MemoryError::Contended { tries: TRIES })
     }
 
-    /// The present texts that answer a question best, by words, under the filter and limit of `query`. No index holds
-    /// documents: most of their texts are of the past. A hit has the whole text, under the number of its last change.
+    /// The current texts that answer a question best, by words, under the filter and limit of `query`. No index holds
+    /// documents, since most of their texts are outdated. A hit has the whole text, under the number of its last
+    /// change.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn search(&self, query: Query) -> Result<Retrieved, MemoryError> {
         self.call(|this| async move {
             let state = match this.conversation.overview().await {
@@ -216,7 +217,7 @@ impl Documents {
         self.searched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies what was appended since the last read.
+    /// Applies messages appended since the last read.
     async fn read(&self) -> Result<Arc<Known>, MemoryError> {
         let mut known = Arc::clone(&self.known());
         let (store, id) = (&self.conversation.parts.store, &self.conversation.id);
@@ -287,7 +288,7 @@ impl Known {
     }
 }
 
-/// A change as it stands in the log.
+/// A change as a message of the log.
 fn message(change: &DocumentChange) -> Message {
     let (text, value) = match change {
         DocumentChange::Write { name, text } if text.is_empty() => {

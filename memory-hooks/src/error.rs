@@ -12,7 +12,7 @@ use crate::{
     candidate::{Candidate, Named},
 };
 
-/// Why a memory could not do what it was asked.
+/// Errors of a memory's calls.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
@@ -66,7 +66,7 @@ pub enum MemoryError {
     /// Other processes changed the documents before every attempt.
     #[error("others changed the documents {tries} times while this change was made: try again")]
     Contended {
-        /// How often it was tried.
+        /// Number of attempts.
         tries: usize,
     },
     /// No summary matches the request.
@@ -79,21 +79,21 @@ pub enum MemoryError {
         /// The requested level, if not all.
         level: Option<Level>,
     },
-    /// A summary cannot be repaired so.
+    /// A summary cannot be repaired as requested.
     #[error(transparent)]
     Repair(#[from] RepairError),
-    /// No conversation is meant by a name.
+    /// No conversation matches a name.
     #[error("no conversation is meant by `{name}`: neither an id nor a title begins so")]
     NoConversation {
         /// The name.
         name: String,
     },
-    /// A name may mean several conversations.
+    /// Several conversations match a name.
     #[error("`{name}` may mean {} conversations: {}; give more of the id or the title", candidates.len(), Named(candidates))]
     Ambiguous {
         /// The name.
         name: String,
-        /// Conversations that it may mean.
+        /// Matching conversations.
         candidates: Vec<Candidate>,
     },
     /// A past view cannot be reproduced.
@@ -102,14 +102,14 @@ pub enum MemoryError {
     /// A hook failed.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// A conversation manager of the program's own failed.
+    /// The program's own conversation manager failed.
     #[error(transparent)]
     Manager(ManagerError),
-    /// A regular expression is wrong, or the store failed while it was searched for.
+    /// A regular expression is invalid, or the store failed during the search.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// The call did not come to its end: its thread panicked, or the threads of the memory ended meanwhile. Messages
-    /// that it appended may be on disk.
+    /// The call did not finish: its thread panicked, or the threads of the memory ended meanwhile. Messages that it
+    /// appended may be on disk.
     #[error("the call was interrupted: its thread panicked, or the memory was closed while it ran")]
     Interrupted,
 }
@@ -157,7 +157,7 @@ impl From<ManagerError> for MemoryError {
 }
 
 impl MemoryError {
-    /// The error of a manager of this crate.
+    /// The error as a manager of this crate reports it.
     pub(crate) fn of_manager(self, manager: WrittenBy) -> ManagerError {
         match self {
             Self::Store(error) => ManagerError::Store(error),
@@ -177,7 +177,7 @@ fn no_summary(conversation: &ConversationId, nodes: Option<NodeRange>, level: Op
     }
 }
 
-/// Why a memory could not be built.
+/// Errors of building a memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -187,7 +187,7 @@ pub enum BuildError {
     /// The thresholds contradict each other.
     #[error(transparent)]
     Thresholds(#[from] InvalidThresholds),
-    /// Thresholds were given, and the manager does not go by them.
+    /// Thresholds were given to a manager that does not use them.
     #[error("the manager `{manager}` takes no thresholds: leave them out, or set what it has in its own settings")]
     NoThresholds {
         /// The manager.

@@ -14,11 +14,11 @@ pub struct MessageAdded {
     pub outgoing: Message,
     /// Earlier messages that the model is shown verbatim anyway, in order.
     pub visible: Vec<NodeRange>,
-    /// The earlier messages whose words hooks have added to it, in order: a sign that memory was used.
+    /// Earlier messages whose words hooks added to the outgoing copy, in order; empty if no memory was used.
     pub recalled: Vec<NodeRange>,
 }
 
-/// An agent was made that works on a conversation.
+/// An agent that works on a conversation was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentInitialized {
@@ -32,9 +32,9 @@ pub struct AgentInitialized {
 pub struct SessionRestored {
     /// The conversation.
     pub conversation: ConversationId,
-    /// How many messages it has.
+    /// Number of messages in the conversation.
     pub messages: u64,
-    /// When the last of them was said, if it has one whose time is known.
+    /// Time of the last message, if known.
     pub last_at: Option<Timestamp>,
 }
 
@@ -65,9 +65,9 @@ pub struct BeforeModelCall {
     /// Number of the call in this process, from 1, counted by conversation, across invocations. A conversation that was
     /// not used while 4,096 others were counts from 1 again.
     pub call: u64,
-    /// Tokens of the request, where they are known.
+    /// Tokens of the request, if known.
     pub projected_tokens: Option<u64>,
-    /// The model's window in tokens, where it is known.
+    /// The model's window in tokens, if known.
     pub window: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ pub struct AfterModelCall {
     pub call: u64,
     /// The answer; `None` if there is none.
     pub reply: Option<Message>,
-    /// Why there is none, as text.
+    /// Cause of a missing answer, as text.
     pub error: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub struct BeforeToolCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments.
+    /// Arguments of the call.
     pub input: Json,
 }
 
@@ -109,11 +109,11 @@ pub struct AfterToolCall {
     pub id: String,
     /// Result of the tool.
     pub content: Vec<ContentBlock>,
-    /// True if it failed.
+    /// True if the tool failed.
     pub is_error: bool,
 }
 
-/// A hook failed at an event that closes something. The others were called; nothing was stopped.
+/// A hook failed at an event that closes something. The other hooks were called; nothing was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HookFailed {
@@ -131,7 +131,7 @@ pub struct RecallUsed {
     pub conversation: ConversationId,
     /// The recalled nodes.
     pub nodes: Vec<NodeRange>,
-    /// The ids of their pieces in the prompt, in order: `message 7`, `message 7 of trip`.
+    /// Ids of the recalled pieces in the prompt, in order: `message 7`, `message 7 of trip`.
     pub pieces: Vec<String>,
 }
 
@@ -143,7 +143,7 @@ pub struct ContextJudged {
     pub conversation: ConversationId,
     /// The model's name.
     pub model: String,
-    /// The messages of the summaries that it was asked about.
+    /// Messages of the summaries to judge.
     pub asked: Vec<NodeRange>,
     /// Messages that matter, the most important first. As many of them as fit are shown verbatim.
     pub chosen: Vec<NodeRange>,
@@ -165,7 +165,7 @@ pub struct CompactionStarted {
 pub struct Compacted {
     /// The conversation.
     pub conversation: ConversationId,
-    /// How many summaries.
+    /// Number of summaries written.
     pub summaries: u64,
     /// Tokens of the coarsest view before.
     pub tokens_before: u32,
@@ -181,7 +181,7 @@ pub struct FellBack {
     pub conversation: ConversationId,
     /// The strategy that failed.
     pub strategy: WrittenBy,
-    /// The strategy that answered, under its own name; `None` where messages keep their importance.
+    /// The strategy that answered, under its own name; `None` if messages keep their importance.
     pub answered_by: Option<WrittenBy>,
     /// The cause, as text.
     pub cause: String,
@@ -197,7 +197,7 @@ pub struct CompactionFailed {
     pub error: String,
 }
 
-/// Events before something, whose hooks run in order; and those after it, whose hooks run in reverse.
+/// Implements `HookEvent`: hooks of `before` events run in order, hooks of `after` events in reverse.
 macro_rules! events {
     (before $($before:ident)*; after $($after:ident)*) => {
         $(impl HookEvent for $before {})*

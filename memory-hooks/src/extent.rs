@@ -1,4 +1,4 @@
-//! When the messages of a run were said, and by whom at the lowest, without reading all of them at each turn.
+//! Times and lowest source of the messages of a run, cached so that no turn reads all of them.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use memory_core::{NodeId, NodeRange, Timestamp, plan::Tree};
 
 use crate::SourceClass;
 
-/// Messages of a run that is read each time.
+/// Most messages of a run that is read each time.
 const SHORT: u64 = 64;
 /// Most runs that are kept; a view shows some dozens.
 const MOST: usize = 512;
@@ -17,7 +17,7 @@ const MOST: usize = 512;
 /// Facts over all outlines of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// The first known time, and the last; the epoch if none is known.
+    /// First and last known time; the epoch if none is known.
     pub(crate) from: Timestamp,
     pub(crate) to: Timestamp,
     /// The lowest source.
@@ -53,8 +53,8 @@ impl Extent {
 pub(crate) struct Extents(Mutex<BTreeMap<(NodeId, NodeId), Extent>>);
 
 impl Extents {
-    /// The extent of a run. Only the parts of a long run that no known one covers are read: a summary that grew costs
-    /// what was added.
+    /// The extent of a run. Only the parts of a long run outside of the cached ones are read, so a summary that grew
+    /// costs only the added messages.
     pub(crate) fn of(&self, tree: &Tree, run: NodeRange) -> Extent {
         if run.count() <= SHORT {
             return Extent::of(tree, run);

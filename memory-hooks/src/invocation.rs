@@ -1,4 +1,4 @@
-//! One invocation of an agent: what its loop reports, and what the memory does at that.
+//! One invocation of an agent: the steps that its loop reports, and the memory's work at each.
 
 use memory_core::{CompactionReport, ContentBlock, Json, Message};
 
@@ -7,8 +7,8 @@ use crate::{
     BeforeToolCall, Conversation, HookEvent, MemoryError, SessionRestored,
 };
 
-/// The work from a message of a user to the model's last answer. An agent's own loop makes one and reports each step to
-/// it, so that hooks see the step and the memory keeps the conversation small.
+/// The work from a message of a user to the model's last answer. An agent's own loop creates one and reports each step
+/// to it, so that hooks see the step and the memory keeps the conversation small.
 ///
 /// Hooks before a step may change or stop it: their error is the step's. Hooks after it are all called; a failure of
 /// one is reported ([`HookFailed`](crate::HookFailed)) and stops nothing.
@@ -21,13 +21,13 @@ pub struct Invocation {
 }
 
 impl Conversation {
-    /// Reports that an agent was made that works on the conversation: as one that continues, if it has messages. Gives
-    /// the manager the state that was [kept](Self::keep_manager_state) of it, and returns the messages that the manager
-    /// puts before those of the session; none for a manager by name.
+    /// Reports a new agent that works on the conversation, and a restored session if the conversation has messages.
+    /// Restores the manager's [kept](Self::keep_manager_state) state, and returns the messages that the manager puts
+    /// before those of the session; none for a manager by name.
     ///
     /// # Errors
-    /// [`MemoryError::Manager`] where the state of another manager is kept: choose that manager, or
-    /// [forget](Self::forget_manager_state) it. Otherwise when the store or a hook fails.
+    /// [`MemoryError::Manager`] if the state of another manager is kept: choose that manager, or
+    /// [forget](Self::forget_manager_state) it. Otherwise if the store or a hook fails.
     pub async fn initialize(&self) -> Result<Vec<Message>, MemoryError> {
         self.call(|this| async move {
             let mut event = AgentInitialized { conversation: this.id.clone() };
@@ -53,7 +53,7 @@ impl Conversation {
     /// Begins an invocation of an agent.
     ///
     /// # Errors
-    /// When a hook fails.
+    /// If a hook fails.
     pub async fn invoke(&self) -> Result<Invocation, MemoryError> {
         let work = |this: Self| async move {
             let mut event = BeforeInvocation { conversation: this.id };
@@ -65,23 +65,23 @@ impl Conversation {
 }
 
 impl Invocation {
-    /// Its conversation.
+    /// The conversation of the invocation.
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// Reports that the model is about to be called with a request of `projected_tokens`, if that is known, under a
-    /// window of so many tokens.
+    /// Reports the next call of the model, with a request of `projected_tokens` under a window of `window` tokens, if
+    /// they are known.
     ///
-    /// Where the calls of the memory's [`per_turn`](crate::MemoryBuilder::per_turn) include this one, what is due is
-    /// done. Where the request reaches the threshold of
+    /// If the calls of the memory's [`per_turn`](crate::MemoryBuilder::per_turn) include this one, due compaction is
+    /// performed. If the request reaches the threshold of
     /// [`proactive_compression`](crate::MemoryBuilder::proactive_compression), the conversation is reduced below it as
-    /// far as possible; then the prompt is to be made again. Returns what was written. A failure of either is an event
-    /// ([`CompactionFailed`](crate::CompactionFailed)), and the call continues.
+    /// far as possible; the caller must then make the prompt again. Returns what was written. A failure of either is an
+    /// event ([`CompactionFailed`](crate::CompactionFailed)), and the call continues.
     ///
     /// # Errors
-    /// When a hook fails.
+    /// If a hook fails.
     pub async fn before_model_call(
         &mut self,
         projected_tokens: Option<u64>,
@@ -108,7 +108,7 @@ impl Invocation {
         self.conversation.call(work).await
     }
 
-    /// Reports the model's answer, or why there is none.
+    /// Reports the model's answer, or the cause of a missing one.
     ///
     /// # Errors
     /// [`MemoryError::Interrupted`].
@@ -125,10 +125,10 @@ impl Invocation {
         self.conversation.call(|this| async move { Ok(this.parts.report(event).await) }).await
     }
 
-    /// Reports that a tool is about to be called; returns the arguments, which hooks may have changed.
+    /// Reports the next call of a tool; returns the arguments, which hooks may have changed.
     ///
     /// # Errors
-    /// When a hook fails: the tool is not to be called.
+    /// If a hook fails: the tool must not be called.
     pub async fn before_tool_call(&self, call: &str, name: &str, input: Json) -> Result<Json, MemoryError> {
         let (call, name) = (call.to_owned(), name.to_owned());
         self.conversation
@@ -140,7 +140,7 @@ impl Invocation {
             .await
     }
 
-    /// Reports what a tool returned; returns the block to append, whose contents hooks may have changed.
+    /// Reports the result of a tool; returns the block to append, whose contents hooks may have changed.
     ///
     /// # Errors
     /// [`MemoryError::Interrupted`].
@@ -156,18 +156,18 @@ impl Invocation {
         Ok(ContentBlock::ToolResult { tool_use_id: id, content, is_error })
     }
 
-    /// Ends the invocation, whether or not the model answered, does what is due, and
+    /// Ends the invocation, with or without an answer: performs due compaction and
     /// [keeps](Conversation::keep_manager_state) the manager's state.
     ///
     /// # Errors
-    /// When a strategy or the store fails. Summaries recorded before stay; nothing else changes.
+    /// If a strategy or the store fails. Summaries recorded before stay; nothing else changes.
     pub async fn end(self) -> Result<CompactionReport, MemoryError> {
         let model_calls = self.model_calls;
         let work = move |this: Conversation| async move {
             let managed = this.parts.manage(&this.id, &()).await;
             this.parts.report(AfterInvocation { conversation: this.id.clone(), model_calls }).await;
             match managed {
-                // An agent that failed before it said anything has nothing to keep small.
+                // An agent that failed before its first message has nothing to keep small.
                 Err(error) if error.is_not_found() => Ok(CompactionReport::default()),
                 managed => {
                     let report = managed?;

@@ -17,7 +17,7 @@ const REQUESTS: [&str; 4] = [
 #[expect(clippy::expect_used, reason = "constant patterns, compiled by a test")]
 static ASKS: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(REQUESTS).expect("the patterns are valid"));
 
-/// A word, with what may stand inside a code or an address.
+/// A word, including the signs inside a code or an address.
 #[expect(clippy::expect_used, reason = "a constant pattern, compiled by a test")]
 static IDENTIFIER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\p{L}\p{N}](?:[\p{L}\p{N}._@/+#:,-]*[\p{L}\p{N}])?").expect("the pattern is valid"));
@@ -29,15 +29,15 @@ fn is_code(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// True if a term is not a common word, so that repeating it would reveal the excluded message: it has a digit and at
-/// least `characters`.
+/// True if a term is not a common word, so that repeating it would reveal the excluded message: the term has a digit
+/// and at least `characters` characters.
 fn identifies(term: &str, characters: usize) -> bool {
     term.chars().any(char::is_numeric) && term.chars().count() >= characters
 }
 
-/// The fewest characters of a term that is removed also where it stands inside a longer one.
+/// Fewest characters of a term that is also removed inside a longer one.
 const LONG: usize = 4;
-/// The fewest characters of a term that is removed at all: a single digit says nothing.
+/// Fewest characters of a removed term: a single digit says nothing.
 const SHORT: usize = 2;
 
 /// True if a text asks to be excluded from summaries.

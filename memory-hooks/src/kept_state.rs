@@ -1,7 +1,7 @@
 //! State of a conversation's manager, kept next to the conversation for the next process.
 //!
-//! The state is a document as those of sessions of Strands are: a message of a conversation of its own, appended whole
-//! each time it changes. The last one counts.
+//! The state is a document like those of Strands sessions: a message of a separate conversation, appended whole at each
+//! change. The last one counts.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::{Conversation, MemoryError};
 const MANAGER_STATE: &str = "manager_state";
 
 impl Conversation {
-    /// Keeps what the manager knows of the conversation next to the log, if that has changed since it was last kept,
-    /// for [`initialize`](Self::initialize) to restore. [`Invocation::end`](crate::Invocation::end) calls it. A manager
-    /// whose state follows from the log, as that of every manager by name, has nothing to keep. Returns whether it was
-    /// written.
+    /// Keeps the manager's state of the conversation next to the log, if it changed since it was last kept, for
+    /// [`initialize`](Self::initialize) to restore. [`Invocation::end`](crate::Invocation::end) calls this. A manager
+    /// whose state follows from the log, such as every manager by name, has nothing to keep. Returns true if the state
+    /// was written.
     ///
     /// # Errors
-    /// [`ManagerError::OtherManager`] where the state of another manager is kept; otherwise when the store fails.
+    /// [`ManagerError::OtherManager`] if the state of another manager is kept; otherwise if the store fails.
     pub async fn keep_manager_state(&self) -> Result<bool, MemoryError> {
         self.call(|this| async move {
             let state = this.manager_state().await?;
@@ -38,10 +38,10 @@ impl Conversation {
         .await
     }
 
-    /// The state of a manager that is kept of the conversation.
+    /// The kept state of the conversation's manager, if any.
     ///
     /// # Errors
-    /// [`ManagerError::InvalidState`] for one that cannot be read; otherwise when the store fails.
+    /// [`ManagerError::InvalidState`] if the state cannot be read; otherwise if the store fails.
     pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, MemoryError> {
         self.call(|this| async move {
             // A conversation whose name is too long for the document has no kept state.
@@ -63,7 +63,7 @@ impl Conversation {
     /// Forgets the kept state, so that another manager may keep its own. The log still has it.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn forget_manager_state(&self) -> Result<(), MemoryError> {
         self.call(|this| async move {
             if this.kept_manager_state().await?.is_none() {
@@ -74,7 +74,7 @@ impl Conversation {
         .await
     }
 
-    /// Gives the manager the kept state, if there is one.
+    /// Restores the manager's kept state, if any.
     pub(crate) async fn restore_kept_state(&self) -> Result<Vec<Message>, MemoryError> {
         match self.kept_manager_state().await? {
             Some(state) => Ok(self.parts.manager.restore(&self.id, &state).await?),

@@ -8,20 +8,20 @@ use memory_core::{
 
 use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};
 
-/// The text in place of a summary whose parts are shown.
+/// Text shown for a dissolved summary.
 const DISSOLVED: &str = "(dissolved)";
 
-/// Part of a conversation's levels to give.
+/// Selection from a conversation's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LevelsRequest {
-    /// Only this level; `None` for the top of the tree: summaries that no other covers, and messages without summary.
+    /// Level to list; `None` for the top of the tree: summaries that no other covers, and messages without summary.
     pub level: Option<Level>,
-    /// The first node.
+    /// First node.
     pub from: NodeId,
-    /// The last node; `None` for the end of the conversation.
+    /// Last node; `None` for the end of the conversation.
     pub to: Option<NodeId>,
-    /// The most entries, at least 1; ARCHIVEs that begin with the same node stay together, even beyond it.
+    /// Most entries, at least 1; ARCHIVEs that begin with the same node stay together, even beyond it.
     pub limit: usize,
 }
 
@@ -46,28 +46,28 @@ impl LevelsRequest {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LevelEntry {
-    /// Its level; FULL for messages.
+    /// Level of the entry; FULL for messages.
     pub level: Level,
-    /// The messages that it stands for.
+    /// Messages that the entry stands for.
     pub nodes: NodeRange,
-    /// Their lines.
+    /// Lines of these messages.
     pub lines: u64,
     /// Tokens of the text.
     pub tokens: u32,
-    /// Its words.
+    /// Words of the entry.
     pub text: String,
-    /// Who said the message; `None` for summaries and lost messages.
+    /// Speaker of the message; `None` for summaries and lost messages.
     pub speaker: Option<String>,
-    /// When the message was said; unknown for summaries and lost messages.
+    /// Time of the message; unknown for summaries and lost messages.
     pub at: Timestamp,
-    /// The number of the summary.
+    /// Number of the summary.
     pub summary: Option<SummaryId>,
-    /// The strategy of the summary.
+    /// Strategy that wrote the summary.
     pub written_by: Option<WrittenBy>,
-    /// True if these are messages that cannot be read.
+    /// True if the entry stands for messages that cannot be read.
     #[cfg_attr(feature = "serde", serde(rename = "lost"))]
     pub is_lost: bool,
-    /// True if the parts of the summary are shown in its place, which has no words then.
+    /// True if the parts of the summary are shown instead; the summary has no words then.
     #[cfg_attr(feature = "serde", serde(rename = "dissolved"))]
     pub is_dissolved: bool,
 }
@@ -79,9 +79,9 @@ pub struct LevelEntry {
 pub struct LevelPage {
     /// The entries.
     pub entries: Vec<LevelEntry>,
-    /// Where the next page begins; `None` after the last one.
+    /// First node of the next page; `None` after the last page.
     pub next: Option<NodeId>,
-    /// How many messages the conversation has.
+    /// Number of messages in the conversation.
     pub nodes: u64,
     /// Messages of the page that cannot be read.
     pub losses: Losses,
@@ -91,7 +91,7 @@ impl Conversation {
     /// A page of a level of the conversation, or of the top of its tree.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails other than by damage of messages.
+    /// If the conversation does not exist, or the store fails other than by damage of messages.
     pub async fn levels(&self, request: LevelsRequest) -> Result<LevelPage, MemoryError> {
         self.call(move |this| async move {
             let tree = Snapshot::read(&this.parts, &this.id).await?.tree;
@@ -137,7 +137,7 @@ impl Conversation {
     /// `summary` is the number of any record of its place. At most `limit` messages are read.
     ///
     /// # Errors
-    /// [`RepairError::NoSummary`] when there is no such summary; otherwise as [`Self::levels`].
+    /// [`RepairError::NoSummary`] if there is no such summary; otherwise as [`Self::levels`].
     pub async fn levels_below(&self, summary: SummaryId, limit: usize) -> Result<LevelPage, MemoryError> {
         self.call(move |this| async move {
             let tree = Snapshot::read(&this.parts, &this.id).await?.tree;
@@ -159,7 +159,7 @@ impl Conversation {
         .await
     }
 
-    /// Reads the words of the summaries among `rows`. One that cannot be read is lost.
+    /// Reads the words of the summaries among `rows`. A summary that cannot be read is lost.
     async fn with_words(&self, rows: Vec<Row<'_>>) -> Result<Vec<LevelEntry>, MemoryError> {
         let mut ids: Vec<_> = rows.iter().filter_map(Row::words).collect();
         ids.sort_unstable();
@@ -180,7 +180,7 @@ impl Conversation {
 /// An entry whose words may still have to be read.
 enum Row<'a> {
     Message(LevelEntry),
-    /// A summary's place, and the summary whose words are shown there.
+    /// Place of a summary, and the summary whose words are shown there.
     Summary {
         place: &'a SummaryOutline,
         words: SummaryId,
@@ -217,7 +217,7 @@ struct Page {
 }
 
 impl Page {
-    /// The messages of `runs` that the page may show, and one more, which gives the start of the next page.
+    /// Adds the messages of `runs` that the page may show, and one more, which gives the start of the next page.
     async fn add_messages(
         &mut self,
         of: &Conversation,

@@ -10,7 +10,7 @@
 //!    store, the retriever of `memory-search` or another one.
 //! 2. [`Memory::conversation`] returns a [`Conversation`]. [`append`](Conversation::append) stores a message on disk.
 //!    [`add_message`](Conversation::add_message) also runs the hooks.
-//! 3. [`prompt`](Conversation::prompt) assembles a [`Prompt`], which is what a model is shown for a question: every
+//! 3. [`prompt`](Conversation::prompt) assembles a [`Prompt`], the text that a model is shown for a question: every
 //!    message represented exactly once, and next to it the exact words that bear on the question. [`PromptOptions`] set
 //!    the budget.
 //! 4. [`compact`](Conversation::compact) writes the summaries that are due. [`prompt`](Conversation::prompt) does so
@@ -21,18 +21,18 @@
 //! 7. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
 //!    return single messages. [`stats`](Conversation::stats) reports figures.
 //! 8. [`Memory::list`] and [`Memory::resolve`] find a conversation again: by time, tags, title.
-//!    [`state`](Conversation::state) says what it is for, by rules and without a model, and
-//!    [`reminder`](Conversation::reminder) where it stood, for a reader who continues with it.
+//!    [`state`](Conversation::state) derives its purpose by rules and without a model, and
+//!    [`reminder`](Conversation::reminder) sums it up for a reader who continues with it.
 //!    [`details`](Conversation::details) and [`over_time`](Conversation::over_time) show messages with their parts, and
 //!    figures by periods.
-//! 9. [`MemoryBuilder::manager`] replaces what keeps conversations small by a
-//!    [`ConversationManager`](memory_core::ConversationManager) of your own; [`MemoryBuilder::derived`] builds one on
-//!    it ([`DerivedManager`](memory_core::DerivedManager)).
+//! 9. [`MemoryBuilder::manager`] sets a [`ConversationManager`](memory_core::ConversationManager) of your own, which
+//!    keeps conversations small; [`MemoryBuilder::derived`] builds one on top of the present one
+//!    ([`DerivedManager`](memory_core::DerivedManager)).
 //!
 //! # Threads
 //!
-//! Stores and models block where their futures are polled. [`Memory::on_threads`] has the calls of all handles run
-//! elsewhere, to their end; without it they run in place. A call that borrows its progress always does.
+//! Stores and models block where their futures are polled. [`Memory::on_threads`] runs the calls of all handles
+//! elsewhere, to their end; without it they run in place. A call that borrows its progress always runs in place.
 //!
 //! # Hooks
 //!

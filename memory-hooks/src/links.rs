@@ -8,9 +8,9 @@ use std::{
 use memory_core::{Node, NodeId, NodeKind, Relation, RelationKind, Role};
 use memory_strategies::{Backward, Gist, backward};
 
-/// How many messages before it a message may refer to.
+/// Number of earlier messages that a message may refer to.
 pub(crate) const LOOKED_BACK: usize = 24;
-/// The longest text that is kept until its gist is asked for, in bytes.
+/// The longest text that is kept until its gist is needed, in bytes.
 const LONGEST: usize = 4_096;
 
 /// A message that refers back.
@@ -20,16 +20,16 @@ const LONGEST: usize = 4_096;
 pub struct Link {
     /// The message.
     pub node: NodeId,
-    /// The earlier message, and what this one does to it.
+    /// The earlier message, and how this one relates to it.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub relation: Relation,
 }
 
 /// The links among messages that are added in their order.
 ///
-/// The words that a message begins with decide if it refers back. The message that it means is the earlier one with the
-/// most words in common, and without common words the last of the side that is corrected. A link that the caller stored
-/// in [`Node::relates_to`] is taken as it is. Links are derived when they are read and not stored, so that better rules
+/// The words that a message begins with decide if it refers back. The target is the earlier message with the most words
+/// in common, and without common words the last of the side that is corrected. A link that the caller stored in
+/// [`Node::relates_to`] is taken as it is. Links are derived on reading and not stored, so that better rules
 /// find those of old messages, too.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
@@ -43,7 +43,7 @@ struct Before {
     kind: NodeKind,
     speaker: Option<String>,
     text: String,
-    /// Few messages refer back, so most gists are never asked for.
+    /// Gist of the text; of a short one on demand: few messages refer back, so most gists are never needed.
     gist: OnceLock<Gist>,
 }
 
@@ -69,7 +69,7 @@ impl Links {
             self.before.pop_front();
         }
         let (kind, speaker) = (node.kind(), message.speaker.clone());
-        // A pasted log is not kept for a gist that may never be asked for.
+        // A pasted log is not kept for a gist that may never be needed.
         let (text, gist) = match text.len() {
             ..=LONGEST => (text.to_owned(), OnceLock::new()),
             _ => (String::new(), OnceLock::from(Gist::of(text))),

@@ -1,4 +1,4 @@
-//! A summary of messages that stand in a caller's list, and in no log.
+//! Summaries of messages in a caller's list, without a log.
 
 use memory_core::{
     Excluded, Level, Message, NodeId, NodeRange, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
@@ -7,7 +7,7 @@ use memory_core::{
 
 use crate::kept_out::{Redactor, asks_to_be_kept_out};
 
-/// The text in place of a message that is excluded from summaries.
+/// Text shown for a message that is excluded from summaries.
 const KEPT_OUT: &str = "(kept out of summaries)";
 /// Most tokens of the summary of a run of messages.
 const MOST_TOKENS: u32 = 384;
@@ -15,10 +15,10 @@ const MOST_TOKENS: u32 = 384;
 /// Summarizes the messages of `list` with the indices `chosen`, by a strategy that needs no store.
 ///
 /// A message that is marked, or asks, to be excluded from summaries is named and not repeated; its identifying terms
-/// are removed from the others, wherever in the list it stands. The summary costs at most half of what it stands for.
+/// are removed from the others, wherever in the list it stands. The summary has at most half of their tokens.
 ///
 /// # Errors
-/// When the strategy fails.
+/// If the strategy fails.
 pub async fn summarize_list(
     list: &[Message],
     chosen: &[usize],
@@ -67,7 +67,7 @@ mod tests {
         let text = summary(&list, &[0, 1, 2]);
         assert!(text.contains("parcel"), "{text}");
         assert!(!text.contains("4471"), "{text}");
-        // Also where the message that asks stays in the list.
+        // The message that asks may stay in the list.
         assert!(!summary(&list, &[0, 2]).contains("4471"));
     }
 }

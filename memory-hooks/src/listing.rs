@@ -1,4 +1,4 @@
-//! Conversations as people look for them: by title, tags and marks, the last one spoken in first.
+//! Lists of conversations by title, tags and marks, the most recent first.
 
 use memory_core::{ConversationState, Filter, Mark};
 
@@ -11,33 +11,33 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedConversation {
-    /// Its state.
+    /// State of the conversation.
     pub state: ConversationState,
-    /// Its title; `None` where none was set and its first messages have no words.
+    /// Title of the conversation; `None` if none was set and its first messages have no words.
     pub title: Option<Title>,
 }
 
 impl ListedConversation {
-    /// A conversation in this state, with this title.
+    /// A listed conversation in this state, with this title.
     #[must_use]
     pub const fn new(state: ConversationState, title: Option<Title>) -> Self {
         Self { state, title }
     }
 }
 
-/// Conversations to list.
+/// Selection of conversations to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListOptions {
-    /// Tags that a conversation must have, all of them.
+    /// Tags that a listed conversation must all have.
     pub tags: Vec<String>,
-    /// True if only conversations that are marked as important are listed.
+    /// True to list only conversations that are marked as important.
     pub important: bool,
-    /// True if archived conversations are listed, too.
+    /// True to list archived conversations, too.
     pub archived: bool,
-    /// How many conversations to leave out before the first one, for the next page.
+    /// Number of conversations to skip before the first one, for the next page.
     pub skip: usize,
-    /// The most conversations.
+    /// Most conversations to list.
     pub limit: usize,
 }
 
@@ -64,24 +64,24 @@ impl ListOptions {
     }
 }
 
-/// The conversations that were asked for.
+/// A page of listed conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Listing {
-    /// The last one spoken in first; those of one time by name.
+    /// Conversations, the most recent first; those of one time by name.
     pub conversations: Vec<ListedConversation>,
-    /// How many more there are beyond the limit.
+    /// Number of further conversations beyond the limit.
     pub more: u64,
-    /// How many are left out only because they are archived.
+    /// Number of conversations left out only because they are archived.
     pub archived: u64,
 }
 
 impl Memory {
-    /// The conversations, the last one spoken in first.
+    /// The conversations, the most recent first.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn list(&self, options: ListOptions) -> Result<Listing, MemoryError> {
         self.call(move |this| async move {
             let all = by_last_update(this.store().conversations().await?);

@@ -8,10 +8,10 @@ use crate::{
 };
 
 impl Conversation {
-    /// Its title: what somebody set, or else one that is derived from its first message.
+    /// The title: the one that somebody set, or else one derived from the first messages.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn title(&self) -> Result<Option<Title>, MemoryError> {
         self.call(|this| async move {
             let state = this.parts.store.conversation(&this.id).await?;
@@ -20,27 +20,27 @@ impl Conversation {
         .await
     }
 
-    /// Sets its title; an empty one takes back what was set.
+    /// Sets the title; an empty one removes the title that was set.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn set_title(&self, title: &str) -> Result<(), MemoryError> {
         let title = title.trim().to_owned();
         self.call(move |this| async move { this.record(Event::Title(title)).await }).await
     }
 
-    /// Its tags, sorted.
+    /// Tags of the conversation, sorted.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn tags(&self) -> Result<Vec<String>, MemoryError> {
         Ok(self.overview().await?.own_tags())
     }
 
-    /// Sets its tags, all of them. Reserved ones are left out, and marks stay.
+    /// Replaces all tags. Reserved ones are left out, and marks stay.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn set_tags(&self, tags: &[String]) -> Result<(), MemoryError> {
         let tags = tags.to_vec();
         self.call(move |this| async move {
@@ -53,15 +53,15 @@ impl Conversation {
     /// True if the conversation has a mark.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn is_marked(&self, mark: Mark) -> Result<bool, MemoryError> {
         Ok(self.overview().await?.is_marked(mark))
     }
 
-    /// Marks it, or takes the mark back.
+    /// Sets or removes a mark.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn mark(&self, mark: Mark, is_set: bool) -> Result<(), MemoryError> {
         self.call(move |this| async move {
             let state = this.parts.store.conversation(&this.id).await?;

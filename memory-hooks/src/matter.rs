@@ -8,11 +8,11 @@ use crate::{
 };
 
 impl Conversation {
-    /// True if somebody asks for or says something of substance in its beginning, or a tool is called there. A
-    /// conversation of greetings, and of what a program writes by itself, has no matter.
+    /// True if the beginning has a substantial question or statement, or a tool call. A conversation of greetings, or
+    /// of texts that a program writes by itself, has no matter.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn has_matter(&self) -> Result<bool, MemoryError> {
         self.call(|this| async move {
             let nodes = this.parts.store.conversation(&this.id).await?.nodes;

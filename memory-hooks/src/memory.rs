@@ -51,30 +51,30 @@ impl Memory {
     /// A conversation under a new name (UUIDv7).
     ///
     /// # Errors
-    /// When the system provides no randomness.
+    /// If the system provides no randomness.
     pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
         let mut random = [0; 10];
         getrandom::fill(&mut random)?;
         Ok(self.conversation(ConversationId::generate(self.parts.clock.now(), random)))
     }
 
-    /// Compacts conversations that are due, until every handle of this memory is dropped. Drive it by a task of any
-    /// runtime, or by a separate thread. While it runs, no reply waits for a summary: [`Conversation::prompt`] shows
-    /// the history as it stands, and summaries written meanwhile at the next turn. Only a view that fits no budget
-    /// otherwise is still compacted at once.
+    /// Compacts due conversations until every handle of this memory is dropped. Drive it by a task of any runtime, or
+    /// by a separate thread. While it runs, no reply waits for a summary: [`Conversation::prompt`] shows the history as
+    /// it stands, and summaries written meanwhile at the next turn. Only a view that fits no budget otherwise is still
+    /// compacted at once.
     ///
-    /// The future begins with what earlier processes left undone, since what is due follows from the log. Dropping it
-    /// leaves every tree either as it was before the current step or as it is after it.
+    /// The future begins with work that earlier processes left undone, which follows from the log. Dropping it leaves
+    /// every tree either as before the current step or as after it.
     #[must_use]
     pub fn background(&self) -> BoxFuture<'static, ()> {
         worker::work_off(&self.parts)
     }
 
-    /// The messages that answer a question best, of any conversations. Each hit counts as a use of its message, which
-    /// scorers are given.
+    /// The messages of any conversations that answer a question best. Each hit counts as a use of its message, for
+    /// scorers.
     ///
     /// # Errors
-    /// When the retriever fails.
+    /// If the retriever fails.
     pub async fn search(&self, query: Query) -> Result<Retrieved, MemoryError> {
         self.call(|this| async move { this.parts.search(&query).await }).await
     }
@@ -82,8 +82,8 @@ impl Memory {
     /// The matches of a regular expression in the conversations of `request`, as [`memory_search::find`] finds them.
     ///
     /// # Errors
-    /// [`MemoryError::Find`] when the pattern is not valid, or a range is given for several conversations; otherwise
-    /// when the store fails.
+    /// [`MemoryError::Find`] if the pattern is not valid, or a range is given for several conversations; otherwise if
+    /// the store fails.
     pub async fn find(&self, request: FindRequest) -> Result<Found, MemoryError> {
         self.call(|this| async move { Ok(memory_search::find(&*this.parts.store, &request).await?) }).await
     }
@@ -91,24 +91,24 @@ impl Memory {
     /// The states of all conversations, by name.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn conversations(&self) -> Result<Vec<ConversationState>, MemoryError> {
         self.call(|this| async move { Ok(this.parts.store.conversations().await?) }).await
     }
 
-    /// How many tokens `text` has, by the counter that budgets are counted with.
+    /// Number of tokens of `text`, by the counter that budgets are counted with.
     #[must_use]
     pub fn count_tokens(&self, text: &str) -> u32 {
         self.parts.counter.count(text)
     }
 
-    /// Reports that a conversation grew by other means than the calls of this memory, as by another process or through
-    /// the store, so that the background summarizes it and the [listener](MemoryBuilder::on_growth) is told.
+    /// Reports growth by other means than this memory's calls, such as another process or direct use of the store. The
+    /// background then summarizes the conversation, and the [listener](MemoryBuilder::on_growth) is called.
     pub fn report_growth(&self, conversation: &ConversationId) {
         self.parts.grew(conversation);
     }
 
-    /// Has the background summarize a conversation that grew. The [listener](MemoryBuilder::on_growth) is not told.
+    /// Queues a grown conversation for the background. The [listener](MemoryBuilder::on_growth) is not called.
     pub fn enqueue(&self, conversation: &ConversationId) {
         self.parts.queue.enqueue(conversation);
     }
@@ -119,7 +119,7 @@ impl Memory {
         &self.parts.store
     }
 
-    /// The manager of its conversations.
+    /// The manager of the conversations.
     #[must_use]
     pub fn manager(&self) -> &Arc<dyn ConversationManager> {
         &self.parts.manager
@@ -172,7 +172,7 @@ impl MemoryBuilder {
         some store: Arc<dyn Store>,
         /// Sets the token counter, which is used for budgets and at appending.
         some token_counter: Arc<dyn TokenCounter>,
-        /// Sets the retriever, which recalls exact words. Without it a prompt is the history alone.
+        /// Sets the retriever, which recalls exact words. Without one a prompt is the history alone.
         some retriever: Arc<dyn Retriever>,
         /// Sets the summarizer; [`Spans`] by default.
         some summarizer: Arc<dyn Summarizer>,
@@ -182,33 +182,33 @@ impl MemoryBuilder {
         /// The summarizer is tried again for the next summary. After three failures in a row it is not called again in
         /// that compaction.
         some fallback_summarizer: Arc<dyn Summarizer>,
-        /// Sets the scorer of messages that are being summarized. Without it all have the same importance.
+        /// Sets the scorer of messages that are being summarized. Without one all have the same importance.
         some scorer: Arc<dyn ImportanceScorer>,
-        /// Sets the fallback for when [`Self::scorer`] fails. Without it messages keep their importance.
+        /// Sets the fallback for a failing [`Self::scorer`]. Without one messages keep their importance.
         some fallback_scorer: Arc<dyn ImportanceScorer>,
-        /// Sets the strategy, which decides which summaries are written and what a view shows, by its type, such as
+        /// Sets the strategy, which decides on the summaries and the contents of a view, by its type, such as
         /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
         /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
         some strategy: Arc<dyn ContextStrategy>,
         /// Sets the clock; [`SystemClock`] by default.
         some clock: Arc<dyn Clock>,
-        /// Sets when compaction starts and stops, in place of what the strategy has. Building fails where it [takes no
-        /// thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
+        /// Sets when compaction starts and stops, instead of the strategy's thresholds. Building fails if the strategy
+        /// [takes no thresholds](ContextStrategy::with_thresholds), and under a manager of the program's own.
         some thresholds: Thresholds,
         /// Sets the policy of views.
         view_policy: ViewPolicy,
-        /// Sets from which share of a model's window on a conversation is reduced before the model is called; off by
-        /// default. See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
+        /// Sets the share of a model's window from which on a conversation is reduced before the model is called; off
+        /// by default. See [`Invocation::before_model_call`](crate::Invocation::before_model_call).
         proactive_compression: ProactiveCompression,
-        /// Sets before which calls of a model what is due for a conversation is done; before none by default.
+        /// Sets the calls of a model before which due compaction is performed; none by default.
         per_turn: PerTurn,
         /// Sets the hooks, which run on the threads of the memory. Only [`Conversation::add_message`] passes
         /// [`MessageAdded`](crate::MessageAdded); a hook's change is in the outgoing copy that it returns, and in no
-        /// later prompt, since the log keeps what was said.
+        /// later prompt, since the log keeps the original message.
         hooks: HookRegistry,
-        /// Adds what was said before to a user's outgoing message ([`RecallHook`]), after all hooks but those of the
-        /// manager: for a program that sends whole conversations to its model, and no prompts of this memory. It is off
-        /// by default, and needs a retriever.
+        /// Adds recalled words to a user's outgoing message ([`RecallHook`]), after all hooks but those of the manager:
+        /// for a program that sends whole conversations to its model, and no prompts of this memory. Off by default;
+        /// needs a retriever.
         some recall_hook: RecallHookOptions,
     }
 
@@ -220,9 +220,9 @@ impl MemoryBuilder {
         self
     }
 
-    /// Sets a manager of the program's own; by default conversations are kept by the summary tree, as
-    /// [`Self::strategy`] decides, with the summarizer and the scorer, which belong to it. `make` is given the
-    /// conversations that the memory sees. Its hooks come after those that [`Self::hooks`] set.
+    /// Sets a manager of the program's own. By default the summary tree keeps conversations small, by
+    /// [`Self::strategy`] with its summarizer and scorer. `make` is given the conversations that the memory sees. The
+    /// manager's hooks come after those of [`Self::hooks`].
     #[must_use]
     pub fn manager(
         mut self,
@@ -232,9 +232,9 @@ impl MemoryBuilder {
         self
     }
 
-    /// Builds the manager on the one that would be there otherwise, which `make` is given: as a
+    /// Builds the manager on the one that would be there otherwise, which `make` is given: usually a
     /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the
-    /// hooks of what it is built on. Called again, it builds on the manager that is derived so far.
+    /// hooks below it. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
         mut self,
@@ -250,14 +250,14 @@ impl MemoryBuilder {
         &mut self.hooks
     }
 
-    /// True if a summarizer is set.
+    /// True if a summarizer was set.
     #[must_use]
     pub fn has_summarizer(&self) -> bool {
         self.summarizer.is_some()
     }
 
-    /// Sets a listener that is told of each conversation that grows: by an append, by a fork, and by a
-    /// [report](Memory::report_growth). It runs within the call, and must not wait.
+    /// Sets a listener that is called for each conversation that grows: by an append, by a fork, and by a
+    /// [report](Memory::report_growth). The listener runs within the call, and must not wait.
     #[must_use]
     pub fn on_growth(mut self, listener: impl Fn(&ConversationId) + Send + Sync + 'static) -> Self {
         self.growth = Some(Function(Box::new(listener)));
@@ -288,7 +288,7 @@ impl MemoryBuilder {
     /// Builds the memory.
     ///
     /// # Errors
-    /// When the store or the token counter is missing, the thresholds contradict each other, or the manager takes none.
+    /// If the store or the token counter is missing, the thresholds contradict each other, or the manager takes none.
     pub fn build(self) -> Result<Memory, BuildError> {
         let store = self.store.ok_or(BuildError::Missing("store"))?;
         let counter = self.token_counter.ok_or(BuildError::Missing("token_counter"))?;
@@ -342,7 +342,7 @@ impl MemoryBuilder {
     }
 }
 
-/// The strategy with compaction by these thresholds, unless a manager of the program's `own` takes its place.
+/// `strategy` with these thresholds; an error under a manager of the program's `own`, which takes none.
 fn under(
     strategy: &dyn ContextStrategy,
     thresholds: Thresholds,

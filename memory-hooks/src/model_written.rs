@@ -1,4 +1,4 @@
-//! Summaries that a chat model writes.
+//! Summaries written by a chat model.
 
 mod answer;
 mod chunks;
@@ -19,36 +19,37 @@ use self::{
 };
 use crate::spend::{Exhausted, SpendLimits, Spent};
 
-/// A window is filled to this share, in percent: the model's tokens are not those that are counted here.
+/// Share of a window that is filled, in percent: the model's tokens differ from those counted here.
 const FILLED: u32 = 80;
-/// The smallest part of a text that is asked about, in tokens. A window that holds less is too small.
+/// Smallest part of a text that is asked about, in tokens. A window with room for less is too small.
 const SMALLEST_PART: u32 = 96;
-/// Summaries of fewer tokens are quotations, which need no model: it cannot say anything in so few words.
+/// Fewest tokens of a summary that needs a model; shorter ones are quotations, since a model cannot say anything in so
+/// few words.
 const FEWEST: u32 = 16;
-/// Tokens of the notes on a part of a longer text, where a summary may not have more.
+/// Most tokens of the notes on a part of a longer text, unless its summary may have more.
 const NOTES: u32 = 96;
 
-/// Has summaries written by a chat model: the agent's own, or one for this alone.
+/// Summaries by a chat model: the agent's own, or a separate one.
 ///
-/// Summaries of hardly any words, of short messages, are [`Spans`], under that name.
+/// Very short summaries, of short messages, are [`Spans`], under that name.
 ///
-/// The model is given the whole text of a job as data, between fences and escaped, in parts where its window is small.
-/// An answer that breaks the contract of [`Summarizer`] is an error ([`ModelSummaryError`]), at which a memory has [its
-/// fallback](crate::MemoryBuilder::fallback_summarizer) answer. Topics, decisions and code of a summary are found by
-/// rules, as for summaries that are written offline.
+/// The model is given the whole text of a job as data, between fences and escaped, in parts if its window is small. An
+/// answer that breaks the contract of [`Summarizer`] is an error ([`ModelSummaryError`]), for which a memory uses [its
+/// fallback](crate::MemoryBuilder::fallback_summarizer). Topics, decisions and code of a summary are found by rules, as
+/// for summaries that are written offline.
 ///
-/// Summaries are recorded, so that nothing is asked twice. Its identity names the model and a hash of the prompt.
+/// Summaries are recorded, so that nothing is asked twice. The identity names the model and a hash of the prompt.
 #[derive(Clone, Debug)]
 pub struct ModelSummarizer {
     model: Arc<dyn ChatModel>,
     system_prompt: Arc<str>,
     limits: SpendLimits,
     process: Arc<Spent>,
-    /// `None` outside of a compaction, where each job counts as one.
+    /// Amounts of a compaction; `None` outside of one, where each job counts as one.
     compaction: Option<Arc<Spent>>,
 }
 
-/// Why a model wrote no summary.
+/// Reasons why a model wrote no summary.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelSummaryError {
@@ -58,7 +59,7 @@ pub enum ModelSummaryError {
     /// A limit is reached.
     #[error(transparent)]
     Exhausted(#[from] Exhausted),
-    /// The model called a tool in place of writing.
+    /// The model called a tool instead of writing.
     #[error("the reply is a call of a tool, not a text")]
     CalledTool,
     /// The model wrote nothing.
@@ -67,24 +68,24 @@ pub enum ModelSummaryError {
     /// The model refused.
     #[error("the model refused")]
     Refused,
-    /// The model wrote about something else than the text; only under the default instructions.
+    /// The reply is about something else than the text; only under the default instructions.
     #[error("the reply has hardly any word of the text")]
     Unrelated,
-    /// The model wrote a number that the text does not have; only under the default instructions.
+    /// The reply has a number that the text does not have; only under the default instructions.
     #[error("the reply has a number that the text does not have")]
     InventedNumber,
-    /// The model repeated the request in place of writing, or itself without end.
+    /// The reply repeats the request, or itself without end.
     #[error("the reply repeats the request, or itself")]
     Echo,
-    /// The model repeated what is excluded from summaries.
+    /// The reply repeats content that is excluded from summaries.
     #[error("the reply repeats what is excluded from summaries")]
     RepeatsExcluded,
-    /// The model wrote too much, also when it was asked again.
+    /// The reply was too long, even when asked again.
     #[error("a reply of {tokens} tokens, of which no sentence fits into {most}")]
     TooLong {
         /// Tokens of the reply.
         tokens: u32,
-        /// The most that were allowed.
+        /// Most tokens allowed.
         most: u32,
     },
     /// The window holds the instructions and hardly any text.
@@ -96,7 +97,7 @@ pub enum ModelSummaryError {
 }
 
 impl ModelSummarizer {
-    /// The instructions of a model that was given no others.
+    /// The default instructions.
     pub const DEFAULT_PROMPT: &str = words::INSTRUCTIONS;
 
     /// Summaries by `model`, under the default instructions and without limits.
@@ -139,7 +140,7 @@ impl ModelSummarizer {
             }
             if rest.is_empty() {
                 if notes.len() >= parts {
-                    // Notes as long as their text would be made for ever.
+                    // Notes as long as their text would never end.
                     return Err(ModelSummaryError::SmallWindow { window: self.model.context_window() });
                 }
                 parts = notes.len();
@@ -148,7 +149,7 @@ impl ModelSummarizer {
         }
     }
 
-    /// The tokens of text that one request may have.
+    /// Tokens of text that one request may hold.
     fn room(&self, job: &SummaryJob<'_>) -> Result<u32, ModelSummaryError> {
         let window = self.model.context_window();
         let frame = words::request(&Task::Summary(job), &[], job.max_tokens);
@@ -158,7 +159,7 @@ impl ModelSummarizer {
         if room < SMALLEST_PART { Err(ModelSummaryError::SmallWindow { window }) } else { Ok(room) }
     }
 
-    /// Text of the model about a part, in at most `most` tokens. A reply that is too long is cut after a sentence where
+    /// Text of the model about a part, in at most `most` tokens. A reply that is too long is cut after a sentence if
     /// that keeps most of it; otherwise the model is asked once for a shorter one.
     async fn asked(
         &self,

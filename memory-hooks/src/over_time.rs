@@ -36,29 +36,30 @@ pub struct OverTime {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PeriodStats {
-    /// When it begins, in UTC; `None` for messages before the first one of known time.
+    /// Start of the period, in UTC; `None` for messages before the first one of known time.
     pub start: Option<Timestamp>,
-    /// Its messages.
+    /// Messages of the period.
     pub nodes: NodeRange,
-    /// Messages of the user's side in it.
+    /// Messages of the user's side.
     pub user_nodes: u64,
-    /// The model's messages in it.
+    /// Messages of the model.
     pub ai_nodes: u64,
-    /// Tokens of its messages.
+    /// Tokens of the period's messages.
     pub tokens: u64,
-    /// Messages up to its end.
+    /// Messages up to the end of the period.
     pub total_nodes: u64,
-    /// Tokens up to its end of a view that shows all messages verbatim, including what a message costs in addition to
-    /// its text.
+    /// Tokens, at the end of the period, of a view that shows all messages verbatim, including the cost of a message in
+    /// addition to its text.
     pub shown_tokens: u64,
-    /// Tokens at its end of the coarsest view that covered all messages, with the summaries that were due then.
+    /// Tokens, at the end of the period, of the coarsest view that covered all messages, with the summaries that were
+    /// due then.
     pub view_tokens: u64,
     /// Topics, the heaviest first, at most three.
     pub topics: Vec<String>,
 }
 
 impl PeriodStats {
-    /// [`Self::shown_tokens`] by [`Self::view_tokens`]: how many times smaller the coarsest view was at the end of the
+    /// [`Self::shown_tokens`] divided by [`Self::view_tokens`]: the compression of the coarsest view at the end of the
     /// period.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a ratio need not be exact")]
@@ -68,13 +69,13 @@ impl PeriodStats {
 }
 
 impl Conversation {
-    /// Figures of the conversation by periods; by those that fit its length without `period`. A message of an earlier
-    /// time than one before it, and one of an unknown time, counts in the period of the one before. Every compaction is
-    /// replayed and every message is read.
+    /// Figures of the conversation by periods; without `period`, by periods that fit its length. A message of an
+    /// earlier time than one before it, or of an unknown time, counts in the period of the one before. Every compaction
+    /// is replayed and every message is read.
     ///
     /// # Errors
-    /// When the store fails. Messages that cannot be read are named in a notice; the figures
-    /// count them, the subjects do not.
+    /// If the store fails. Messages that cannot be read are named in a notice; the figures count them, the subjects do
+    /// not.
     pub async fn over_time(&self, period: Option<Period>) -> Result<OverTime, MemoryError> {
         self.call(move |this| async move {
             let snapshot = Snapshot::read(&this.parts, &this.id).await?;
@@ -147,7 +148,7 @@ fn counted(parts: &Parts, tree: &Tree, period: Period) -> Vec<PeriodStats> {
     rows
 }
 
-/// Sets what is known of the last row once it is over.
+/// Completes the last row.
 fn close(rows: &mut [PeriodStats], tree: &Tree) {
     let Some(row) = rows.last_mut() else { return };
     row.total_nodes = tree.total();

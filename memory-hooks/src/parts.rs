@@ -25,14 +25,14 @@ pub(crate) struct Parts {
     /// Windows that running agents were shown last.
     pub(crate) windows: Windows,
     pub(crate) growth: Option<Growth>,
-    /// True once it was said that recall is by words.
+    /// True once a notice reported that recall is by words.
     pub(crate) words_only: AtomicBool,
 }
 
 /// Listener to conversations that grow.
 pub(crate) type Growth = Function<dyn Fn(&ConversationId) + Send + Sync>;
 
-/// A function of the program's own, of which nothing can be printed.
+/// A function of the program, which has no printable form.
 pub(crate) struct Function<F: ?Sized>(pub(crate) Box<F>);
 
 impl<F: ?Sized> fmt::Debug for Function<F> {
@@ -75,7 +75,7 @@ impl Parts {
         }
     }
 
-    /// Has the manager do what is due. A failure is announced to the hooks, unless the conversation has not begun.
+    /// Has the manager do due work. A failure is announced to the hooks, unless the conversation has not begun.
     pub(crate) async fn manage(
         &self,
         conversation: &ConversationId,
@@ -84,8 +84,8 @@ impl Parts {
         self.announced(conversation, self.manager.manage(conversation, progress).await).await
     }
 
-    /// Has the manager make the smallest view smaller. A failure is announced to the hooks; that nothing gets smaller
-    /// is an answer and no failure.
+    /// Has the manager make the smallest view smaller. A failure is announced to the hooks; no progress is an answer,
+    /// not a failure.
     pub(crate) async fn reduce(
         &self,
         conversation: &ConversationId,
@@ -98,8 +98,8 @@ impl Parts {
         }
     }
 
-    /// Result of a manager, announced here, and by no manager, so that hooks hear of any manager's failure, and of each
-    /// once.
+    /// Result of a manager. Failures are announced here, and by no manager, so that hooks hear of any manager's failure
+    /// exactly once.
     async fn announced<T>(
         &self,
         conversation: &ConversationId,

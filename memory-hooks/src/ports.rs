@@ -27,16 +27,16 @@ use crate::{
     uses::Uses,
 };
 
-/// Before the hooks are registered.
+/// The registry until the hooks are registered.
 static NO_HOOKS: LazyLock<HookRegistry> = LazyLock::new(HookRegistry::new);
 
-/// The ports of a memory, its settings, and what its conversations share.
+/// The ports of a memory, its settings, and the shared state of its conversations.
 #[derive(Debug)]
 pub(crate) struct Ports {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) retriever: Option<Arc<dyn Retriever>>,
-    /// Judges which summaries matter, where that is asked for.
+    /// Judge of the summaries that matter, if one is set.
     pub(crate) judge: Option<Judge>,
     pub(crate) summarizer: Arc<dyn Summarizer>,
     pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
@@ -45,7 +45,7 @@ pub(crate) struct Ports {
     pub(crate) strategy: Arc<dyn ContextStrategy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: ViewPolicy,
-    /// Set once the manager is made, which is made of these ports and registers its own.
+    /// Registry of the hooks, set once the manager, which is made of these ports, has registered its own.
     pub(crate) registered: OnceLock<HookRegistry>,
     pub(crate) proactive: ProactiveCompression,
     pub(crate) per_turn: PerTurn,
@@ -58,7 +58,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Who writes the summaries of one compaction.
+    /// Author of the summaries of one compaction.
     pub(crate) fn author(&self) -> Arc<dyn Summarizer> {
         self.summarizer.for_compaction().unwrap_or_else(|| Arc::clone(&self.summarizer))
     }
@@ -68,7 +68,7 @@ impl Ports {
         self.registered.get().unwrap_or(&NO_HOOKS)
     }
 
-    /// Tells hooks what happened. A hook that fails is reported and stops nothing.
+    /// Reports an event to the hooks. A hook that fails is reported and stops nothing.
     pub(crate) async fn report<E: HookEvent>(&self, mut event: E) -> E {
         for HookError { hook, source } in self.hooks().report(&mut event).await {
             tracing::warn!(hook, error = %source, "a hook failed on a report");
@@ -79,7 +79,7 @@ impl Ports {
         event
     }
 
-    /// Tells hooks why a compaction failed.
+    /// Reports to the hooks why a compaction failed.
     pub(crate) async fn report_failure(
         &self,
         conversation: &ConversationId,

@@ -1,4 +1,4 @@
-//! What a model is shown for a question: a view of the whole history, and the exact words that answer it.
+//! The prompt for a question: a view of the whole history, and the exact words that answer the question.
 
 mod assembly;
 pub(crate) mod end;
@@ -39,26 +39,26 @@ pub enum Reduction {
     Coarsest,
 }
 
-/// What a model is shown for a question.
+/// The text that a model is shown for a question, and its pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// The history first, in order; then standing lines, in order; then what was recalled, in order; then what was
+    /// Pieces of the history, in order; then standing lines, in order; then recalled messages, in order; then messages
     /// recalled from other conversations, by conversation and in order; then the question. In the prompt of a running
-    /// agent, what was recalled for a message of the user stands before that message.
+    /// agent, messages recalled for a message of the user stand before that message.
     pub pieces: Vec<Piece>,
     /// Tokens of [`Self::text`].
     pub tokens: u32,
-    /// The token budget of the text, which is that of the options without the tokens of the instructions.
+    /// Token budget of the text: that of the options without the tokens of the instructions.
     pub budget: u32,
-    /// How many messages the conversation had.
+    /// Number of messages that the conversation had.
     pub nodes: u64,
     /// The model that judged which summaries matter.
     pub(crate) judged_by: Option<String>,
-    /// Tokens of all of them.
+    /// Tokens of all messages.
     pub full_tokens: u64,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
-    /// How vectors were compared to recall; empty if none were.
+    /// Comparisons of vectors for recall, by conversation; empty if there were none.
     pub compared: BTreeMap<ConversationId, Vec<AnsweredBy>>,
     /// The reductions after a window overflowed, in order.
     pub reductions: Vec<Reduction>,
@@ -66,11 +66,11 @@ pub struct Prompt {
     pub view: Option<ViewId>,
     /// Most tokens of a tool result, and of a text of the last turn. A longer one is shown by its head and tail.
     longest_result: Option<u32>,
-    /// The source of the pieces.
+    /// Sources of the pieces.
     parts: Vec<Part>,
     pub(crate) instructions: Option<String>,
     question: String,
-    /// When the question was asked, if the caller gave it.
+    /// Time of the question, if the caller gave one.
     now: Option<Timestamp>,
     layout: Layout,
     text: String,
@@ -94,12 +94,12 @@ impl Prompt {
         self.instructions.as_deref()
     }
 
-    /// The prompt as a request to a chat model: [`instructions`](Self::instructions) as the system's words; messages of
-    /// the history that are shown word for word as messages, with their content blocks; everything else, which is
-    /// data, in the user's voice. The contents are those of [`text`](Self::text), in its order.
+    /// The prompt as a request to a chat model: [`instructions`](Self::instructions) as the system's words; verbatim
+    /// messages of the history as messages, with their content blocks; everything else, which is data, in the user's
+    /// voice. The contents are those of [`text`](Self::text), in its order.
     ///
-    /// Pictures and documents are sent as the budget has room for beside the text, the newest first; of the others their
-    /// names are. Their prices are estimates, at the upper end of what providers count.
+    /// Pictures and documents are sent while the budget has room for them next to the text, the newest first; the
+    /// others are named. Their prices are estimates, at the upper end of what providers count.
     ///
     /// Reasoning that only the model that wrote it can read is left out; [`messages_for`](Self::messages_for) keeps it.
     #[must_use]
@@ -107,14 +107,14 @@ impl Prompt {
         messages::request(self, None)
     }
 
-    /// The same for the model of this name at its provider: its own reasoning is kept with the signatures, that of others
-    /// as by [`Message::content_for`](memory_core::Message::content_for).
+    /// [`Self::messages`] for the model of this name at its provider: its own reasoning is kept with the signatures,
+    /// other reasoning as by [`Message::content_for`](memory_core::Message::content_for).
     #[must_use]
     pub fn messages_for(&self, model: &str) -> ChatRequest {
         messages::request(self, Some(model))
     }
 
-    /// The question as it was asked.
+    /// The question, verbatim.
     #[must_use]
     pub fn question(&self) -> &str {
         &self.question
@@ -130,8 +130,8 @@ impl Prompt {
         self.tokens_of(PromptPart::History)
     }
 
-    /// Tokens of the history's first pieces that also began an earlier prompt: a provider that caches the beginnings
-    /// of prompts need not read them again.
+    /// Tokens of the history's first pieces that an earlier prompt also began with, which a provider that caches the
+    /// beginnings of prompts need not read again.
     #[must_use]
     pub fn shared_history(&self, earlier: &Self) -> u32 {
         let [ours, theirs] = [self, earlier].map(|prompt| prompt.part(PromptPart::History));
@@ -150,7 +150,7 @@ impl Prompt {
         self.tokens_of(PromptPart::Standing)
     }
 
-    /// Runs of nodes of the conversation itself that are shown word for word, in the history or recalled.
+    /// Runs of nodes of the conversation itself that are shown verbatim, in the history or recalled.
     #[must_use]
     pub fn verbatim(&self) -> Vec<NodeRange> {
         let is_verbatim = |kind| matches!(kind, PieceKind::Message | PieceKind::Recalled);

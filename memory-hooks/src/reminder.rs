@@ -1,33 +1,33 @@
-//! A reminder of where a conversation stood, for when it is resumed.
+//! A reminder of a conversation's state, for resuming it.
 
 use memory_core::{Message, Node, NodeId, NodeRange, Role, floor_char_boundary};
 
 use crate::{Conversation, DerivedState, MemoryError, Statement, render, snapshot_cache::Snapshot};
 
-/// The share of the budget for the last exchange, before what else stands in it.
+/// Share of the budget for the last exchange, before the other sections.
 const EXCHANGE: f64 = 0.4;
 /// Messages from the end in which the last exchange is looked for.
 const END: u64 = 40;
 
-/// Where a conversation stood when it was left: goal, decisions, open questions, the last exchange, and when.
+/// State of a conversation when it was left: goal, decisions, open questions, the last exchange, and the time.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Reminder {
-    /// The text for a model or a person; empty where the conversation has no message, or nothing fits the budget. Words
-    /// of messages in it are escaped as in a prompt.
+    /// Text for a model or a person; empty if the conversation has no message, or nothing fits the budget. Words of
+    /// messages in it are escaped as in a prompt.
     pub text: String,
     /// Tokens of the text.
     pub tokens: u32,
-    /// The most tokens that it may have.
+    /// Most tokens of the text.
     pub budget: u32,
-    /// The messages that it shows parts of, in order.
+    /// Messages that the text quotes, in order.
     pub nodes: Vec<NodeId>,
-    /// The state that it was made from.
+    /// State that the text was made from.
     pub state: DerivedState,
 }
 
-/// A line of a section, and the message that it is of.
+/// A line of a section, and its message.
 type Line = (String, Option<NodeId>);
 
 /// A section of the text, and its lines; the first to keep stand first.
@@ -37,11 +37,11 @@ struct Section {
 }
 
 impl Conversation {
-    /// Reminder of where the conversation stood, in at most `budget` tokens. Parts that do not fit are left out:
-    /// subjects first, then the oldest decisions and open questions. Nothing is recorded.
+    /// A reminder of the conversation's state in at most `budget` tokens, for resuming it. Parts that do not fit are
+    /// left out: subjects first, then the oldest decisions and open questions. Nothing is recorded.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn reminder(&self, budget: u32) -> Result<Reminder, MemoryError> {
         self.call(move |this| async move {
             let state = this.state().await?;
@@ -53,7 +53,7 @@ impl Conversation {
         .await
     }
 
-    /// The last message of the user that is a question or a wish, and what the model last said after it.
+    /// The last message of the user that is a question or a wish, and the model's last words after it.
     async fn last_exchange(&self, total: u64) -> Result<Vec<Spoken>, MemoryError> {
         let first = NodeId::new(total.saturating_sub(END) + 1);
         let run = first.zip(NodeId::new(total)).and_then(|(first, last)| NodeRange::new(first, last));
@@ -73,7 +73,7 @@ impl Conversation {
     }
 }
 
-/// A message of the last exchange, without what is excluded from summaries.
+/// A message of the last exchange, without content that is excluded from summaries.
 struct Spoken {
     node: NodeId,
     label: String,
@@ -89,7 +89,7 @@ fn said(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The text, and the messages in it.
+/// The text of the reminder, and the messages in it.
 fn written(
     state: &DerivedState,
     exchange: &[Spoken],
@@ -128,7 +128,7 @@ fn written(
     (text_of(&lead, &sections, &kept), nodes)
 }
 
-/// The lines by how much they matter: goal and last exchange, then open questions and decisions by turns, then
+/// The lines by importance: goal and last exchange, then open questions and decisions by turns, then
 /// subjects.
 fn by_rank(sections: &[Section; 5]) -> Vec<(usize, Line)> {
     let [goal, decided, open, about, exchange] = sections;

@@ -31,8 +31,8 @@ pub(crate) enum Layout {
     Question,
     /// Like `Question`, but the present is the time that the caller gave.
     QuestionAsked,
-    /// Layout of a running agent: what was recalled for a message of the user stands before it, and a question only
-    /// where one is asked aside.
+    /// Layout of a running agent: recalled words stand before the message of the user that they were recalled for, and
+    /// a question only if one is asked aside.
     Running,
     /// Like `Running`, but the present is the time that the caller gave.
     RunningAsked,
@@ -53,7 +53,7 @@ impl Layout {
         if asked_at.is_some() { Self::RunningAsked } else { Self::Running }
     }
 
-    /// True if what was recalled may stand between messages.
+    /// True if recalled words may stand between messages.
     pub(crate) const fn is_running(self) -> bool {
         matches!(self, Self::Running | Self::RunningAsked)
     }
@@ -63,7 +63,7 @@ impl Layout {
         matches!(self, Self::QuestionAsked | Self::RunningAsked)
     }
 
-    /// Its number in recorded views.
+    /// Number of the layout in recorded views.
     pub(crate) const fn version(self) -> u32 {
         match self {
             Self::Question => 8,
@@ -78,7 +78,7 @@ impl Layout {
     }
 
     /// Writes a prompt: the parts of the history, the recalled parts, the question. In the layouts of a running agent
-    /// what is recalled may stand between parts of the history, and an empty question is none.
+    /// recalled parts may stand between parts of the history, and an empty question is none.
     pub(crate) fn write(self, parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
         if self.is_running() { written::write_running(parts, tail, count) } else { written::write(parts, tail, count) }
     }
@@ -104,9 +104,9 @@ pub(crate) const QUESTION: &str = "Current question: ";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Elsewhere {
     pub(crate) conversation: ConversationId,
-    /// Its title as it is shown: on one line, of bounded length.
+    /// Title as shown: on one line, of bounded length.
     pub(crate) title: Option<String>,
-    /// When its first and its last message were said; a time may be unknown.
+    /// Times of the first and the last message; a time may be unknown.
     pub(crate) times: [Timestamp; 2],
 }
 
@@ -120,7 +120,7 @@ impl Elsewhere {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) kind: PieceKind,
-    /// The conversation that it was recalled from, if another.
+    /// Other conversation that the part was recalled from.
     pub(crate) elsewhere: Option<Arc<Elsewhere>>,
     pub(crate) nodes: NodeRange,
     pub(crate) source: Option<SourceClass>,
@@ -133,14 +133,14 @@ pub(crate) struct Part {
 pub(crate) enum Body {
     /// A message, verbatim except for shortened parts.
     Message(Box<Node>),
-    /// A summary without excluded content, the times of its first and last message, and who said its message if it is
-    /// of one alone.
+    /// A summary without excluded content, the times of its first and last message, and the role that said its message
+    /// if there is only one.
     Summary { summary: Box<Summary>, from: Timestamp, to: Timestamp, said_as: Option<Role> },
     /// A byte range of a message's text, without excluded content.
     Excerpt { node: Box<Node>, bytes: Range<usize>, text: String },
-    /// Nothing, since it cannot be read.
+    /// Nothing, since the messages cannot be read.
     Lost,
-    /// Nothing, since the manager leaves it out.
+    /// Nothing, since the manager leaves the messages out.
     Omitted,
 }
 
@@ -156,7 +156,7 @@ impl Part {
         Self { elsewhere: Some(Arc::clone(from)), ..Self::message(PieceKind::Recalled, node, reason) }
     }
 
-    /// The conversation that it was recalled from, if that is another one.
+    /// The other conversation that the part was recalled from, if any.
     pub(crate) fn conversation(&self) -> Option<&ConversationId> {
         self.elsewhere.as_ref().map(|elsewhere| &elsewhere.conversation)
     }
@@ -235,8 +235,8 @@ impl Part {
     }
 }
 
-/// A summary as it is shown. Excluded content is removed here too, since a message, or one that repeats it, may have
-/// been marked after it was summarized.
+/// A summary as shown. Excluded content is removed here too, since a message, or one that repeats it, may have been
+/// marked after it was summarized.
 pub(crate) fn summary_part(
     snapshot: &Snapshot,
     redactor: &Redactor,
@@ -259,7 +259,7 @@ pub(crate) fn said_as(snapshot: &Snapshot, span: NodeRange) -> Option<Role> {
     Some(if SourceClass::of_outline(outline) == SourceClass::Tool { Role::Tool } else { outline.role })
 }
 
-/// The present where the caller gave none: when the last of the shown conversations was spoken in last.
+/// The present if the caller gave none: the last time in the shown conversations.
 pub(crate) fn present(own: Timestamp, parts: &[Part]) -> Timestamp {
     let others = parts.iter().filter_map(|part| part.elsewhere.as_ref()).flat_map(|from| from.times);
     others.fold(own, Timestamp::max)
@@ -268,9 +268,9 @@ pub(crate) fn present(own: Timestamp, parts: &[Part]) -> Timestamp {
 /// The end of a prompt, after the history and the recalled words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail<'a> {
-    /// The question as it was asked.
+    /// The question, verbatim.
     pub(crate) question: &'a str,
-    /// The present: when the question was asked, or otherwise when the last message was said.
+    /// The present: the time of the question, or else of the last message.
     pub(crate) now: Timestamp,
 }
 
@@ -334,20 +334,20 @@ pub fn fenced(inside: &str) -> String {
     format!("{FENCE_OPEN}\n{}\n{FENCE_CLOSE}", inside.trim_end_matches('\n'))
 }
 
-/// Who speaks, as it is shown.
+/// Label of the speaker.
 pub(crate) fn label(message: &memory_core::Message) -> String {
     written::label(message)
 }
 
-/// The question with the lines that precede it where `parts` are shown, to count their cost.
+/// The question with the lines that precede it in a prompt of `parts`, to count their cost.
 pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
     written::question(tail, parts)
 }
 
-/// Escapes text of the conversation, which is data: whatever looks like `own`, the layout's own lines, gets a backslash
-/// in front. That is a fence anywhere, and any other such line at the beginning of a line.
+/// Escapes text of the conversation, which is data: a backslash precedes whatever looks like `own`, the layout's own
+/// lines. That is a fence anywhere, and any other such line at the beginning of a line.
 ///
-/// A text is read by its look, so that full-width signs, other dashes and other alphabets pass for nothing.
+/// A text is read by its look, so that full-width signs, other dashes and other alphabets disguise nothing.
 fn escape_lines(text: &str, own: &Regex) -> String {
     let look = Look::of(text);
     let marks =

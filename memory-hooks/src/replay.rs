@@ -1,4 +1,4 @@
-//! Replay of what a model was shown.
+//! Replay of recorded prompts.
 
 use memory_core::{StoreError, View, ViewId};
 
@@ -11,7 +11,7 @@ impl Conversation {
     /// The number of the last recorded view; `None` if there is none.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn last_view(&self) -> Result<Option<ViewId>, MemoryError> {
         Ok(ViewId::new(self.overview().await?.views))
     }
@@ -20,17 +20,17 @@ impl Conversation {
     /// left out.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn views(&self, first: ViewId, last: ViewId) -> Result<Vec<View>, MemoryError> {
         self.call(move |this| async move { Ok(this.parts.store.views(&this.id, first, last).await?) }).await
     }
 
-    /// The prompt that a model was shown, byte for byte, checked against the recorded hashes. Each piece states what it
-    /// is. The reason for choosing it, the notices and the reductions are not recorded.
+    /// The prompt that a model was shown, byte for byte, checked against the recorded hashes. Each piece states its
+    /// kind and source. The reason for choosing it, the notices and the reductions are not recorded.
     ///
     /// # Errors
-    /// [`MemoryError::View`] when no such view was recorded, or when its content has changed: the error names every
-    /// difference. Otherwise when the store fails.
+    /// [`MemoryError::View`] if no such view was recorded, or if its content has changed: the error names every
+    /// difference. Otherwise if the store fails.
     pub async fn as_of(&self, asked: AsOf) -> Result<Prompt, MemoryError> {
         self.call(move |this| async move {
             let view = this.find_view(asked).await?;
@@ -42,7 +42,7 @@ impl Conversation {
     /// Like [`Self::as_of`], for a view that was read before.
     ///
     /// # Errors
-    /// As for [`Self::as_of`].
+    /// Same as [`Self::as_of`].
     pub async fn replay(&self, view: View) -> Result<Prompt, MemoryError> {
         self.call(move |this| async move { prompt::rebuild(&this.parts, &this.id, view).await }).await
     }
@@ -59,7 +59,7 @@ impl Conversation {
             AsOf::View(id) => id.get(),
             AsOf::Node(_) | AsOf::Time(_) => state.views,
         };
-        // A lost view may be the one that is wanted, unless a later one is known not to be.
+        // A lost view may be the wanted one, unless a later one is known not to be.
         let mut lost = None;
         while let Some(last) = ViewId::new(next) {
             let first = ViewId::new(next.saturating_sub(PAGE - 1)).unwrap_or(ViewId::FIRST);

@@ -9,13 +9,13 @@ use crate::{
 };
 
 impl Memory {
-    /// The conversation that `name` means: the one of that id; with `last` the one spoken in last that is not archived;
-    /// the only one whose id begins so; or the only one of that title, or whose title begins so. Titles are compared
-    /// without case; one that somebody set goes before one that is derived.
+    /// The conversation that `name` means: by its id; with `last` the most recent one that is not archived; by the only
+    /// id that begins so; or by the only title that is equal or begins so. Titles are compared without case; a title
+    /// that somebody set goes before a derived one.
     ///
     /// # Errors
-    /// [`MemoryError::Ambiguous`] with the candidates where several are meant;
-    /// [`StoreError::UnknownConversation`] or [`MemoryError::NoConversation`] where none is; or when the store fails.
+    /// [`MemoryError::Ambiguous`] with the candidates if several match; [`StoreError::UnknownConversation`] or
+    /// [`MemoryError::NoConversation`] if none does; or if the store fails.
     pub async fn resolve(&self, name: &str) -> Result<ConversationId, MemoryError> {
         let name = name.to_owned();
         self.call(move |this| async move {
@@ -26,7 +26,7 @@ impl Memory {
                 Meant::Nobody => {}
             }
             if name == LAST {
-                // An empty store, or one with only archived conversations.
+                // The store is empty, or has only archived conversations.
                 return Err(MemoryError::NoConversation { name });
             }
             // Companions of conversations have no titles.
@@ -56,13 +56,13 @@ impl Memory {
     /// The existing conversation that `name` means, as [`Self::resolve`] finds it.
     ///
     /// # Errors
-    /// As [`Self::resolve`].
+    /// Same as [`Self::resolve`].
     pub async fn resume(&self, name: &str) -> Result<Conversation, MemoryError> {
         Ok(self.conversation(self.resolve(name).await?))
     }
 }
 
-/// The word for the conversation spoken in last.
+/// The word for the most recent conversation.
 const LAST: &str = "last";
 
 /// Meaning of a name.
@@ -126,7 +126,7 @@ fn begins(title: &str, name: &str) -> bool {
     title.starts_with(name)
 }
 
-/// Without case and with single blanks.
+/// A text without case and with single blanks.
 fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -11,7 +11,7 @@ pub(crate) fn shortened(mut node: Node, longest: Option<u32>, is_last_turn: bool
     node
 }
 
-/// `None` when nothing is longer.
+/// The shortened message; `None` if nothing is too long.
 fn shorter(node: &Node, most: u32, is_last_turn: bool, counter: &dyn TokenCounter) -> Option<Message> {
     let mut message = node.message.clone();
     let mut is_shortened = false;
@@ -38,7 +38,7 @@ fn shorter(node: &Node, most: u32, is_last_turn: bool, counter: &dyn TokenCounte
     is_shortened.then_some(message)
 }
 
-/// The head gets two thirds of the remaining length.
+/// Head and tail of a text. The head gets two thirds of the remaining length.
 fn head_and_tail(text: &str, node: NodeId, most: u32, counter: &dyn TokenCounter) -> Option<String> {
     let tokens = counter.count(text);
     if tokens <= most {

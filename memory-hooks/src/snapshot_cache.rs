@@ -1,4 +1,4 @@
-//! A cache of planned conversations, so that each turn reads only what was added since the last.
+//! A cache of planned conversations, so that each turn reads only messages added since the last.
 
 mod reading;
 
@@ -10,19 +10,19 @@ use std::{
 use crate::{extent::Extents, kept_out::Redactor, learned::Learned};
 use memory_core::{ConversationId, Revision, Summary, View, plan::Tree};
 
-/// Limit of the nodes of the cached conversations, unless one alone has more. Conversations that were not used for the
-/// longest time are read again when they are used next.
+/// Most nodes of the cached conversations, unless one alone has more. The least recently used conversations leave the
+/// cache and are read again at their next use.
 const MOST_NODES: u64 = 1 << 16;
 
 /// A snapshot of a conversation for planning. A copy shares its common part with later snapshots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) tree: Tree,
-    /// When the messages under its summaries were said, and where they came from.
+    /// Times and sources of the messages under its summaries.
     pub(crate) extents: Arc<Extents>,
     /// Removes the content of messages that are excluded from summaries.
     pub(crate) redactor: Arc<Redactor>,
-    /// Summaries in the tree that the store did not accept: it is read-only, or damaged.
+    /// Summaries in the tree that the store did not accept, since it is read-only or damaged.
     pub(crate) unrecorded: Vec<Summary>,
     /// Facts from its first messages that later prompts need.
     pub(crate) learned: Learned,

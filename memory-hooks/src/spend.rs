@@ -1,8 +1,8 @@
-//! How much a model may be asked, and what was spent.
+//! Limits of requests to a model, and the amounts spent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Limits of what a model may be asked for; none by default.
+/// Limits of requests to a model; none by default.
 ///
 /// A limit never blocks. Work that it leaves undone is done without a model, and reported once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The state of a conversation, derived from its messages by rules: what it is for, what was decided, what is open.
+//! The state of a conversation, derived from its messages by rules: goal, decisions, open questions.
 
 mod open;
 mod reader;
@@ -19,7 +19,7 @@ use crate::{
     title::{self, Title},
 };
 
-/// Messages that are read, the newest ones. What stands since earlier is found by its importance.
+/// Most messages that are read, the newest ones. Older standing lines are found by their importance.
 const NEWEST: u64 = 20_000;
 /// Messages read at once, to bound memory.
 const CHUNK: u64 = 1_024;
@@ -30,10 +30,9 @@ const MOST_LINKS: usize = 50;
 /// Messages from which on a subject has to be mentioned twice.
 const SHORT: u64 = 10;
 
-/// The state of a conversation, as it follows from the log: from its figures, and from its messages by rules without a
-/// model.
+/// The state of a conversation, derived from the log: from its figures, and from its messages by rules without a model.
 ///
-/// Texts are parts of messages, without what is excluded from summaries. The rules know English best.
+/// Texts are parts of messages, without content that is excluded from summaries. The rules know English best.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
@@ -41,36 +40,37 @@ pub struct DerivedState {
     /// The conversation.
     #[cfg_attr(feature = "serde", serde(rename = "conversation"))]
     pub id: ConversationId,
-    /// Its title.
+    /// Title of the conversation.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub title: Option<Title>,
-    /// Its tags, sorted.
+    /// Tags of the conversation, sorted.
     pub tags: Vec<String>,
-    /// Whether it is marked as important.
+    /// True if the conversation is marked as important.
     pub important: bool,
-    /// Whether it is archived.
+    /// True if the conversation is archived.
     pub archived: bool,
-    /// How many messages it has.
+    /// Number of messages.
     pub nodes: u64,
-    /// How many of them are at each level, by the level's number.
+    /// Number of messages at each level, by the level's number.
     #[cfg_attr(feature = "serde", serde(with = "crate::wire::per_level"), schemars(with = "crate::wire::PerLevel"))]
     pub nodes_per_level: [u64; 4],
-    /// When the first message was said.
+    /// Time of the first message.
     pub first_at: Option<Timestamp>,
-    /// When the last message was said.
+    /// Time of the last message.
     pub last_at: Option<Timestamp>,
-    /// What the user wants to reach: the last goal that is called so, or else the wish that is most about what the
-    /// conversation is about.
+    /// Goal of the user: the last one that is called so, or else the wish that is most about the conversation's
+    /// subjects.
     pub goal: Option<Statement>,
-    /// The decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
+    /// Decisions that still hold, at most eight, in order: the latest, and those about frequent subjects.
     pub decisions: Vec<Statement>,
-    /// Questions without an answer, and what was said to be open and not settled since, at most eight, in order.
+    /// Questions without an answer, and points that were said to be open and not settled since, at most eight, in
+    /// order.
     pub open: Vec<Statement>,
-    /// What it is about, the heaviest first, at most ten.
+    /// Subjects of the conversation, the heaviest first, at most ten.
     pub topics: Vec<Topic>,
     /// The last messages that follow up or correct an earlier one, at most fifty, in order.
     pub links: Vec<Link>,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub notices: Vec<Notice>,
 }
 
@@ -81,11 +81,11 @@ pub struct DerivedState {
 pub struct Statement {
     /// The message.
     pub node: NodeId,
-    /// When it was said; unknown times are the epoch.
+    /// Time of the message; unknown times are the epoch.
     pub at: Timestamp,
-    /// The name or role of who said it.
+    /// Name or role of the speaker.
     pub speaker: String,
-    /// The part, on one line.
+    /// Text of the part, on one line.
     pub text: String,
 }
 
@@ -94,15 +94,15 @@ pub struct Statement {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Topic {
-    /// Its name.
+    /// Name of the subject.
     pub name: String,
-    /// How many messages mention it.
+    /// Number of messages that mention the subject.
     pub messages: u64,
-    /// The first of them.
+    /// First of these messages.
     pub first: NodeId,
-    /// The last of them.
+    /// Last of these messages.
     pub last: NodeId,
-    /// How much it weighs: the more the more messages mention it, and the later they do.
+    /// Weight of the subject: larger for more and for later mentions.
     pub weight: f64,
 }
 
@@ -118,12 +118,12 @@ impl Statement {
 }
 
 impl Conversation {
-    /// The state of the conversation: goal, decisions, open questions, subjects. It reads the newest 20,000 messages, and
-    /// is a matter of tenths of a second for ten thousand.
+    /// The state of the conversation: goal, decisions, open questions, subjects. Reads the newest 20,000 messages,
+    /// which takes tenths of a second for ten thousand.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails. Messages that cannot be read are left out, and a notice
-    /// says so.
+    /// If the conversation does not exist, or the store fails. Messages that cannot be read are left out, with a
+    /// notice.
     pub async fn state(&self) -> Result<DerivedState, MemoryError> {
         self.call(|this| async move { derive(&this.parts, &this.id).await }).await
     }
@@ -246,7 +246,7 @@ impl Title {
 }
 
 impl DerivedState {
-    /// How many messages are at a level.
+    /// Number of messages at a level.
     #[must_use]
     pub fn at_level(&self, level: Level) -> u64 {
         self.nodes_per_level.get(usize::from(level.number())).copied().unwrap_or(0)

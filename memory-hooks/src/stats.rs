@@ -5,16 +5,16 @@ use memory_core::{
     plan::{Tree, coarsest},
 };
 
-/// Figures of what a conversation holds and what its compression saves.
+/// Figures of a conversation's content and of the savings by its compression.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConversationStats {
-    /// Messages.
+    /// Number of messages.
     pub nodes: u64,
     /// Messages of the user's side.
     pub user_nodes: u64,
-    /// The model's messages.
+    /// Messages of the model.
     pub ai_nodes: u64,
     /// Nodes at each level, by the level's number.
     #[cfg_attr(feature = "serde", serde(with = "crate::wire::per_level"), schemars(with = "crate::wire::PerLevel"))]
@@ -27,7 +27,7 @@ pub struct ConversationStats {
     pub tokens: u64,
     /// Tokens of a view that shows all messages verbatim, including what a message costs in addition to its text.
     pub shown_tokens: u64,
-    /// Tokens of the coarsest view that covers them all.
+    /// Tokens of the coarsest view that covers all messages.
     pub view_tokens: u64,
     /// Days between the first and the last message; 0 where a time is unknown.
     pub days: f64,
@@ -58,20 +58,20 @@ impl ConversationStats {
         }
     }
 
-    /// How many nodes are at a level.
+    /// Number of nodes at a level.
     #[must_use]
     pub fn at_level(&self, level: Level) -> u64 {
         self.nodes_per_level.get(usize::from(level.number())).copied().unwrap_or(0)
     }
 
-    /// [`Self::shown_tokens`] without [`Self::view_tokens`]: what the coarsest view saves.
+    /// [`Self::shown_tokens`] minus [`Self::view_tokens`]: the saving of the coarsest view.
     #[must_use]
     pub fn tokens_saved(&self) -> u64 {
         self.shown_tokens.saturating_sub(self.view_tokens)
     }
 
-    /// [`Self::shown_tokens`] by [`Self::view_tokens`]: how many times smaller the coarsest view is than one that shows
-    /// everything.
+    /// [`Self::shown_tokens`] divided by [`Self::view_tokens`]: the compression of the coarsest view, against one that
+    /// shows everything.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a ratio need not be exact")]
     pub fn compression_ratio(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! The recorded summaries of a conversation, page by page, those that were replaced as well.
+//! The recorded summaries of a conversation, page by page, superseded ones included.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -6,26 +6,26 @@ use memory_core::{Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, 
 
 use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};
 
-/// Summaries to list: those that meet every condition.
+/// Selection of summaries, which must meet every condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummariesRequest {
-    /// Only of this level; `None` for all levels.
+    /// Level of the summaries; `None` for all levels.
     pub level: Option<Level>,
-    /// Only those of this node or of later ones.
+    /// First node; only summaries of this node or of later ones are listed.
     pub from: NodeId,
-    /// Only those of this node or of earlier ones; `None` for the end of the conversation.
+    /// Last node; only summaries of this node or of earlier ones are listed; `None` for the end of the conversation.
     pub to: Option<NodeId>,
     /// True to list also summaries whose words were replaced.
     pub replaced: bool,
-    /// Only those that follow this one in the order of the list, which is where a page before ended.
+    /// Last summary of the previous page, after which this page begins.
     pub after: Option<SummaryId>,
-    /// The most summaries, at least 1.
+    /// Most summaries, at least 1.
     pub limit: usize,
 }
 
 impl Default for SummariesRequest {
-    /// The first fifty current ones.
+    /// The first fifty current summaries.
     fn default() -> Self {
         Self { level: None, from: NodeId::FIRST, to: None, replaced: false, after: None, limit: 50 }
     }
@@ -53,33 +53,33 @@ impl SummariesRequest {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ListedSummary {
-    /// Its number.
+    /// Number of the summary.
     pub summary: SummaryId,
-    /// The number of the first summary that stood in its place, which stays the same.
+    /// Number of the first summary that stood in its place, which stays the same.
     pub place: SummaryId,
-    /// Its level.
+    /// Level of the summary.
     pub level: Level,
-    /// The messages that it covers.
+    /// Messages that the summary covers.
     pub nodes: NodeRange,
     /// Tokens of the words.
     pub tokens: u32,
-    /// The words; empty for one that dissolves its place, and for one that cannot be read.
+    /// Words of the summary; empty if it dissolves its place, or cannot be read.
     pub text: String,
-    /// Who wrote it; `None` for one that cannot be read.
+    /// Author of the summary; `None` if it cannot be read.
     pub written_by: Option<WrittenBy>,
-    /// When the first and the last of its messages with a known time were said.
+    /// Times of the first and the last covered message with a known time.
     pub said: Option<[Timestamp; 2]>,
-    /// True if it stands in its place now.
+    /// True if the summary stands in its place now.
     #[cfg_attr(feature = "serde", serde(rename = "current"))]
     pub is_current: bool,
-    /// True if it says that its parts are shown in its place.
+    /// True if the summary dissolves its place, so that its parts are shown instead.
     #[cfg_attr(feature = "serde", serde(rename = "dissolved"))]
     pub is_dissolved: bool,
-    /// True if it was written for views of a small budget, before it was due.
+    /// True if the summary was written for views of a small budget, before it was due.
     pub for_view: bool,
 }
 
-/// Summaries in order of the messages, wider ones before those inside of them, of one place in order of their numbers.
+/// A page of summaries in order of the messages: wider ones before those inside of them, those of one place by number.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
@@ -88,15 +88,15 @@ pub struct SummaryPage {
     pub summaries: Vec<ListedSummary>,
     /// [`SummariesRequest::after`] of the next page; `None` after the last one.
     pub next: Option<SummaryId>,
-    /// How many summaries all pages have.
+    /// Number of summaries on all pages.
     pub total: u64,
 }
 
 impl Conversation {
-    /// A recorded summary, whether its words were replaced or not.
+    /// A recorded summary, current or superseded.
     ///
     /// # Errors
-    /// [`RepairError::NoSummary`] when there is no such summary, or it cannot be read; otherwise when the store fails.
+    /// [`RepairError::NoSummary`] if there is no such summary, or it cannot be read; otherwise if the store fails.
     pub async fn summary(&self, summary: SummaryId) -> Result<Summary, MemoryError> {
         self.call(move |this| async move {
             let read = this.parts.store.summaries_of(&this.id, &[summary]).await?;
@@ -109,7 +109,7 @@ impl Conversation {
     /// A page of the summaries that were recorded of the conversation.
     ///
     /// # Errors
-    /// When the conversation does not exist, or the store fails.
+    /// If the conversation does not exist, or the store fails.
     pub async fn summaries(&self, request: SummariesRequest) -> Result<SummaryPage, MemoryError> {
         self.call(move |this| async move {
             let tree = Snapshot::read(&this.parts, &this.id).await?.tree;
@@ -146,7 +146,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row of a number, whether it would be listed or not.
+    /// The row of a number, listed or not.
     fn of(tree: &'a Tree, number: SummaryId) -> Option<Self> {
         let place = tree.summary(tree.place_of(number)?)?;
         Some(Self { number, place, is_current: false })

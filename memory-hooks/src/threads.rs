@@ -1,7 +1,7 @@
 //! Calls of a memory on threads of its own, so that no disk and no model stops the executor of its caller.
 //!
-//! A public call is made once, by the handle that the caller has. The handle that the call is given has no threads:
-//! calls within a call run in place, and a call that runs keeps no threads from ending.
+//! A public call is made once, by the caller's handle. The handle that the call is given has no threads: calls within a
+//! call run in place, and a running call keeps no threads from ending.
 
 use std::{future::Future, sync::Arc};
 
@@ -33,14 +33,14 @@ impl Threads {
 
 impl Memory {
     /// The same memory, with calls that run on `threads`: under any executor of the caller, or none, and to their end,
-    /// also if the returned future is dropped after it was polled. Conversations, documents and invocations have the
+    /// even if the returned future is dropped after it was polled. Conversations, documents and invocations have the
     /// threads of the memory that they come from, and keep them alive.
     #[must_use]
     pub fn on_threads(self, threads: Arc<dyn Spawner>) -> Self {
         Self { threads: Threads(Some(threads)), ..self }
     }
 
-    /// Runs `work` to its end on a thread of this memory, if it has threads, and gives what it returns.
+    /// Runs `work` to its end on a thread of this memory, if it has threads, and returns its result.
     ///
     /// # Errors
     /// Errors of `work`, and [`MemoryError::Interrupted`].

@@ -14,22 +14,22 @@ pub(crate) const BEGINNING: u64 = 8;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Title {
-    /// Its words.
+    /// Words of the title.
     #[cfg_attr(feature = "serde", serde(rename = "title"))]
     pub text: String,
-    /// True if it follows from the first message, by [`memory_strategies::title`], since nobody set one.
+    /// True if nobody set the title, so that it follows from the first messages, by [`memory_strategies::title`].
     #[cfg_attr(feature = "serde", serde(rename = "title_derived"))]
     pub is_derived: bool,
 }
 
-/// States with the last one spoken in first.
+/// States, the most recent first.
 pub(crate) fn by_last_update(mut states: Vec<ConversationState>) -> Vec<ConversationState> {
     // Conversations of one time keep the order of their names.
     states.sort_by_key(|state| Reverse(state.last_at));
     states
 }
 
-/// The title of a conversation: what somebody set, or else one of its first messages.
+/// The title of a conversation: the one that somebody set, or else one derived from its first messages.
 pub(crate) async fn title(store: &dyn Store, state: &ConversationState) -> Result<Option<Title>, MemoryError> {
     if let Some(title) = state.own_title() {
         return Ok(Some(Title { text: title.to_owned(), is_derived: false }));
@@ -46,7 +46,7 @@ async fn derived_title(store: &dyn Store, id: &ConversationId, nodes: u64) -> Re
 }
 
 /// A title by the first user's message that has words, or else by the model's. Messages that are excluded from
-/// summaries are passed over, and so are instructions and tools.
+/// summaries are skipped, and so are instructions and tools.
 fn of_beginning(nodes: &[Node]) -> Option<String> {
     let is_said = |node: &&Node| !node.message.keep_out_of_summaries && node.message.tool_results().next().is_none();
     let by = |role: Role| nodes.iter().filter(is_said).filter(move |node| node.message.role == role);

@@ -1,4 +1,4 @@
-//! How often messages were requested, for scorers.
+//! Counts of requests for messages, for scorers.
 
 use std::{
     collections::HashMap,
@@ -49,7 +49,7 @@ impl Uses {
         }
     }
 
-    /// How often a message was used.
+    /// Number of uses of a message.
     pub(crate) fn of(&self, conversation: &ConversationId, node: NodeId) -> u32 {
         self.lock().by_conversation.get(conversation).and_then(|of| of.get(&node)).copied().unwrap_or(0)
     }

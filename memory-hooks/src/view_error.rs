@@ -1,4 +1,4 @@
-//! Why a past view cannot be reproduced.
+//! Errors of reproducing a past view.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use memory_core::{ConversationId, NodeRange, Shown, SummaryId, ViewId};
 
 use crate::AsOf;
 
-/// Why a past view cannot be reproduced.
+/// Reasons why a past view cannot be reproduced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
@@ -28,7 +28,7 @@ pub enum ViewError {
         /// The view.
         view: ViewId,
     },
-    /// Another version of this software rendered it.
+    /// Another version of this software rendered the view.
     #[error(
         "view {view} of `{conversation}` was written out in layout {layout}, and this version knows layout {known}"
     )]
@@ -37,7 +37,7 @@ pub enum ViewError {
         conversation: ConversationId,
         /// The view.
         view: ViewId,
-        /// Its layout.
+        /// Layout of the view.
         layout: u32,
         /// The newest layout that this version knows.
         known: u32,
@@ -57,7 +57,7 @@ pub enum ViewError {
         /// The counter of this memory.
         ours: String,
     },
-    /// Its content has changed.
+    /// The content of the view has changed.
     #[error("view {view} of `{conversation}` is not what was shown: {}", listed(differences))]
     Differs {
         /// The conversation.
@@ -86,7 +86,7 @@ pub enum Difference {
     Text(Shown),
     /// The question differs, or how the pieces are joined.
     Question,
-    /// A difference in what was shown of another conversation.
+    /// A difference in the shown messages of another conversation.
     Elsewhere {
         /// The other conversation.
         conversation: ConversationId,
@@ -119,7 +119,7 @@ impl ViewError {
 }
 
 impl Difference {
-    /// The difference in what was shown of another conversation, if one is given.
+    /// The difference in the shown messages of another conversation, if one is given.
     pub(crate) fn of(self, elsewhere: Option<&ConversationId>) -> Self {
         match elsewhere {
             Some(id) => Self::Elsewhere { conversation: id.clone(), difference: Box::new(self) },

@@ -10,17 +10,17 @@ use memory_core::{ConversationId, NodeId};
 
 use crate::render::Part;
 
-/// Most windows that are kept. One that was not used for the longest time goes first: it is read again from the record.
+/// Most windows that are kept. The least recently used one goes first, and is read again from the record.
 const MOST: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// Window that a running agent was shown last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
-    /// The history, with what was recalled for a message of the user before that message.
+    /// The history, with words recalled for a message of the user before that message.
     pub(crate) shown: Vec<Part>,
-    /// How many messages it represents.
+    /// Number of messages that the window represents.
     pub(crate) nodes: u64,
-    /// The last message of the user that was recalled for.
+    /// Last message of the user that messages were recalled for.
     pub(crate) asked: Option<NodeId>,
     /// The most tokens of a text or a tool result; longer ones are shown by head and tail.
     pub(crate) longest_result: Option<u32>,

@@ -41,7 +41,7 @@ pub(crate) mod per_level {
 struct WrittenListed {
     #[serde(flatten)]
     state: ConversationState,
-    /// True if nobody set the title, so that it follows from the first message.
+    /// True if nobody set the title, so that it follows from the first messages.
     title_derived: bool,
 }
 
@@ -57,35 +57,35 @@ written_as!(ListedConversation, WrittenListed: |listed| {
 struct WrittenDetails<'a> {
     /// The number of the message.
     node: NodeId,
-    /// When it was said.
+    /// Time of the message.
     at: Timestamp,
     /// `user` or `ai`.
     kind: NodeKind,
-    /// The name or role of who said it.
+    /// Name or role of the speaker.
     speaker: &'a str,
-    /// The model that said it: the member `model` of its metadata.
+    /// Model that said the message: the member `model` of its metadata.
     model: Option<String>,
-    /// The level of the highest summary over it.
+    /// Level of the highest summary over the message.
     level: Level,
-    /// True if a view may show something shorter in its place.
+    /// True if a view may show something shorter instead.
     expandable: bool,
     /// True if views keep it verbatim.
     pinned: bool,
-    /// Tokens of its text.
+    /// Tokens of the text.
     tokens: u32,
-    /// Lines of its text.
+    /// Lines of the text.
     lines: u32,
-    /// From 0 to 1.
+    /// Importance, from 0 to 1.
     importance: f32,
-    /// Its topics, as its writer named them.
+    /// Topics of the message, as its writer named them.
     topics: &'a [String],
-    /// The earlier message that it follows up or corrects: as it was stored, or else by rules.
+    /// Earlier message that this one follows up or corrects: as stored, or else by rules.
     relates_to: Option<Relation>,
-    /// Its parts; of a message of the model, with the results of its calls.
+    /// Parts of the message; for a message of the model, with the results of its calls.
     components: AiComponents<'a>,
-    /// Its pictures and documents.
+    /// Pictures and documents of the message.
     attachments: Vec<Attachment<'a>>,
-    /// Its text.
+    /// Text of the message.
     text: String,
 }
 
@@ -116,29 +116,29 @@ written_as!(NodeDetails, WrittenDetails<'_>: |details| {
 
 #[derive(Serialize, JsonSchema)]
 struct WrittenPiece<'a> {
-    /// Its name among the pieces, the same in every prompt.
+    /// Id of the piece, the same in every prompt.
     id: String,
-    /// `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `standing`, `recalled` or `question`.
+    /// Kind: `message`, `summary`, `meta`, `archive`, `lost`, `omitted`, `standing`, `recalled` or `question`.
     kind: PieceKind,
-    /// The other conversation that it was recalled from.
+    /// Other conversation that the piece was recalled from.
     conversation: Option<&'a ConversationId>,
-    /// The messages that it shows or stands for.
+    /// Messages that the piece shows or stands for.
     nodes: Option<NodeRange>,
     /// The number of the summary.
     summary: Option<SummaryId>,
-    /// Of a standing line, the bytes of the message's text that it shows.
+    /// Bytes of the message's text that a standing line shows.
     excerpt: &'a Option<Range<usize>>,
-    /// The name or role of who said it.
+    /// Name or role of the speaker.
     speaker: Option<&'a str>,
-    /// When its first and its last message were said.
+    /// Times of the first and the last message.
     times: Option<[Timestamp; 2]>,
-    /// `user`, `model`, `tool` or `import`.
+    /// Source: `user`, `model`, `tool` or `import`.
     source: Option<&'static str>,
-    /// Tokens of its text.
+    /// Tokens of the text.
     tokens: u32,
-    /// Why it is there.
+    /// Reason for showing the piece.
     reason: &'a str,
-    /// Its part of the prompt's text.
+    /// Part of the prompt's text that belongs to the piece.
     text: &'a str,
 }
 
@@ -206,30 +206,30 @@ struct WrittenPrompt<'a> {
     question: &'a str,
     /// The number of the recorded view.
     view: Option<ViewId>,
-    /// How many messages the conversation had.
+    /// Number of messages that the conversation had.
     nodes: u64,
-    /// The most tokens of `text`.
+    /// Most tokens of `text`.
     budget: u32,
     /// Tokens of `text`.
     tokens: u32,
-    /// Those of the history.
+    /// Tokens of the history.
     history_tokens: u32,
-    /// Those of standing lines.
+    /// Tokens of standing lines.
     standing_tokens: u32,
-    /// Those of recalled messages.
+    /// Tokens of recalled messages.
     recalled_tokens: u32,
     /// Tokens of all messages.
     full_tokens: u64,
-    /// What the text is made of, in order.
+    /// Pieces of the text, in order.
     pieces: &'a [Piece],
-    /// The memory that was used.
+    /// Parts of the memory in the prompt.
     used: MemoryUsed,
-    /// How the vectors of each conversation were compared.
+    /// Comparisons of vectors, by conversation.
     compared: &'a BTreeMap<ConversationId, Vec<AnsweredBy>>,
-    /// What was done after a model's window overflowed.
+    /// Reductions after a model's window overflowed.
     reductions: &'a [Reduction],
     notices: &'a [Notice],
-    /// What the model is shown, exactly.
+    /// Exact text for the model.
     text: &'a str,
 }
 

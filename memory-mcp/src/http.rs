@@ -42,19 +42,19 @@ pub use self::{
 
 /// The path of the protocol.
 const PATH: &str = "/mcp";
-/// How long a shutdown waits for answers that are under way.
+/// Time limit of running answers at a shutdown.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long a new connection may be silent. It is shorter than the patience with a request, since it costs a client nothing
-/// to be silent.
+/// Time limit of a silent new connection, shorter than the patience with a request, since it costs a client nothing to
+/// be silent.
 const SILENCE: Duration = Duration::from_secs(3);
-/// How long accepting pauses after an error, such as too many open files.
+/// Pause of accepting after an error, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a server cannot listen.
+/// Reasons why a server cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// It would be open to other machines.
+    /// The server would be open to other machines.
     #[error("{0} can be reached from other machines, which needs a token")]
     Open(SocketAddr),
     /// The address cannot be listened at.
@@ -62,17 +62,17 @@ pub enum HttpError {
     Listen {
         /// The address.
         at: SocketAddr,
-        /// Why not.
+        /// Cause of the failure.
         #[source]
         source: io::Error,
     },
 }
 
-/// A server that listens. It answers under `/mcp` and nowhere else.
+/// A listening server. Only `/mcp` is answered.
 ///
-/// A request needs the token, a known `Host` and, where it has one, a known `Origin`. Bodies are bounded, slow clients are
-/// given up on, and more requests than allowed are answered by 429. Without sessions it keeps nothing of a client between
-/// two requests.
+/// A request needs the token, a known `Host` and, if it has one, a known `Origin`. Bodies are bounded, slow clients are
+/// given up on, and more requests than allowed are answered by 429. Without sessions nothing of a client is kept
+/// between two requests.
 #[derive(Debug)]
 pub struct HttpServer<S> {
     listener: TcpListener,
@@ -97,7 +97,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
         Ok(Self { listener, address, service, options })
     }
 
-    /// Where it listens.
+    /// The address that the server listens at.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -109,7 +109,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
         format!("http://{}{PATH}", self.address)
     }
 
-    /// Serves clients until `stop` is ready. What is being answered then is answered, for up to five seconds.
+    /// Serves clients until `stop` is ready. Running answers are completed, within five seconds.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send) {
         let (is_stopping, is_over) = (CancellationToken::new(), CancellationToken::new());
         let guard = Arc::new(Guard::new(self.protocol(&is_over), &self.options, self.origins()));
@@ -138,7 +138,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
             let (patience, is_stopping) = (self.options.patience, is_stopping.clone());
             tokio::spawn(async move {
                 let begins = async {
-                    // The first byte is awaited here, since a head that has begun is given more time.
+                    // The first byte is awaited here, since a head that has begun gets more time.
                     let begun = timeout(patience.min(SILENCE), stream.peek(&mut [0])).await;
                     matches!(begun, Ok(Ok(1..)))
                 };
@@ -157,7 +157,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
         }
         drop(self.listener);
         is_stopping.cancel();
-        // What is being answered is stopped by the token, so the token waits for it.
+        // `is_over` stops running answers, so its cancellation waits for them.
         if timeout(GRACE, graceful.shutdown()).await.is_err() {
             tracing::warn!("clients were being answered after {} s: they are cut off", GRACE.as_secs());
         }
@@ -171,7 +171,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
         here.into_iter().chain(self.options.origins.iter().cloned()).collect()
     }
 
-    /// Its address as a URL has it.
+    /// The server's address as in a URL.
     fn host(&self) -> String {
         match self.address.ip() {
             IpAddr::V4(ip) => ip.to_string(),
@@ -182,7 +182,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
     /// The protocol behind the guard.
     fn protocol(&self, is_over: &CancellationToken) -> StreamableHttpService<S, LocalSessionManager> {
         let ip = self.address.ip();
-        // The name of any address names no machine.
+        // The unspecified address names no machine.
         let own = (!ip.is_unspecified()).then(|| ip.to_string());
         let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(own);
         let config = StreamableHttpServerConfig::default()
@@ -214,15 +214,15 @@ async fn connection<S: ServerHandler>(
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
         .serve_connection(TokioIo::new(stream), answer);
-    // A client that goes away or breaks the protocol is no news.
+    // A client that disconnects or breaks the protocol is no news.
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended");
     }
 }
 
 /// A future that ends when the process is told to end: by an interrupt or, on Unix, a request to terminate. Signals are
-/// heard from the call on, also before it is polled: a service manager may end a server that has just said it is up. To be
-/// called in a tokio runtime.
+/// caught from the call on, even before the first poll: a service manager may end a server that has just reported that
+/// it is up. Must be called in a tokio runtime.
 pub fn until_signal() -> impl Future<Output = ()> + Send {
     #[cfg(unix)]
     let heard = {
@@ -238,7 +238,7 @@ pub fn until_signal() -> impl Future<Output = ()> + Send {
             }
             return;
         }
-        // Without signals it ends when the process does.
+        // Without signals the future ends with the process.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,4 @@
-//! The prompt `recall`: what the memory shows a model for a question.
+//! The prompt `recall`: the memory's prompt for a question.
 
 use memory::{
     ConversationId, Conversations, PromptOptions, PromptPart,
@@ -16,7 +16,7 @@ use memory_tools::{Failure, Tools, failure};
 use crate::resources;
 
 const RECALL: &str = "recall";
-/// The fence before what is quoted.
+/// The fence before quoted text.
 const OPEN: &str = "---Previous Context---";
 
 pub(crate) fn list() -> ListPromptsResult {
@@ -43,7 +43,7 @@ pub(crate) async fn get(tools: &Tools, request: &GetPromptRequestParams) -> Resu
     let name = argument("conversation").unwrap_or("last");
     let found = failure::conversation(tools.memory(), name).await;
     let conversation = found.map_err(|Failure(why)| invalid(why))?;
-    // It is not what a running agent is shown, so nothing is recorded.
+    // The prompt is not that of a running agent, so nothing is recorded.
     let now = SystemClock.now();
     let options = PromptOptions::default().scope(Conversations::All).record(false).now(Some(now));
     let prompt = conversation.prompt_with(question, &options).await.map_err(resources::internal)?;
@@ -53,10 +53,10 @@ pub(crate) async fn get(tools: &Tools, request: &GetPromptRequestParams) -> Resu
     Ok(GetPromptResult::new(vec![message]).with_description(one_line(&about)))
 }
 
-/// A prompt with its history between fences, as what is recalled stands in it, and with the id for expand_node.
+/// A prompt with its history between fences, like its recalled messages, and with the id for expand_node.
 fn text(id: &ConversationId, prompt: &memory::Prompt) -> String {
     let whole = prompt.text();
-    // What a text of a message has that looks like a fence is escaped. The line before a fence says what stands within.
+    // Texts of messages that look like a fence are escaped. The line before a fence introduces its contents.
     let recalled = whole.find(&format!("\n{OPEN}\n")).and_then(|fence| whole.get(..fence)?.rfind('\n'));
     let asked: usize = prompt.part(PromptPart::Question).map(|piece| piece.text.len()).sum();
     let end = recalled.unwrap_or_else(|| whole.len().saturating_sub(asked));

@@ -1,18 +1,18 @@
-//! Requests that the protocol's own reader does not answer, since they are no JSON that it can read.
+//! Requests that are not JSON, which the protocol's own reader does not answer.
 
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde::Deserialize;
 use serde_json::{Value, error::Category};
 
-/// What of a request is read that cannot be read as a whole. What stands beside it is passed over however deep it is.
+/// The id of a request that cannot be read as a whole. Other members are skipped, however deep they are.
 #[derive(Deserialize)]
 struct Known {
     #[serde(default)]
     id: Option<Value>,
 }
 
-/// The answer to a request of bytes that are no JSON, are nested too deeply or have a number that is out of range; `None`
-/// for all others. It has the request's id where that can be read.
+/// The answer to a request that is no JSON, is nested too deeply or has a number out of range; `None` for all others.
+/// The answer has the request's id if that can be read.
 pub(crate) fn refusal(request: &[u8]) -> Option<Value> {
     let error = serde_json::from_slice::<Value>(request).err()?;
     let known = serde_json::from_slice::<Known>(request).ok();
@@ -22,7 +22,7 @@ pub(crate) fn refusal(request: &[u8]) -> Option<Value> {
     Some(answer(code, format!("the request cannot be read: {why}"), id))
 }
 
-/// The answer to a request of bytes that are JSON, but no message of the protocol.
+/// The answer to a request that is JSON, but no message of the protocol.
 pub(crate) fn no_message(request: &[u8]) -> Option<Value> {
     let error = serde_json::from_slice::<rmcp::model::ClientJsonRpcMessage>(request).err()?;
     if !matches!(error.classify(), Category::Data) {

@@ -26,11 +26,11 @@ const CONVERSATIONS: usize = 100;
 /// Most messages of one part of a conversation, and their tokens.
 const MESSAGES: usize = 200;
 const MOST_TOKENS: u32 = 8_000;
-/// Tokens of a message; a longer one is cut, since expand_node gives it in parts.
+/// Most tokens of a message; a longer one is cut, since expand_node returns it in parts.
 const MESSAGE_TOKENS: u32 = 50_000;
 const TEXT: &str = "text/plain";
 
-/// Refuses a cursor of a list that has one page.
+/// Refuses a cursor of a list with a single page.
 pub(crate) fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
@@ -38,7 +38,7 @@ pub(crate) fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), E
     }
 }
 
-/// The conversations, the last one spoken in first.
+/// The conversations, the most recent first.
 pub(crate) async fn list(
     tools: &Tools,
     request: Option<PaginatedRequestParams>,
@@ -78,7 +78,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     ])
 }
 
-/// What stands under an address.
+/// The resource under an address.
 pub(crate) async fn read(tools: &Tools, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || {
         let uri: String = uri.chars().take(200).collect();
@@ -105,7 +105,7 @@ fn known_conversation(tools: &Tools, id: &ConversationId) -> Result<Conversation
     tools.memory().conversation(id.as_str()).map_err(|error| ErrorData::invalid_params(error.to_string(), None))
 }
 
-/// The messages of a conversation from one on, and where they go on; `None` after the last message.
+/// The messages of a conversation from one on, and the address of the rest; `None` after the last message.
 async fn part(tools: &Tools, conversation: &Conversation, from: NodeId) -> Result<Option<String>, Error> {
     let request = LevelsRequest::default().level(Level::Full).from(from).limit(MESSAGES);
     let levels = conversation.levels(request).await?;

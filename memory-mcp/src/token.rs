@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use blake3::Hash;
 
-/// The least bytes of a token: of random characters, too many to be guessed.
+/// Least bytes of a token: enough random characters that nobody can guess them.
 const LEAST: usize = 16;
 const MOST: usize = 4_096;
 
-/// A bearer token. What is kept is its hash, so that neither a log nor a comparison gives it away.
+/// A bearer token. Only its hash is kept, so that neither a log nor a comparison reveals it.
 #[derive(Clone, Debug)]
 pub struct Token(Hash);
 
@@ -18,19 +18,19 @@ pub struct Token(Hash);
 pub struct InvalidToken(usize);
 
 impl Token {
-    /// A token as somebody gave it.
+    /// A token from a given text.
     ///
     /// # Errors
-    /// When it is too short, too long, or could not stand in a header.
+    /// If the text is too short, too long, or could not stand in a header.
     pub fn new(text: &str) -> Result<Self, InvalidToken> {
         let is_fit = (LEAST..=MOST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_fit { Ok(Self(blake3::hash(text.as_bytes()))) } else { Err(InvalidToken(text.len())) }
     }
 
-    /// A new token of 256 random bits, and its text, which is known to nobody else.
+    /// A new token of 256 random bits, and its text, which nobody else knows.
     ///
     /// # Errors
-    /// When the system provides no randomness.
+    /// If the system provides no randomness.
     pub fn generate() -> Result<(Self, String), getrandom::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)?;
@@ -42,8 +42,8 @@ impl Token {
         Ok((Self(blake3::hash(text.as_bytes())), text))
     }
 
-    /// Whether a request's `Authorization` header carries the token. It takes as long for a wrong one, however much of it
-    /// is right: what is compared are hashes, in constant time.
+    /// True if a request's `Authorization` header carries the token. Hashes are compared, in constant time, so that the
+    /// time does not show how much of a wrong token is right.
     pub(crate) fn admits(&self, authorization: Option<&[u8]>) -> bool {
         let given = authorization.and_then(|value| value.split_at_checked(7));
         given.is_some_and(|(scheme, given)| {

@@ -5,7 +5,7 @@ use memory::{ConversationId, NodeId};
 /// The beginning of every address.
 const ROOT: &str = "memory://conversation/";
 
-/// What an address names.
+/// Target of an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     /// A conversation from a message on.
@@ -15,7 +15,7 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    /// What `uri` names; `None` if it is none of this server's addresses.
+    /// The target of `uri`; `None` if it is none of this server's addresses.
     pub(crate) fn parse(uri: &str) -> Option<Self> {
         let rest = uri.strip_prefix(ROOT)?;
         let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
@@ -51,7 +51,7 @@ fn of_node(id: &ConversationId, node: NodeId) -> String {
     format!("{}/node/{node}", of_conversation(id))
 }
 
-/// Escapes all but what stays as it is in every part of an address.
+/// Escapes all characters except those that are valid in every part of an address.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -64,7 +64,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// `None` for what is no escaped UTF-8.
+/// The decoded text; `None` if it is not escaped UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,15 +1,15 @@
-//! Arguments as models give them, made fit for what a tool takes.
+//! Arguments as models give them, fitted to a tool's schema.
 
 use memory::text::one_line;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// Arguments as the schema of a tool has them: an optional one may be `null`, an integer written as `10.0` or `"10"`, a list
-/// of one text as that text.
+/// Arguments fitted to the schema of a tool: an optional one may be `null`, an integer may be written as `10.0` or
+/// `"10"`, a list of one text as that text.
 ///
 /// # Errors
-/// One of another type, in words for the model.
+/// If one has another type, in words for the model.
 pub(crate) fn fitted(
     mut arguments: Map<String, Value>,
     schema: &Map<String, Value>,
@@ -38,7 +38,7 @@ pub(crate) fn fitted(
             let given: String = value.to_string().chars().take(80).collect();
             return Err(Failure(format!("{name} is {}: give {what}", one_line(&given))));
         }
-        // Bounds are kept where a number is used, and no model counts so far.
+        // Bounds are checked when a number is used, and no model counts so far.
         if let Some(most) = property.get("maximum")
             && value.as_u64().is_some_and(|number| number > u64::from(u32::MAX))
         {
@@ -48,14 +48,14 @@ pub(crate) fn fitted(
     Ok(arguments)
 }
 
-/// Makes an integer of what is one in other words.
+/// Replaces a value that means an integer by the integer.
 fn whole(value: &mut Value) {
     let number = match &*value {
         Value::Number(number) if number.is_f64() => number.as_f64(),
         Value::String(text) => text.trim().parse::<u32>().ok().map(f64::from),
         _ => None,
     };
-    // Up to here each integer has a float of its own.
+    // Up to this bound each integer has a float of its own.
     if let Some(number) = number.filter(|number| number.fract() == 0.0 && number.abs() < 9e15) {
         #[expect(clippy::cast_possible_truncation, reason = "it has no fraction")]
         let whole = number as i64;

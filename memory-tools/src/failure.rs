@@ -1,8 +1,8 @@
-//! Why a tool cannot do what it was asked, in words for the model.
+//! Failures of tools, in words for the model.
 
 use memory::{Conversation, ConversationId, Error, Memory, NodeId, text::one_line};
 
-/// Why a tool cannot do what it was asked. The model is shown the words.
+/// A failure of a tool, in words for the model.
 #[derive(Debug)]
 pub struct Failure(pub String);
 
@@ -27,10 +27,10 @@ fn described(error: &dyn std::error::Error) -> String {
 /// The conversation that a model names: by its id, the beginning of one, its title, or `last`.
 ///
 /// # Errors
-/// When there is none, or the store fails, in words for the model.
+/// If none matches, or the store fails, in words for the model.
 pub async fn conversation(memory: &Memory, name: &str) -> Result<Conversation, Failure> {
     let name = name.trim();
-    // A whole id, as it is most often, needs no look at all conversations.
+    // A whole id is the most frequent case, and needs no look at all conversations.
     if name != "last"
         && let Ok(conversation) = memory.conversation(name)
         && conversation.overview().await.is_ok()
@@ -43,7 +43,7 @@ pub async fn conversation(memory: &Memory, name: &str) -> Result<Conversation, F
     })
 }
 
-/// The conversation of a whole id.
+/// The conversation with this id.
 pub(crate) fn whole(memory: &Memory, id: &ConversationId) -> Result<Conversation, Failure> {
     memory.conversation(id.as_str()).map_err(|error| Failure(error.to_string()))
 }
@@ -53,7 +53,7 @@ pub(crate) fn node(number: u64) -> Result<NodeId, Failure> {
     NodeId::new(number).ok_or_else(|| Failure("Node 0 not found: messages are numbered from 1".to_owned()))
 }
 
-/// `Node 99 not found`, with what there is.
+/// `Node 99 not found`, with the existing numbers.
 pub(crate) async fn no_node(conversation: &Conversation, node: NodeId) -> Failure {
     let id = conversation.id();
     Failure(match conversation.overview().await {

@@ -4,12 +4,12 @@
 //!
 //! # Guide
 //!
-//! [`Tools`] offers them over a [`Memory`](memory::Memory): [`Tools::list`] is what a model is told, [`Tools::call`] what
-//! it is answered. `memory mcp` serves the same tools.
+//! [`Tools`] offers them over a [`Memory`](memory::Memory): [`Tools::list`] returns their descriptions for a model,
+//! [`Tools::call`] an answer. `memory mcp` serves the same tools.
 //!
-//! Tools are stateless: the conversation is an argument of each. An answer is bounded in tokens and goes on at a cursor.
-//! Words of conversations are data: they stand between fences, no line of theirs can pose as the layout, and characters
-//! that are not seen are escaped. Another owner's data is not found.
+//! Tools are stateless: the conversation is an argument of each. An answer is bounded in tokens and continues at a
+//! cursor. Words of conversations are data: they stand between fences, no line of theirs can pose as the layout, and
+//! invisible characters are escaped. Another owner's data is not found.
 //!
 //! # Non-goals
 //!

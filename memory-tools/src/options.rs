@@ -1,25 +1,25 @@
-//! What a server offers.
+//! Options of the offered tools.
 
-/// Which tools a server offers, and how they are described.
+/// Selection of the offered tools, and the length of their descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// How much is said of each tool.
+    /// Length of the descriptions.
     pub profile: Profile,
-    /// Whether a model may append messages to conversations; off by default.
+    /// True if a model may append messages to conversations; off by default.
     pub append: bool,
-    /// Whether the file-style memory tool of Anthropic's models is offered; off by default.
+    /// True if the file-style memory tool of Anthropic's models is offered; off by default.
     pub memory_tool: bool,
-    /// Whether the scratchpad is offered.
+    /// True if the scratchpad is offered.
     pub scratchpad: bool,
 }
 
-/// How much is said of each tool. Clients pay for it in every prompt.
+/// Length of the tools' descriptions. Clients pay for them in every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Whole descriptions, with schemas of what comes back.
+    /// Whole descriptions, with schemas of the answers.
     Full,
-    /// Short descriptions, without schemas of what comes back: at most 2,500 tokens for all tools.
+    /// Short descriptions, without schemas of the answers: at most 2,500 tokens for all tools.
     Compact,
 }
 

@@ -1,4 +1,4 @@
-//! Pages that are bounded in tokens, and the cursors at which they go on.
+//! Pages that are bounded in tokens, and the cursors at which they continue.
 
 use memory::{Memory, NodeId};
 use serde::Serialize;
@@ -7,19 +7,19 @@ use crate::failure::Failure;
 
 /// Tokens of the lines around entries.
 pub(crate) const FRAME: u32 = 120;
-/// How many pieces the sign that memory was used names.
+/// Most pieces that the sign of used memory names.
 const NAMED: usize = 6;
-/// The least bound that a tool takes.
+/// The least bound that a tool accepts.
 pub(crate) const LEAST_TOKENS: u32 = 200;
-/// The highest bound that a tool takes.
+/// The highest bound that a tool accepts.
 pub(crate) const MOST_TOKENS: u32 = 50_000;
 
 /// The pages of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
-    /// The name of its cursors, which no other tool takes.
+    /// Name of the tool's cursors, which no other tool accepts.
     kind: &'static str,
-    /// Tokens of a page where a model gives no bound.
+    /// Tokens of a page if a model gives no bound.
     tokens: u32,
 }
 
@@ -28,7 +28,7 @@ impl Pages {
         Self { kind, tokens }
     }
 
-    /// Where a page begins, by the cursor that a model gave; `None` for the first page.
+    /// Start of a page, by the cursor that a model gave; `None` for the first page.
     pub(crate) fn begin(&self, cursor: Option<&str>) -> Result<Option<u64>, Failure> {
         let Some(cursor) = cursor else { return Ok(None) };
         let number = cursor.strip_prefix(self.kind).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
@@ -41,10 +41,10 @@ impl Pages {
         }
     }
 
-    /// How many entries stand before a page, by its cursor; at most `most`.
+    /// Number of entries before a page, by its cursor; at most `most`.
     ///
     /// # Errors
-    /// When it is the cursor of another list, in words for the model.
+    /// If the cursor belongs to another list, in words for the model.
     pub fn skipped(&self, cursor: Option<&str>, most: usize) -> Result<usize, Failure> {
         Ok(usize::try_from(self.begin(cursor)?.unwrap_or_default()).unwrap_or(most).min(most))
     }
@@ -60,7 +60,7 @@ impl Pages {
         format!("{}-{number}", self.kind)
     }
 
-    /// The most tokens of a page, by the bound that a model gave.
+    /// Most tokens of a page, by the bound that a model gave.
     pub(crate) fn most(&self, given: Option<u32>) -> u32 {
         given.unwrap_or(self.tokens).clamp(LEAST_TOKENS, MOST_TOKENS)
     }
@@ -71,15 +71,15 @@ impl Pages {
     }
 }
 
-/// Conversations, of which a cursor names how many stand before.
+/// Pages of conversations; a cursor holds the number of conversations before the page.
 pub const LISTED: Pages = Pages::new("conversation", 2_000);
 
-/// A long text in parts, of which a cursor names the byte where one begins.
+/// Parts of a long text; a cursor holds the byte at which a part begins.
 pub(crate) const PARTS: Pages = Pages::new("byte", 8_000);
 
 /// A part of a text.
 pub(crate) struct Part {
-    /// Bytes before it.
+    /// Bytes before the part.
     pub(crate) offset: u64,
     pub(crate) text: String,
     pub(crate) next_cursor: Option<String>,
@@ -90,7 +90,7 @@ pub(crate) struct Part {
 pub struct Page<'a, T> {
     memory: &'a Memory,
     left: u32,
-    /// How many entries the sign that memory was used may name yet.
+    /// Number of further entries that the sign of used memory may name.
     named: usize,
     /// The entries.
     pub entries: Vec<T>,
@@ -101,13 +101,13 @@ pub trait Entry: Serialize {
     /// The entry in text.
     fn line(&self) -> String;
 
-    /// Its words, which may be shortened.
+    /// Words of the entry, which may be shortened.
     fn words(&mut self) -> &mut String;
 
-    /// Reports that its words were shortened.
+    /// Marks the entry as shortened.
     fn shortened(&mut self);
 
-    /// What the sign that memory was used says of it, if it is named there.
+    /// Name of the entry in the sign of used memory, if it is named there.
     fn piece(&self) -> Option<String> {
         None
     }
@@ -120,13 +120,14 @@ impl<'a, T: Entry> Page<'a, T> {
         Self { memory, left: max_tokens.saturating_sub(FRAME), named: NAMED, entries: Vec::new() }
     }
 
-    /// Keeps room for a name that stands beside the entries.
+    /// Keeps room for a name next to the entries.
     pub(crate) fn beside(mut self, name: &str) -> Self {
         self.left = self.left.saturating_sub(self.memory.count_tokens(name));
         self
     }
 
-    /// Adds an entry if it fits; the first one always, by its beginning if it is too long. Whether it was added.
+    /// Adds an entry if it fits; the first one always, by its beginning if it is too long. Returns true if it was
+    /// added.
     pub fn push(&mut self, mut entry: T) -> bool {
         let mut tokens = self.tokens(&entry);
         if tokens > self.left && self.entries.is_empty() {
@@ -142,7 +143,7 @@ impl<'a, T: Entry> Page<'a, T> {
         fits
     }
 
-    /// Adds an entry even if it does not fit, then by a few words.
+    /// Adds an entry even if it does not fit; then only a few words of it.
     pub(crate) fn push_always(&mut self, mut entry: T) {
         if self.tokens(&entry) > self.left {
             keep(entry.words(), 80);
@@ -153,7 +154,7 @@ impl<'a, T: Entry> Page<'a, T> {
         self.entries.push(entry);
     }
 
-    /// Tokens of an entry as text or as JSON, whichever is longer: a client shows one of them to its model.
+    /// Tokens of an entry as text or as JSON, whichever is longer: a client shows one of the two to its model.
     fn tokens(&self, entry: &T) -> u32 {
         let json = serde_json::to_string(entry).unwrap_or_default();
         let piece = entry.piece().filter(|_| self.named > 0).map_or(0, |piece| self.memory.count_tokens(&piece) + 1);

@@ -1,4 +1,4 @@
-//! JSON schemas of what tools take and give, as short as a client needs them.
+//! JSON schemas of the tools' arguments and answers, as short as a client needs them.
 
 use std::{
     any::TypeId,
@@ -9,13 +9,13 @@ use std::{
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-/// Members that say nothing to a model or a validator of JSON.
+/// Members without meaning for a model or a validator of JSON.
 const DROPPED: [&str; 3] = ["$schema", "title", "format"];
 
-/// Schemas by the type that they describe.
+/// Schemas by the type they describe.
 type Schemas = HashMap<TypeId, Arc<Map<String, Value>>>;
 
-/// The schema of what a tool takes. Each call of a tool asks for it, so it is made once.
+/// The schema of a tool's arguments, cached since each call needs it.
 pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
     static MADE: LazyLock<Mutex<Schemas>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -23,7 +23,7 @@ pub(crate) fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
     Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(make))
 }
 
-/// The schema of what a tool gives.
+/// The schema of a tool's answer.
 pub(crate) fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
     object::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
@@ -39,12 +39,12 @@ fn object<T: JsonSchema>(settings: SchemaSettings) -> Arc<Map<String, Value>> {
     Arc::new(object)
 }
 
-/// Drops what says nothing, and the second way to leave out an optional member, which is `null`.
+/// Drops meaningless members, and `null` as the second way to leave out an optional member.
 fn shorten(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             for name in DROPPED {
-                // A property may have such a name.
+                // A property may have the same name.
                 if members.get(name).is_some_and(Value::is_string) {
                     members.remove(name);
                 }

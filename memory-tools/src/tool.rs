@@ -1,4 +1,4 @@
-//! A tool: what it is called, takes, does and gives.
+//! A tool: its name, arguments, effect and answer.
 
 use std::future::Future;
 
@@ -11,9 +11,9 @@ use crate::{failure::Failure, tools::Tools};
 pub(crate) trait Tool {
     const NAME: &'static str;
     const TITLE: &'static str;
-    /// What it does, in one sentence.
+    /// Purpose of the tool, in one sentence.
     const ABOUT: &'static str;
-    /// What else a model may want to know; left out of the compact profile.
+    /// Further advice for a model; left out of the compact profile.
     const MORE: &'static str = "";
     const KIND: Kind = Kind::Reads;
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
@@ -22,7 +22,7 @@ pub(crate) trait Tool {
     fn run(tools: &Tools, input: Self::Input) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
 
-/// What a tool gives, as JSON and as text.
+/// The answer of a tool, as JSON and as text.
 pub(crate) trait Answer: Serialize + JsonSchema + Send {
     fn text(&self) -> String;
 }
@@ -32,10 +32,10 @@ pub(crate) trait Answer: Serialize + JsonSchema + Send {
 pub enum Kind {
     /// Nothing changes.
     Reads,
-    /// It adds to what is there; twice the same call adds twice.
+    /// The call adds data; the same call twice adds twice.
     Adds,
-    /// It replaces what is there; what was there stays in the log.
+    /// The call replaces data; the old data stay in the log.
     Replaces,
-    /// It changes or removes what is there; twice the same call may be an error.
+    /// The call changes or removes data; the same call twice may be an error.
     Changes,
 }

@@ -28,17 +28,17 @@ use crate::{
 
 type Called<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
 
-/// Description of a tool, as a model is given it.
+/// Description of a tool for a model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolDescription {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// Its title for a person; `None` in the compact profile.
+    /// Title of the tool for a person; `None` in the compact profile.
     pub title: Option<&'static str>,
     /// Purpose, and in the full profile advice on its use.
     pub about: String,
-    /// JSON schema (draft 2020-12) of its arguments.
+    /// JSON schema (draft 2020-12) of the arguments.
     pub input: Arc<Map<String, Value>>,
     /// JSON schema of [`ToolAnswer::value`]; `None` in the compact profile.
     pub output: Option<Arc<Map<String, Value>>>,
@@ -46,18 +46,18 @@ pub struct ToolDescription {
     pub kind: Kind,
 }
 
-/// Answer of a tool. A failure is an answer too, which the model is shown.
+/// Answer of a tool. A failure is an answer too, which the model sees.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolAnswer {
-    /// The answer in words, bounded in tokens.
+    /// Answer in words, bounded in tokens.
     pub text: String,
-    /// The same as JSON, by the tool's output schema; `None` for a failure.
+    /// Answer as JSON, by the tool's output schema; `None` for a failure.
     pub value: Option<Value>,
 }
 
 impl ToolAnswer {
-    /// True if the call failed; [`Self::text`] then says why.
+    /// True if the call failed; [`Self::text`] then states the reason.
     #[must_use]
     pub const fn is_failure(&self) -> bool {
         self.value.is_none()
@@ -70,7 +70,7 @@ pub struct Tools {
     memory: Memory,
     options: Options,
     notes: Documents,
-    /// Is cancelled when the client waits for an answer no more.
+    /// Token that is cancelled when the client no longer waits for an answer.
     cancelled: CancellationToken,
 }
 
@@ -78,19 +78,19 @@ impl Tools {
     /// The tools of `memory`.
     ///
     /// # Errors
-    /// When the name of the memory's owner is too long for a conversation of notes.
+    /// If the name of the memory's owner is too long for a conversation of notes.
     pub fn new(memory: Memory, options: Options) -> Result<Self, InvalidConversationId> {
         let notes = memory.documents(ConversationId::of_notes(memory.config().owner.as_ref())?.as_str())?;
         Ok(Self { memory, options, notes, cancelled: CancellationToken::new() })
     }
 
-    /// The same for a call that its client may cancel.
+    /// The same tools, for a call that its client may cancel.
     #[must_use]
     pub fn until(&self, cancelled: CancellationToken) -> Self {
         Self { cancelled, ..self.clone() }
     }
 
-    /// Ends when the client waits for an answer no more.
+    /// Ends when the client no longer waits for an answer.
     pub(crate) async fn cancelled(&self) {
         self.cancelled.cancelled().await;
     }
@@ -101,7 +101,7 @@ impl Tools {
         &self.memory
     }
 
-    /// The options of what is offered.
+    /// The options of the offered tools.
     #[must_use]
     pub fn options(&self) -> Options {
         self.options
@@ -112,8 +112,8 @@ impl Tools {
         &self.notes
     }
 
-    /// The part of a text that a cursor names, or its first, which fits a bound with the lines around it. `whole` is called
-    /// `what` where it does not go on there.
+    /// The part of a text that a cursor names, or its first part, which fits a bound with the lines around it. `what`
+    /// names the text in the error of a cursor outside of it.
     pub(crate) fn part(
         &self,
         whole: &str,
@@ -133,7 +133,7 @@ impl Tools {
     pub(crate) fn beginning(&self, text: &str, most: u32) -> String {
         let mut text = text.to_owned();
         loop {
-            // JSON escapes what text shows as it is.
+            // JSON escapes characters that text shows unchanged.
             let json = serde_json::to_string(&text).unwrap_or_default();
             let shown = self.memory.count_tokens(&memory::text::quoted(&text));
             let tokens = shown.max(self.memory.count_tokens(&json));
@@ -146,7 +146,7 @@ impl Tools {
         }
     }
 
-    /// The tools that are offered: none where they are turned off, and only those that read where nothing can be written.
+    /// The offered tools: none if tools are turned off, and only reading ones if nothing can be written.
     fn offered(&self) -> impl Iterator<Item = &'static Registered> {
         let options = self.options;
         let are_enabled = self.memory.config().enable_mcp_tools;
@@ -156,7 +156,7 @@ impl Tools {
             .filter(move |tool| are_enabled && (tool.is_offered)(&options) && (may_write || tool.kind == Kind::Reads))
     }
 
-    /// Descriptions of the tools that are offered, in the order in which they are listed.
+    /// Descriptions of the offered tools, in the order of the list.
     pub fn list(&self) -> impl Iterator<Item = ToolDescription> {
         let profile = self.options.profile;
         self.offered().map(move |tool| (tool.describe)(profile))
@@ -185,7 +185,7 @@ struct Registered {
     is_offered: fn(&Options) -> bool,
 }
 
-/// All tools in the order in which they are listed.
+/// All tools, in the order of the list.
 const TOOLS: [Registered; 13] = [
     always::<search::Search>(),
     always::<expand::Expand>(),

@@ -28,17 +28,17 @@ use crate::{
     pool::{Pool, until_stopped},
 };
 
-/// How long work that panicked rests before it is begun again.
+/// Rest after a panic, before the work begins again.
 const REST: Duration = Duration::from_secs(2);
 
-/// Running background work. Dropping this stops it at its next step.
+/// Running background work, which a drop stops at its next step.
 #[derive(Debug)]
 pub(crate) struct Background {
     _stop: Vec<oneshot::Sender<()>>,
 }
 
 impl Background {
-    /// Begins with what earlier processes left undone, and goes on with the conversations that `grown` receives.
+    /// Starts with work that earlier processes left undone, then the conversations that `grown` receives.
     pub(crate) fn start(
         pool: &Pool,
         parts: &Parts,
@@ -66,7 +66,7 @@ impl Background {
     }
 }
 
-/// Does work until it ends, and begins it again after a panic, which may come from a strategy.
+/// Runs work until it ends, and begins it again after a panic, which may come from a strategy.
 async fn kept_up<F: Future<Output = ()> + Send>(
     work: BackgroundWork,
     failures: Arc<Failures>,

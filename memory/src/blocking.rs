@@ -1,4 +1,4 @@
-//! The same memory for programs without async: each call waits on this thread until it is done.
+//! The memory for programs without async: each call blocks its thread until it is done.
 //!
 //! ```no_run
 //! use memory::Message;
@@ -56,7 +56,7 @@ impl From<crate::Conversation> for Conversation {
     }
 }
 
-/// Calls of a handle that wait for those of the async one.
+/// Calls of a handle that block on the async ones.
 macro_rules! waiting {
     ($handle:ident, $of:literal: $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         impl $handle {
@@ -64,7 +64,7 @@ macro_rules! waiting {
                 #[doc = concat!("Waits for [`", stringify!($name), "`](", $of, "::", stringify!($name), ").")]
                 ///
                 /// # Errors
-                /// Those of the async call.
+                /// Errors of the async call.
                 pub fn $name(&self $(, $argument: $type)*) -> Result<$result, Error> {
                     block_on(self.0.$name($($argument),*)).map(Into::into)
                 }
@@ -134,29 +134,29 @@ waiting! { Conversation, "memory_hooks::Conversation":
 }
 
 impl Memory {
-    /// As [`Memory::conversation`](crate::Memory::conversation).
+    /// See [`Memory::conversation`](crate::Memory::conversation).
     ///
     /// # Errors
-    /// When no conversation can have that name.
+    /// If no conversation can have that name.
     pub fn conversation(&self, name: &str) -> Result<Conversation, InvalidConversationId> {
         self.0.conversation(name).map(Conversation)
     }
 
-    /// As [`Memory::new_conversation`](memory_hooks::Memory::new_conversation).
+    /// See [`Memory::new_conversation`](memory_hooks::Memory::new_conversation).
     ///
     /// # Errors
-    /// When the system provides no randomness.
+    /// If the system provides no randomness.
     pub fn new_conversation(&self) -> Result<Conversation, getrandom::Error> {
         self.0.new_conversation().map(Conversation)
     }
 
-    /// As [`Memory::held`](crate::Memory::held).
+    /// See [`Memory::held`](crate::Memory::held).
     #[must_use]
     pub fn held(&self) -> Vec<HeldInMemory> {
         self.0.held()
     }
 
-    /// As [`Memory::failures`](crate::Memory::failures).
+    /// See [`Memory::failures`](crate::Memory::failures).
     #[must_use]
     pub fn failures(&self) -> Vec<BackgroundFailure> {
         self.0.failures()
@@ -170,7 +170,7 @@ impl Memory {
 }
 
 impl Conversation {
-    /// Its name.
+    /// Id of the conversation.
     #[must_use]
     pub fn id(&self) -> &ConversationId {
         self.0.id()

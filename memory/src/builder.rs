@@ -1,4 +1,4 @@
-//! Opening a memory in another way than by default.
+//! The builder of a memory.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
     parts::{assemble_with, open_log},
 };
 
-/// Opens a memory with settings, and with parts of the program's own in place of those of the binary.
+/// Opens a memory with settings, and with parts of the program's own instead of the binary's.
 ///
 /// ```no_run
 /// use memory::{Access, Builder, Config};
@@ -34,8 +34,8 @@ use crate::{
 /// ```
 ///
 /// By default the [`Config`] names the summarizer, the scorer and the manager, and tokens are counted by `cl100k_base`.
-/// A store should be counted by one counter only. Where a summarizer or a scorer of the program's own fails, the
-/// built-in one takes its place. Hooks run on the threads of the memory.
+/// A store should be counted by one counter only. If a summarizer or a scorer of the program's own fails, the built-in
+/// one takes its place. Hooks run on the threads of the memory.
 #[derive(Debug)]
 pub struct Builder {
     config: Config,
@@ -72,35 +72,34 @@ impl Builder {
         }
     }
 
-    /// Sets an embedding model of the program's own. The store records its [id](Embedder::model), and is opened by no
-    /// other model from then on; the `memory` binary recalls by words from it.
+    /// Sets an embedding model of the program's own. The store records its [id](Embedder::model), and from then on
+    /// refuses other models; the `memory` binary then recalls from it by words.
     #[must_use]
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// Sets the agent's model, for what of a memory a model can do. Without [`Self::model_summaries`] it is not asked
-    /// for anything.
+    /// Sets the agent's model, for the tasks that a memory has for one. Without [`Self::model_summaries`] or
+    /// [`Self::judge`] it is never called.
     #[must_use]
     pub fn chat_model(mut self, model: Arc<dyn ChatModel>) -> Self {
         self.chat_model = Some(model);
         self
     }
 
-    /// Sets how long a model may take for one reply; a minute by default. A slower one counts as failed.
+    /// Sets the time limit of one reply; a minute by default. A slower reply counts as failed.
     #[must_use]
     pub fn chat_timeout(mut self, timeout: Duration) -> Self {
         self.chat_timeout = timeout;
         self
     }
 
-    /// Has summaries written by a model: that of [`Self::chat_model`], or one for this alone. Where it fails, is too
-    /// slow or has reached a limit, the built-in summarizer writes the summary, under its own name, and
+    /// Has a model write summaries: that of [`Self::chat_model`], or a separate one. If it fails, is too slow or has
+    /// reached a limit, the built-in summarizer writes the summary, under its own name, and
     /// [`FellBack`](crate::hooks::FellBack) reports it.
     ///
-    /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: both together are an
-    /// error.
+    /// A summarizer of the program's own ([`Self::summarizer`]) has its own model and prompt: setting both is an error.
     #[must_use]
     pub fn model_summaries(mut self, summaries: ModelSummaries) -> Self {
         self.model_summaries = Some(summaries);
@@ -108,37 +107,36 @@ impl Builder {
     }
 
     /// Lets the model of [`Self::chat_model`] judge which summaries matter for a question, in the prompts that ask for
-    /// it ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)) and within limits, of which those of
-    /// a compaction do not count.
+    /// it ([`PromptOptions::smart_context`](crate::PromptOptions::smart_context)) and within limits. Limits of a
+    /// compaction do not count.
     #[must_use]
     pub fn judge(mut self, limits: SpendLimits) -> Self {
         self.judge = Some(limits);
         self
     }
 
-    /// Sets a cross-encoder of the program's own, which reads question and candidates together, in place of the one
-    /// that the configuration names. It is not used where recall is by words.
+    /// Sets a cross-encoder of the program's own, which reads question and candidates together, instead of the
+    /// configured one. Recall by words does not use it.
     #[must_use]
     pub fn reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
         self.reranker = Some(reranker);
         self
     }
 
-    /// Sets whether messages are compacted and indexed in the background, as they are by default. Without it, a prompt
-    /// writes the summaries that are due, a question embeds up to 64 new messages, and
-    /// [`catch_up`](Memory::catch_up) does the rest.
+    /// Sets whether messages are compacted and indexed in the background; `true` by default. Otherwise a prompt writes
+    /// the due summaries, a question embeds up to 64 new messages, and [`catch_up`](Memory::catch_up) does the rest.
     #[must_use]
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
     }
 
-    /// Opens the memory. It reads files and may load a model: some tenths of a second, on this thread.
+    /// Opens the memory. Reads files and may load a model: some tenths of a second, on this thread.
     ///
     /// # Errors
     /// [`OpenError`]; nothing stays open then. A missing model is not an error.
     pub fn open(mut self) -> Result<Memory, OpenError> {
-        // Before a store is made.
+        // Models are checked before a store is created.
         self.engine = self.with_models()?;
         let backups = BackupPlan::of(&self.config)?;
         let store = Arc::new(open_log(&self.config)?);
@@ -159,7 +157,7 @@ impl Builder {
         let mut grown = None;
         if self.background && may_write {
             let (report, reported) = mpsc::unbounded_channel();
-            // Where the background is being stopped, the next process does the work.
+            // If the background is stopping, the next process does the work.
             self.engine = self.engine.on_growth(move |conversation| drop(report.send(conversation.clone())));
             grown = Some(reported);
         }

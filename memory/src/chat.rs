@@ -1,4 +1,4 @@
-//! Tasks of a chat model in a memory, and how long it may take.
+//! Tasks of a chat model in a memory, and the time limit of its replies.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,18 +6,18 @@ use memory_core::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest};
 use memory_hooks::{ModelSummarizer, SpendLimits};
 use tokio::runtime::Handle;
 
-/// How long a model may take for one reply.
+/// Default time limit of one reply.
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Summaries that a chat model writes.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ModelSummaries {
-    /// A model only for summaries; by default the agent's ([`Builder::chat_model`](crate::Builder::chat_model)).
+    /// Model for summaries; by default the agent's ([`Builder::chat_model`](crate::Builder::chat_model)).
     pub model: Option<Arc<dyn ChatModel>>,
-    /// Instructions in place of [the default ones](ModelSummarizer::DEFAULT_PROMPT).
+    /// Instructions instead of [the default ones](ModelSummarizer::DEFAULT_PROMPT).
     pub system_prompt: Option<String>,
-    /// How much it may be asked; without limits by default.
+    /// Limits of requests; none by default.
     pub limits: SpendLimits,
 }
 
@@ -39,12 +39,12 @@ impl ModelSummaries {
     }
 }
 
-/// The same model, whose replies have to come in time.
+/// The same model with a time limit on its replies.
 pub(crate) fn timed(model: Arc<dyn ChatModel>, timeout: Duration) -> Arc<dyn ChatModel> {
     Arc::new(Timed { model, timeout })
 }
 
-/// A model whose replies have to come in time.
+/// A model with a time limit on its replies.
 #[derive(Debug)]
 struct Timed {
     model: Arc<dyn ChatModel>,

@@ -1,4 +1,4 @@
-//! Configuration: where the store is, and how it is read.
+//! Configuration: the place of the store, and the ways to read it.
 
 use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -7,27 +7,26 @@ use memory_core::OwnerId;
 use memory_search::ArchiveLimits;
 use memory_store::{Method, TokenBits};
 
-/// A backup a day.
+/// One backup a day.
 const DAILY: NonZeroU32 = NonZeroU32::MIN.saturating_add(23);
 
-/// Configuration of a memory: where its store is, and how it is read.
+/// Configuration of a memory: the place of its store, and the ways to read it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
     /// The store's directory.
     pub store: PathBuf,
-    /// How the store is opened.
+    /// Access to the store.
     pub access: Access,
-    /// Whose conversations are seen and begun; `None` to see all, and to begin ones without an owner.
+    /// Owner whose conversations are seen and begun; `None` to see all, and to begin ones without an owner.
     pub owner: Option<OwnerId>,
-    /// How messages are recalled.
+    /// Method of recall.
     pub recall: Recall,
-    /// How vectors are compared: by scans, by graphs, or by the faster of the two.
+    /// Method of comparing vectors: by scans, by graphs, or by the faster of the two.
     pub vectors: Method,
-    /// How many bits of token vectors are kept for late interaction; `None` to keep no token vectors.
+    /// Bits of the token vectors that are kept for late interaction; `None` to keep no token vectors.
     pub tokens: Option<TokenBits>,
-    /// The name of the manager, which decides what is summarized and what a view shows: one of
-    /// [`MANAGERS`](memory_core::plan::MANAGERS).
+    /// Name of the manager, which decides on summaries and views: one of [`MANAGERS`](memory_core::plan::MANAGERS).
     pub manager: String,
     /// The manager's settings as a JSON object, whose members are the fields of its type; empty for the defaults.
     pub manager_settings: String,
@@ -60,22 +59,22 @@ pub struct Config {
     pub max_memory_archived_messages: Option<u64>,
     /// The most bytes of cached embeddings; 0 turns the cache off.
     pub embedding_cache_bytes: u64,
-    /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, but for
-    /// what is in use or not on disk yet. Mapped files do not count.
+    /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors, except for
+    /// those in use or not on disk yet. Mapped files do not count.
     pub held_bytes: usize,
-    /// The directory of backups that are made while a memory is open and works in the background; none by default. Each
-    /// backup is of the whole store, so that an `owner` may not have one.
+    /// Directory of backups, which are made while a memory is open and works in the background; none by default. A
+    /// backup holds the whole store, so a memory with an `owner` may not have one.
     pub backup_directory: Option<PathBuf>,
-    /// Hours from one backup to the next, at least 1. The time of the last one is in the backup itself.
+    /// Hours from one backup to the next, at least 1. The backup itself holds the time of the last one.
     pub backup_interval_hours: NonZeroU32,
-    /// True if doors offer tools to a model, by which it looks into the memory by itself. Without them it sees what a
-    /// prompt shows it.
+    /// True if doors offer tools to a model, to search the memory by itself. Without them the model sees only its
+    /// prompts.
     pub enable_mcp_tools: bool,
-    /// How long to wait for another process that is writing.
+    /// Time limit of waiting for another process that is writing.
     pub lock_timeout: Duration,
 }
 
-/// How a store is opened. Other processes may read and write it at the same time in any case.
+/// Access to a store. Other processes may always read and write it at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Access for writing; the store is created if it is missing.
@@ -85,11 +84,11 @@ pub enum Access {
     /// Access for writing if possible, otherwise for reading: on a read-only medium, and while another process is stuck
     /// in the middle of writing. The store must exist.
     Update,
-    /// Access for reading; nothing on disk is changed, and no other process is waited for. The store must exist.
+    /// Access for reading; changes nothing on disk, and waits for no other process. The store must exist.
     Read,
 }
 
-/// How messages are recalled.
+/// Method of recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recall {
     /// By words and, if the model is present, by meaning.
@@ -163,7 +162,7 @@ impl Config {
         const lock_timeout: Duration,
     }
 
-    /// How much of each conversation recall finds.
+    /// Limits of the messages of each conversation that recall finds.
     #[must_use]
     pub fn archive_limits(&self) -> ArchiveLimits {
         ArchiveLimits::default().messages(self.max_num_archived_messages).bytes(self.max_memory_archived_messages)
@@ -174,7 +173,7 @@ impl Config {
         self.manager == "semantic-summarizing"
     }
 
-    /// The same without an embedding model: recall is by words.
+    /// The same configuration without an embedding model: recall is by words.
     #[must_use]
     pub fn without_model(mut self) -> Self {
         self.recall = Recall::Words;

@@ -1,4 +1,4 @@
-//! The one list of everything that is derived from a store's log.
+//! The one list of all data derived from a store's log.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use memory_store::{DerivedBlocks, DerivedFiles, LogStore, RecordedQuestions};
 
 use crate::{Config, embedding};
 
-/// Everything that is derived from the log of `store`, one of each kind. No model is loaded.
+/// All data derived from the log of `store`, one of each kind. No model is loaded.
 ///
-/// Indexes that this process has open are not known here. To forget something while one is open, name it where its
-/// files are listed ([`DerivedFiles::vectors`], [`DerivedFiles::graphs`], [`DerivedFiles::tokens`]).
+/// Indexes that this process has open are not known here. To delete files while one is open, name the index in the call
+/// that lists them ([`DerivedFiles::vectors`], [`DerivedFiles::graphs`], [`DerivedFiles::tokens`]).
 #[must_use]
 pub fn derived(config: &Config, store: &Arc<LogStore>) -> Vec<Arc<dyn Derived>> {
     vec![

@@ -18,18 +18,18 @@ use crate::{
     remote_model,
 };
 
-/// Models for a new store, the best first: the first that is present is taken.
+/// Models for a new store, the best first; the first present one is used.
 pub const PREFERRED: [&str; 4] =
     ["sentence-transformers/all-MiniLM-L12-v2", "all-MiniLM-L12-v2", ALL_MINILM_L6_V2.name, "potion-base-8M"];
 
-/// The embedder of the store that `config` names: the model of the store's record, else the one asked for, else the
-/// best one that is present, which is recorded if `may_write`.
+/// The embedder of the store that `config` names: the model of the store's record, else the requested one, else the
+/// best present one, which is recorded if `may_write`.
 ///
-/// A stand-in takes the place of a missing model: recall is by words then, and a notice states it.
+/// A stand-in replaces a missing model: recall is by words then, and a notice states it.
 ///
 /// # Errors
 /// [`OpenError`], if the record is damaged, the model is present and cannot be used, or the store has vectors of
-/// another one.
+/// another model.
 pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, OpenError> {
     let record = ModelRecord::read(&config.store)?;
     let asked = config.model.as_deref().map(from_anywhere);
@@ -63,7 +63,7 @@ pub fn of_store(config: &Config, may_write: bool) -> Result<Arc<dyn Embedder>, O
     }
 }
 
-/// Makes an embedder of the program's own that of the store, which keeps a record of it.
+/// Records an embedder of the program's own as that of the store.
 ///
 /// # Errors
 /// [`OpenError`], if the store has vectors of another model, or the record cannot be read or written.
@@ -100,7 +100,7 @@ fn is_absent(error: &ModelError) -> bool {
     matches!(error, ModelError::Missing { .. } | ModelError::NoCacheDirectory { .. })
 }
 
-/// True if a graph exists but may not be used: an 8-bit graph that was not compared on a processor like this one, or
+/// True if a graph exists but may not be used: an 8-bit graph that was never compared on a processor like this one, or
 /// failed the comparison.
 fn is_unchecked(error: &ModelError) -> bool {
     matches!(error, ModelError::NotChecked { .. })
@@ -110,7 +110,7 @@ fn is_no_graph(error: &OpenError) -> bool {
     matches!(error, OpenError::Model(error) if is_absent(error) || is_unchecked(error))
 }
 
-/// The model called `name`, for a new store: in 8 bits or, if that is not available and the name states no precision,
+/// The model called `name`, for a new store: in 8 bits or, if they are not available and the name states no precision,
 /// in 32.
 fn in_any_precision<T>(name: &str, load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     let loaded = load(name);
@@ -128,7 +128,7 @@ fn named_in_full<'a>(asked: &'a str, recorded: Option<&'a str>) -> &'a str {
     recorded.filter(|recorded| without_precision(&from_anywhere(recorded)) == asked).unwrap_or(asked)
 }
 
-/// The first of [`PREFERRED`] that can be used; if there is none, the reason why the pinned one cannot.
+/// The first usable one of [`PREFERRED`]; if there is none, the reason why the pinned one cannot be used.
 fn load_preferred<T>(load: impl Fn(&str) -> Result<T, OpenError>) -> (String, Result<T, OpenError>) {
     let mut pinned = None;
     for name in PREFERRED {
@@ -186,7 +186,7 @@ mod tests {
         let shipped = |name: &str| if name == "./clone/fp32" { Ok(()) } else { Err(missing()) };
         assert_eq!(in_any_precision("./clone", shipped).0, "./clone/fp32");
         assert!(in_any_precision("./clone/int8", shipped).1.is_err());
-        // The next command asks for it by the same name.
+        // The next command asks for the model by the same name.
         assert_eq!(named_in_full("/clone", Some("/clone/fp32")), "/clone/fp32");
         assert_eq!(named_in_full("/clone/int8", Some("/clone/fp32")), "/clone/int8");
         assert_eq!(named_in_full("/other", Some("/clone/fp32")), "/other");

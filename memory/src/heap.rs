@@ -2,10 +2,9 @@
 
 /// Has glibc's allocator serve all threads from two arenas instead of eight for each processor.
 ///
-/// A memory works on several threads, and what one of them frees stays in its arena: a process that runs for days holds
-/// more memory than it uses. The `memory` binary calls this first of all; a service may do the same, once, before it
-/// starts threads. With another allocator, or another C library, it does nothing.
-/// library, it does nothing.
+/// A memory works on several threads, and memory that one of them frees stays in its arena: a process that runs for
+/// days holds more memory than it uses. The `memory` binary calls this first of all; a service may do the same, once,
+/// before it starts threads. With another allocator, or another C library, the call does nothing.
 pub fn limit_heap_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

@@ -6,20 +6,20 @@
 //!
 //! In the order in which a user meets it:
 //!
-//! 1. [`open`] opens a store, and makes it if it is missing. [`Builder`] opens it with a [`Config`] and with parts of
+//! 1. [`open`] opens a store, and creates it if it is missing. [`Builder`] opens it with a [`Config`] and with parts of
 //!    your own: a summarizer, an embedding model, hooks, a manager of conversations.
-//! 2. [`Memory::conversation`] gives a [`Conversation`]. [`append`](Conversation::append) puts a message on disk.
-//!    [`add_message`](Conversation::add_message) also runs the hooks and gives the copy that they made for the model.
-//! 3. [`prompt`](Conversation::prompt) gives a [`Prompt`]: what a model is shown for a question, every message
-//!    represented once, and next to it the exact words that bear on the question. [`PromptOptions`] set the budget.
+//! 2. [`Memory::conversation`] returns a [`Conversation`]. [`append`](Conversation::append) stores a message on disk.
+//!    [`add_message`](Conversation::add_message) also runs the hooks and returns the copy that they made for the model.
+//! 3. [`prompt`](Conversation::prompt) returns the [`Prompt`] for a question: every message represented once, and next
+//!    to it the exact words that bear on the question. [`PromptOptions`] set the budget.
 //! 4. [`search`](Conversation::search), [`find`](Conversation::find) and [`expand`](Conversation::expand) find and
-//!    return single messages; a [`Memory`] has both for several conversations. [`text::excerpt`] gives
+//!    return single messages; a [`Memory`] has both for several conversations. [`text::excerpt`] returns
 //!    the part of a message to show for a question.
 //! 5. [`list`](memory_hooks::Memory::list) and [`resume`](memory_hooks::Memory::resume) find a conversation again.
-//!    [`Conversation::state`] says what it is for, by rules and without a model, and [`Conversation::reminder`] where it
-//!    stood, within a budget of tokens.
+//!    [`Conversation::state`] derives its goal by rules and without a model, and [`Conversation::reminder`] sums its
+//!    state up within a budget of tokens.
 //! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under
-//!    names, such as notes of a model, in the log. [`text::fenced`] and [`text::quoted`] set what is quoted apart as data.
+//!    names, such as notes of a model, in the log. [`text::fenced`] and [`text::quoted`] mark quoted text as data.
 //!
 //! # Threads
 //!
@@ -29,12 +29,11 @@
 //!
 //! # In the background
 //!
-//! While a memory is open, summaries are written and messages are embedded without being asked for; what an earlier
-//! process left undone comes first. Only one process at a time does so for a store. Vectors are on
-//! disk a few seconds later. [`Memory::failures`] reports what failed, and the log of `tracing` too.
-//! [`Builder::background`] turns it off; [`Memory::catch_up`] does the same work at once. With
-//! [`Config::backup_directory`] the store is also backed up there, once a day by default. Dropping the last handle
-//! stops it.
+//! While a memory is open, summaries are written and messages are embedded without a request, beginning with work that
+//! an earlier process left undone. Only one process at a time does so for a store. Vectors are on disk a few seconds
+//! later. [`Memory::failures`] and the log of `tracing` report failures. [`Builder::background`] turns it off;
+//! [`Memory::catch_up`] does the same work at once. With [`Config::backup_directory`] the store is also backed up
+//! there, once a day by default. Dropping the last handle stops it.
 //!
 //! # Running for long
 //!
@@ -47,13 +46,13 @@
 //! fetch` gets one). Without a model recall is by words, which the first answer states in its notices. [`models`] names
 //! models and loads them.
 //!
-//! A chat model is never asked for anything unless [`Builder::model_summaries`] says so: summaries are written by
-//! rules, offline. With [`Builder::judge`] it also judges, for a prompt that asks for it, which summaries are worth
-//! opening. [`port::ChatModel`] is the port to implement for the model of your agent.
+//! A chat model is called only after [`Builder::model_summaries`] or [`Builder::judge`]; by default summaries are
+//! written by rules, offline. With [`Builder::judge`] the model judges, for a prompt that asks for it, which summaries
+//! are worth opening. [`port::ChatModel`] is the port to implement for the model of your agent.
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is on by default.
 //!
 //! - `bedrock`: embedding models of Amazon Bedrock.
 //! - `openai`: embedding models at OpenAI-style endpoints.
@@ -65,7 +64,7 @@
 //! # Non-goals
 //!
 //! Logic of its own: the facade has only wiring, threads and background work. The crates that do the work, from
-//! `memory_core` on, can be used one by one; [`Memory::parts`] gives them as they are wired here.
+//! `memory_core` on, can be used one by one; [`Memory::parts`] returns them as wired here.
 
 mod background;
 pub mod blocking;
@@ -126,7 +125,7 @@ pub mod hooks {
     };
 }
 
-/// Managers by name, their settings, and limits of what a model may be asked.
+/// Managers by name, their settings, and limits of requests to a model.
 pub mod plan {
     pub use memory_core::plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
@@ -136,7 +135,7 @@ pub mod plan {
     pub use memory_hooks::{BuildError, Exhausted, SpendLimits};
 }
 
-/// Ports, which a program may implement, with what they take and give.
+/// Ports, which a program may implement, with the types of their calls.
 pub mod port {
     pub use memory_core::{
         BoxError, BoxFuture, Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
@@ -159,7 +158,7 @@ pub mod text {
     pub use memory_search::{Excerpted, excerpt};
 }
 
-/// Embedding models: their names, and the one that a store records.
+/// Embedding models: their names, and the model that a store records.
 pub mod models {
     pub use crate::{
         embedding::{ModelRecord, PREFERRED, RecordError, load, of_store},

@@ -19,16 +19,16 @@ use crate::{
     pool::{Pool, is_ours},
 };
 
-/// How long dropping the last handle waits for calls and background work to come to their end.
+/// Time that dropping the last handle waits for calls and background work to end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long [`Memory::catch_up`] waits before it looks again whether others are done.
+/// Time between looks of [`Memory::catch_up`] at work that others do.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Opens the memory in the directory `store`, which is created if it is missing, as the `memory` binary does: with the
 /// embedding model that the store records, or the best one on this machine for a new store.
 ///
 /// Opening reads files and may load a model: some tenths of a second, on this thread. Without a model recall is by
-/// words, and the first answer states so. [`Builder`] opens it in other ways.
+/// words, and the first answer states so. [`Builder`] offers other ways to open.
 ///
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
@@ -36,32 +36,32 @@ pub fn open(store: impl Into<PathBuf>) -> Result<Memory, OpenError> {
     Builder::new(store).open()
 }
 
-/// All conversations of a store. Cheap to clone; clones share everything. What it does not do itself is done by the
-/// [engine](memory_hooks::Memory), whose methods it has.
+/// All conversations of a store. Cheap to clone; clones share everything. Further methods are those of the
+/// [engine](memory_hooks::Memory).
 ///
-/// Its calls work under any async executor, since they run on threads of the memory's own and the caller only waits. A
-/// call runs to its end even if its future is dropped after it was polled. The same is true of the conversations,
-/// documents and invocations that come from it.
+/// Calls work under any async executor, since they run on threads of the memory's own and the caller only waits. A call
+/// runs to its end even if its future is dropped after it was polled. The same is true of the conversations, documents
+/// and invocations of a memory.
 ///
 /// Summaries are written and messages are embedded in the background, unless [`Builder::background`] turns it off or
-/// the store takes no writes. Only one process at a time does so for a store. Embeddings are on
-/// disk a few seconds later at most.
+/// the store takes no writes. Only one process at a time does so for a store. Embeddings are on disk a few seconds
+/// later at most.
 ///
-/// Dropping the last handle, a memory or a conversation, stops the background, waits up to five seconds for calls
-/// that are still running, and writes to disk what was embedded. It may be dropped in async code.
+/// Dropping the last handle, a memory or a conversation, stops the background, waits up to five seconds for running
+/// calls, and writes new embeddings to disk. The drop may happen in async code.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// With the threads of `shared`.
+    /// The engine, with the threads of `shared`.
     engine: memory_hooks::Memory,
     shared: Arc<Shared>,
 }
 
-/// State that handles share, as the threads of their calls.
+/// Shared state of the handles, such as the threads of their calls.
 #[derive(Debug)]
 struct Shared {
     parts: Parts,
     pool: Pool,
-    /// `None` if it is turned off, and while this is being dropped.
+    /// The background; `None` if it is turned off, and while this is being dropped.
     background: Option<Background>,
     failures: Arc<Failures>,
     config: Config,
@@ -71,9 +71,9 @@ struct Shared {
 pub(crate) struct Opened {
     pub(crate) parts: Parts,
     pub(crate) failures: Arc<Failures>,
-    /// Conversations that grow, for the background; `None` without one.
+    /// Conversations that grow, for the background; `None` without background.
     pub(crate) grown: Option<UnboundedReceiver<ConversationId>>,
-    /// Backups to make while it is open.
+    /// Backups to make while the memory is open.
     pub(crate) backups: Option<BackupPlan>,
     pub(crate) config: Config,
 }
@@ -100,7 +100,7 @@ impl Memory {
     /// The conversation of that name, which begins with its first message.
     ///
     /// # Errors
-    /// When no conversation can have that name.
+    /// If no conversation can have that name.
     pub fn conversation(&self, name: &str) -> Result<Conversation, InvalidConversationId> {
         Ok(self.engine.conversation(ConversationId::new(name)?))
     }
@@ -108,12 +108,12 @@ impl Memory {
     /// The documents in the conversation `name`, which begins with the first change.
     ///
     /// # Errors
-    /// When no conversation can have that name.
+    /// If no conversation can have that name.
     pub fn documents(&self, name: &str) -> Result<Documents, InvalidConversationId> {
         Ok(self.engine.documents(ConversationId::new(name)?))
     }
 
-    /// The configuration that it was opened with.
+    /// The configuration that the memory was opened with.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.shared.config
@@ -125,21 +125,21 @@ impl Memory {
         self.shared.parts.log.may_write()
     }
 
-    /// Does now what is otherwise done in the background: writes the summaries that are due in every conversation,
-    /// indexes every message, and writes all of it to disk.
+    /// Does all background work at once: writes the due summaries of every conversation, indexes every message, and
+    /// writes all of it to disk.
     ///
     /// # Errors
-    /// When the store, a strategy or the model fails; when another process does background work for longer than
+    /// If the store, a strategy or the model fails; if another process does background work for longer than
     /// [`Config::lock_timeout`](crate::Config::lock_timeout) ([`StoreError::Locked`]).
     pub async fn catch_up(&self) -> Result<(), Error> {
         let (parts, lock_timeout) = (self.shared.parts.clone(), self.shared.config.lock_timeout);
         self.run(catch_up(parts, lock_timeout)).await
     }
 
-    /// Writes to disk what was embedded and is not there yet.
+    /// Writes embeddings to disk that are not there yet.
     ///
     /// # Errors
-    /// When a file cannot be written; the vectors stay in memory.
+    /// If a file cannot be written; the vectors stay in memory.
     pub async fn flush(&self) -> Result<(), Error> {
         let parts = self.shared.parts.clone();
         self.run(async move { Ok(parts.flush().await.map_err(RetrieveError::from)?) }).await
@@ -152,11 +152,11 @@ impl Memory {
         self.shared.parts.retriever.held()
     }
 
-    /// Bytes that the store takes on disk and in memory; `None` where an owner sees only a part of it, who learns
-    /// nothing of the others, not even how much they have.
+    /// Bytes that the store takes on disk and in memory; `None` for a memory with an owner, who must learn nothing of
+    /// the others, not even how much they have.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub async fn usage(&self) -> Result<Option<Usage>, Error> {
         let (parts, config) = (self.shared.parts.clone(), self.shared.config.clone());
         self.run(async move {
@@ -169,16 +169,15 @@ impl Memory {
         .await
     }
 
-    /// Background work that failed and has not succeeded since, most often none. It is tried again by itself; each
-    /// failure is also logged.
+    /// Background work that failed and has not succeeded since, most often none. Retries need no call; each failure is
+    /// also logged.
     #[must_use]
     pub fn failures(&self) -> Vec<BackgroundFailure> {
         self.shared.failures.all()
     }
 
-    /// The parts that this memory is made of, for what it has no method for. Their futures block on the disk where they
-    /// are polled: give them to
-    /// [`run`](memory_hooks::Memory::run).
+    /// The parts of this memory, for work that it has no method for. Their futures block on the disk where they are
+    /// polled: pass them to [`run`](memory_hooks::Memory::run).
     #[must_use]
     pub fn parts(&self) -> &Parts {
         &self.shared.parts
@@ -197,7 +196,7 @@ impl Spawner for Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Stops it.
+        // Dropping the background stops it.
         self.background = None;
         // A call that drops the last handle would wait for itself.
         if !is_ours() && !self.pool.wait(Instant::now() + PATIENCE) {
@@ -215,7 +214,7 @@ async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_companion()) {
         let conversation = parts.memory.conversation(state.id);
         conversation.index().await?;
-        // Since this process has the lease, another task of it is at work.
+        // This process holds the lease, so another task of it is at work.
         while conversation.compact().await?.is_left_to_another {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
@@ -223,7 +222,7 @@ async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     Ok(parts.flush().await.map_err(RetrieveError::from)?)
 }
 
-/// The lease for background work, which is waited for until `deadline`.
+/// The lease for background work, awaited until `deadline`.
 async fn lease(store: &dyn Store, deadline: Instant) -> Result<Lease, StoreError> {
     loop {
         match store.lease().await {

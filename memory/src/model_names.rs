@@ -11,7 +11,7 @@ pub const DEFAULT_RERANKER: &str = "ms-marco-MiniLM";
 pub const SHORT_NAMES: [(&str, &str); 2] =
     [("all-MiniLM-L12-v2", "sentence-transformers/all-MiniLM-L12-v2"), (DEFAULT_RERANKER, MS_MARCO_MINILM_L6_V2)];
 
-/// The id of a model with a short name, with the precision after it; any other name is returned unchanged.
+/// The id of a model with a short name, followed by the precision; any other name is returned unchanged.
 #[must_use]
 pub fn full_name(name: &str) -> Cow<'_, str> {
     let (model, precision) = ModelSource::split(name);
@@ -19,7 +19,7 @@ pub fn full_name(name: &str) -> Cow<'_, str> {
     with_precision(id, precision).into()
 }
 
-/// Where the model called `name` is stored: under that name, or else under its id.
+/// The place of the model called `name`: stored under that name, or else under its id.
 #[must_use]
 pub fn source_of(name: &str, models: &ModelStore) -> ModelSource {
     let Ok(source) = name.parse::<ModelSource>();

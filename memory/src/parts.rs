@@ -14,7 +14,7 @@ use memory_search::{HybridRetriever, RerankOptions};
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, ExactIndex, LogOptions, LogStore, QuantizedTokens};
 
 pub use crate::derived::derived;
-// Libraries that stand only on the facade use the engine's own handles, and what they take and give.
+// Libraries that stand only on the facade use the engine's own handles, and the types of their calls.
 use crate::{
     Access, Config, Recall,
     background::BackupError,
@@ -25,30 +25,30 @@ use crate::{
 pub use memory_core::Hash;
 pub use memory_hooks::{Adopted, Conversation, ForeignSummary, Memory, Misfit};
 
-/// The wired parts, for programs that need more than [`Memory`](crate::Memory) gives: commands and benches. Their
+/// The wired parts, for programs that need more than [`Memory`](crate::Memory) offers: commands and benches. Their
 /// futures block on the disk where they are polled.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parts {
-    /// The log, with everybody's conversations.
+    /// The log, with the conversations of all owners.
     pub log: Arc<LogStore>,
-    /// The conversations that the configuration lets see: its owner's, or all.
+    /// Conversations that the configuration may see: its owner's, or all.
     pub store: Arc<dyn Store>,
-    /// Searches them.
+    /// Retriever of these conversations.
     pub retriever: Arc<dyn Retriever>,
-    /// The conversations.
+    /// The engine.
     pub memory: Memory,
-    /// The vectors of messages, if there is an embedding model.
+    /// Vectors of messages, if there is an embedding model.
     pub vectors: Option<Arc<dyn VectorIndex>>,
-    /// The vectors of messages' tokens, if the model makes them and they are kept.
+    /// Vectors of messages' tokens, if the model makes them and they are kept.
     pub tokens: Option<Arc<dyn TokenIndex>>,
 }
 
 impl Parts {
-    /// Writes and syncs what was embedded and is not on disk yet.
+    /// Writes and syncs embeddings that are not on disk yet.
     ///
     /// # Errors
-    /// When a file cannot be written; the vectors stay in memory.
+    /// If a file cannot be written; the vectors stay in memory.
     pub async fn flush(&self) -> Result<(), VectorError> {
         if let Some(vectors) = &self.vectors {
             vectors.flush().await?;
@@ -60,7 +60,7 @@ impl Parts {
     }
 }
 
-/// Why a store cannot be opened.
+/// Reasons why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -73,16 +73,16 @@ pub enum OpenError {
     /// The remote model cannot be used.
     #[error(transparent)]
     RemoteModel(#[from] RemoteModelError),
-    /// The store's vectors are of another model than the one asked for.
+    /// The store's vectors are of another model than the requested one.
     #[error(
         "the store's vectors are by {recorded}, not by {asked}: run `memory model migrate {name}` to embed everything again"
     )]
     OtherModel {
         /// The model of the store.
         recorded: ModelId,
-        /// The model asked for.
+        /// Requested model.
         asked: ModelId,
-        /// Its name.
+        /// Name of the requested model.
         name: String,
     },
     /// The store's record of its embedding model cannot be read or written.
@@ -92,7 +92,7 @@ pub enum OpenError {
     /// start.
     #[error(transparent)]
     Strategy(#[from] ChooseError),
-    /// The manager cannot be made: no such name, or settings that it does not have.
+    /// The manager cannot be made: an unknown name, or unknown settings.
     #[error(transparent)]
     Manager(#[from] ManagerNameError),
     /// The store cannot be backed up to the directory of the configuration.
@@ -104,7 +104,7 @@ pub enum OpenError {
          Builder::model_summaries"
     )]
     TwoSummarizers,
-    /// A model is to write, and there is none.
+    /// A model is to write or judge, and none is set.
     #[error("no model is set: call Builder::chat_model, or name one for summaries alone")]
     NoChatModel,
     /// The parts do not fit together.
@@ -122,7 +122,7 @@ pub enum OpenError {
 /// # Errors
 /// [`OpenError`]; nothing stays open then.
 pub fn open(config: &Config) -> Result<Parts, OpenError> {
-    // Before a store is made.
+    // Configurations are checked before a store is created.
     check_configurations(config)?;
     let store = Arc::new(open_log(config)?);
     let embedder = match config.recall {
@@ -132,11 +132,11 @@ pub fn open(config: &Config) -> Result<Parts, OpenError> {
     assemble(config, store, embedder)
 }
 
-/// Opens the parts over one conversation as it was when it ended with `last`, read-only. They show what would have
-/// been shown then, with the summaries and the model of now.
+/// Opens the parts over one conversation as it was when it ended with `last`, read-only. Their prompts are those of
+/// that time, but with the summaries and the model of now.
 ///
 /// # Errors
-/// [`OpenError`], also where there is no such conversation or message.
+/// [`OpenError`], also if the conversation or the message does not exist.
 pub async fn open_past(config: &Config, conversation: &ConversationId, last: NodeId) -> Result<Parts, OpenError> {
     let config = config.clone().access(Access::Read);
     let log = Arc::new(open_log(&config)?);
@@ -145,7 +145,7 @@ pub async fn open_past(config: &Config, conversation: &ConversationId, last: Nod
         Recall::Words => None,
         Recall::Hybrid => Some(embedding::of_store(&config, log.may_write())?),
     };
-    // The words on disk are those of the whole conversation.
+    // The words on disk are those of the whole conversation, so none are used.
     wire(&config, log, Seen { store: Arc::new(past), words: None }, embedder, None, MemoryBuilder::default())
 }
 
@@ -161,7 +161,7 @@ pub fn assemble(
     assemble_with(config, store, embedder, None, MemoryBuilder::default())
 }
 
-/// Wires the parts, of which those that `own` has go before those of the configuration.
+/// Wires the parts; those that `own` has precede those of the configuration.
 pub(crate) fn assemble_with(
     config: &Config,
     store: Arc<LogStore>,
@@ -180,7 +180,7 @@ const SEMANTIC_MIN_SCORE: f32 = -2.0;
 /// Visible part of a log.
 struct Seen {
     store: Arc<dyn Store>,
-    /// The words of all of it, as far as they are on disk.
+    /// Words of the whole log, as far as they are on disk.
     words: Option<Arc<BlockFiles>>,
 }
 
@@ -230,7 +230,7 @@ fn wire(
         retriever = retriever.reranker(model, options);
     }
     let retriever: Arc<dyn Retriever> = Arc::new(retriever);
-    // Built-in strategies with their default configuration: a configuration belongs to the strategy that was chosen.
+    // Fallbacks have their default configuration: a configuration belongs to the strategy that was chosen.
     let fallbacks = Registry::with_builtins();
     let memory = Memory::builder()
         .store(seen.clone())
@@ -264,7 +264,7 @@ fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
 /// Opens only the log.
 ///
 /// # Errors
-/// When it cannot be opened in that way.
+/// If the log cannot be opened with this access.
 pub fn open_log(config: &Config) -> Result<LogStore, StoreError> {
     let store = &config.store;
     let options = LogOptions::default().lock_timeout(config.lock_timeout);
@@ -291,8 +291,8 @@ fn takes_no_writes(error: &StoreError) -> bool {
     }
 }
 
-/// The built-in strategies and the plugins that can be loaded. A plugin that cannot be loaded is skipped: this matters
-/// only if its strategy is asked for, and then the name is unknown.
+/// The built-in strategies and the loadable plugins. A plugin that cannot be loaded is skipped: its strategy's name is
+/// then unknown, which matters only if it is asked for.
 fn registry(config: &Config, embedder: Option<Arc<dyn Embedder>>) -> Registry {
     let mut options = PluginOptions::default();
     options.configurations.clone_from(&config.configurations);

@@ -1,4 +1,4 @@
-//! The threads of a memory: calls and background work run here, whatever executor the caller has, or none.
+//! The threads of a memory, which run calls and background work under any executor of the caller, or none.
 
 use std::{
     cell::Cell,
@@ -13,9 +13,9 @@ use std::{
 use futures_channel::oneshot;
 use tokio::runtime::{self, Handle, Runtime};
 
-/// The name of each thread, for debuggers and lists of processes.
+/// Name of each thread, for debuggers and lists of processes.
 const THREAD_NAME: &str = "memory";
-/// The most calls that run at once; others wait for one of them to end.
+/// The most calls that run at once; others wait.
 const MOST_THREADS: usize = 64;
 
 thread_local! {
@@ -27,23 +27,23 @@ pub(crate) fn is_ours() -> bool {
     IS_OURS.get()
 }
 
-/// Each call has a thread of its own while it runs, since the futures of stores and indexes block on the disk.
+/// A pool of threads, one for each running call, since the futures of stores and indexes block on the disk.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// `None` once this is being dropped.
+    /// The runtime; `None` while this is being dropped.
     runtime: Option<Runtime>,
     handle: Handle,
     running: Arc<Running>,
 }
 
-/// How many tasks are running.
+/// Number of running tasks.
 #[derive(Debug, Default)]
 struct Running {
     count: Mutex<usize>,
     is_less: Condvar,
 }
 
-/// A running task, until it is dropped.
+/// Registration of a running task, which ends on drop.
 struct Task(Arc<Running>);
 
 impl Pool {
@@ -58,17 +58,17 @@ impl Pool {
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), running: Arc::default() })
     }
 
-    /// Runs `work` on a thread of its own.
+    /// Runs `work` on a separate thread.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let (handle, task) = (self.handle.clone(), Task::begin(&self.running));
         drop(self.handle.spawn_blocking(move || {
-            // Dropped last, after what `work` holds.
+            // Dropped last, after the values that `work` holds.
             let _task = task;
             handle.block_on(work);
         }));
     }
 
-    /// Waits until no task is running, but no longer than until `deadline`. True if none is.
+    /// Waits until no task is running, but no longer than until `deadline`. Returns true if none is.
     pub(crate) fn wait(&self, deadline: Instant) -> bool {
         let mut count = self.running.lock();
         while *count > 0 {
@@ -84,7 +84,7 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// Does not wait: a runtime that waits for its threads panics in async code.
+    /// Drops the runtime without waiting: a runtime that waits for its threads panics in async code.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -112,7 +112,7 @@ impl Drop for Task {
     }
 }
 
-/// Does `work` until it ends or `stop` is dropped, whichever comes first.
+/// Runs `work` until it ends or `stop` is dropped, whichever comes first.
 pub(crate) async fn until_stopped(mut stop: oneshot::Receiver<()>, work: impl Future<Output = ()>) {
     let mut work = pin!(work);
     poll_fn(|context| match Pin::new(&mut stop).poll(context) {

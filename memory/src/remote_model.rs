@@ -10,14 +10,14 @@ use crate::Config;
 #[cfg(feature = "openai")]
 const BASE_VARIABLE: &str = "OPENAI_BASE_URL";
 
-/// Why a remote embedder cannot be created.
+/// Reasons why a remote embedder cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteModelError {
     /// This program was built without that kind of model.
     #[error("this build has no models of the kind of {name}: build it with the feature `{feature}`")]
     NotBuilt {
-        /// The name that was asked for.
+        /// Requested name.
         name: String,
         /// The feature, of `memory-cli` or of `memory`.
         feature: &'static str,
@@ -36,13 +36,13 @@ pub enum RemoteModelError {
     Setup(#[from] memory_embed::RemoteError),
 }
 
-/// True if the model called `name` is asked over a network.
+/// True if the model called `name` is remote.
 #[must_use]
 pub fn is_remote(name: &str) -> bool {
     matches!(name.split_once(':'), Some(("bedrock" | "openai", _)))
 }
 
-/// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. The network is first used when it embeds.
+/// The embedder that `name` names, if it begins with `bedrock:` or `openai:`. The network is first used at embedding.
 ///
 /// # Errors
 /// [`RemoteModelError`], if there is no such model, or the settings are invalid.

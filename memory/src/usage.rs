@@ -5,7 +5,7 @@ use std::{fmt, fs, io, sync::Arc};
 use memory_core::{ConversationId, Derived, DerivedKind, DerivedSize, Holdings, Source as _, StoreError, grouped};
 use memory_store::LogStore;
 
-/// Bytes that a store takes on disk and in memory. `Display` says it in one paragraph.
+/// Bytes that a store takes on disk and in memory. `Display` sums them up in one paragraph.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Usage {
@@ -15,7 +15,7 @@ pub struct Usage {
     pub log_bytes: u64,
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     pub held_bytes: u64,
-    /// Derived data, by kind and conversation.
+    /// Sizes of derived data, by kind and conversation.
     pub derived: Vec<(DerivedKind, Holdings)>,
 }
 
@@ -23,12 +23,12 @@ impl Usage {
     /// Usage of a store, with the data `derived` from it; a process that searches holds at most `held_bytes`.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub async fn of(store: &LogStore, derived: &[Arc<dyn Derived>], held_bytes: usize) -> Result<Self, StoreError> {
         let messages = store.conversations().await?.iter().map(|conversation| conversation.nodes).sum();
         let mut all = Vec::with_capacity(derived.len());
         for data in derived {
-            // Data that cannot be listed does not keep the rest from being shown.
+            // Data that cannot be listed must not hide the rest.
             let holdings = data.holdings().await.unwrap_or_else(|error| {
                 tracing::warn!(kind = data.kind().name(), %error, "its bytes are not known");
                 Holdings::default()

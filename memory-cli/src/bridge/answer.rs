@@ -1,4 +1,4 @@
-//! Answers: JSON objects, put together.
+//! Parts of answers, which are JSON objects.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ pub(super) fn unchanged(messages: &[StrandsMessage]) -> Value {
     json!({"messages": messages, "from": from, "notices": []})
 }
 
-/// An answer with a member.
+/// An answer with one more member.
 pub(super) fn with(mut answer: Value, name: &str, value: Value) -> Value {
     if let Some(members) = answer.as_object_mut() {
         members.insert(name.to_owned(), value);
@@ -18,7 +18,7 @@ pub(super) fn with(mut answer: Value, name: &str, value: Value) -> Value {
     answer
 }
 
-/// An answer with the members of another.
+/// An answer with the members of another object.
 pub(super) fn merged(mut answer: Value, other: Value) -> Value {
     if let (Some(members), Value::Object(others)) = (answer.as_object_mut(), other) {
         members.extend(others);

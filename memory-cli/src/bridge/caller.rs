@@ -1,4 +1,4 @@
-//! The program at the other end as a chat model: what it is asked in the middle of a request, and what it replies.
+//! The program at the other end as a chat model: questions to it during a request, and its replies.
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -15,23 +15,23 @@ use crate::Config;
 
 /// The name of the summarizer that is the caller.
 pub(super) const CALLER: &str = "caller";
-/// The summarizer in its place where it fails.
+/// The summarizer that takes its place if it fails.
 const OFFLINE: &str = "spans";
-/// How long the caller may take for a reply.
+/// Time limit of a reply of the caller.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Facts about the caller's model.
 #[derive(Clone, Debug)]
 pub(crate) struct CallersModel {
-    /// Its name at its provider, by which summaries name it.
+    /// Name of the model at its provider, which summaries record.
     pub(crate) name: String,
-    /// Tokens that a request and its reply may have together.
+    /// Most tokens of a request and its reply together.
     pub(crate) window: u32,
     /// The most requests of one compaction.
     pub(crate) requests: u64,
 }
 
-/// A request to the caller's model, and where the reply goes.
+/// A request to the caller's model, and the channel of its reply.
 pub(crate) struct Question {
     request: ChatRequest,
     reply: oneshot::Sender<Reply>,
@@ -61,7 +61,7 @@ impl Caller {
         (Arc::new(Self { model, questions }), asked)
     }
 
-    /// A memory whose summaries the caller writes, while a request is answered: there is nobody to ask at other times.
+    /// A memory whose summaries the caller writes while a request is answered: at other times nobody can be asked.
     pub(super) fn writes_for(self: &Arc<Self>, config: Config) -> Builder {
         let limits = SpendLimits::default().requests_per_compaction(self.model.requests);
         let model = Arc::<Self>::clone(self);
@@ -99,14 +99,14 @@ impl ChatModel for Caller {
 }
 
 impl Question {
-    /// The answer that asks the caller.
+    /// The answer that carries the question to the caller.
     pub(crate) fn to_json(&self) -> Value {
         let ChatRequest { system, messages, max_reply_tokens, .. } = &self.request;
         let messages: Vec<_> = messages.iter().map(message_to_strands).collect();
         json!({"ask": {"system": system, "messages": messages, "max_reply_tokens": max_reply_tokens}})
     }
 
-    /// Passes on what the caller replied: a message, or why there is none.
+    /// Passes on the caller's reply: a message, or the reason why there is none.
     pub(super) fn answer(self, message: Option<StrandsMessage>, error: Option<String>, overflow: bool) {
         let reply = match message.map(|message| message_from_strands(&Value::Object(message.0))) {
             _ if overflow => Reply::Overflow,
@@ -114,7 +114,7 @@ impl Question {
             Some(Err(error)) => Reply::Failed(error.to_string()),
             None => Reply::Failed(error.unwrap_or_else(|| "the program gave no reason".to_owned())),
         };
-        // One that is no longer waited for came too late.
+        // A reply that is no longer awaited came too late.
         drop(self.reply.send(reply));
     }
 }
@@ -128,7 +128,7 @@ pub(crate) enum Next {
 /// A request that is being answered.
 pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, BridgeError>> + 'a>>;
 
-/// Goes on with a request until it is answered or the caller is asked.
+/// Runs a request until it is answered or has a question to the caller.
 pub(crate) async fn next(answering: &mut Answering<'_>, questions: &mut Questions) -> Next {
     poll_fn(|context| {
         if let Poll::Ready(answer) = answering.as_mut().poll(context) {

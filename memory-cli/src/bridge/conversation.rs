@@ -1,4 +1,4 @@
-//! Questions to a conversation that several requests share.
+//! Look-ups in a conversation that several requests share.
 
 use memory::Conversation;
 use memory_core::{ConversationState, Message, MessageKey, Node, message_to_strands};
@@ -14,7 +14,7 @@ pub(super) async fn state_of(conversation: &Conversation) -> Result<Option<Conve
     }
 }
 
-/// The message under a key; `None` where the conversation has none.
+/// The message under a key; `None` if the conversation has none.
 pub(super) async fn keyed(conversation: &Conversation, key: &MessageKey) -> Result<Option<Node>, BridgeError> {
     match conversation.find_key(key).await {
         Ok(Some(node)) => Ok(Some(conversation.expand(node).await?)),
@@ -24,7 +24,7 @@ pub(super) async fn keyed(conversation: &Conversation, key: &MessageKey) -> Resu
     }
 }
 
-/// True if both say the same, whatever else is known of them.
+/// True if both have the same role and content, whatever their other members are.
 pub(super) fn is_same(there: &Message, given: &Message) -> bool {
     let [there, given] = [there, given].map(message_to_strands);
     ["role", "content"].iter().all(|member| there.get(member) == given.get(member))

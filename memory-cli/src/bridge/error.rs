@@ -1,4 +1,4 @@
-//! Why a request is not answered, as a program reads it.
+//! Error answers to requests.
 
 use memory::Error;
 use memory_core::{
@@ -68,12 +68,12 @@ impl BridgeError {
         Self::NotOpen(id.to_string())
     }
 
-    /// True if nothing fits a budget.
+    /// True if the error is that nothing fits a budget.
     pub(super) fn is_budget(&self) -> bool {
         matches!(self.code(), "budget_too_small" | "question_too_long")
     }
 
-    /// A name for programs.
+    /// Code of the error, for programs.
     fn code(&self) -> &'static str {
         match self {
             Self::Malformed(_) => "malformed",
@@ -111,7 +111,7 @@ impl BridgeError {
         }
     }
 
-    /// A notice in the answer to a request that did not fail by it.
+    /// The error as a notice in the answer to a request that did not fail by it.
     pub(super) fn to_notice(&self) -> Value {
         json!({"code": self.code(), "message": self.with_causes()})
     }

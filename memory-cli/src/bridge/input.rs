@@ -1,4 +1,4 @@
-//! The lines of requests: bounded, and none ends the others.
+//! The lines of requests: bounded, and a faulty one does not end the others.
 
 use std::io::{self, BufRead, Read};
 
@@ -16,11 +16,11 @@ impl<R: BufRead> RequestLines<R> {
         Self { input, longest, line: Vec::new() }
     }
 
-    /// The next line that is not blank; an error for one that is too long, which is read over.
+    /// The next line that is not blank; an error for one that is too long, which is skipped.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&mut [u8], BridgeError>>> {
         loop {
             self.line.clear();
-            // One byte more shows that a line goes on.
+            // One byte more shows that a line continues.
             let most = self.longest.saturating_add(1);
             if self.input.by_ref().take(most).read_until(b'\n', &mut self.line)? == 0 {
                 return Ok(None);
@@ -35,7 +35,7 @@ impl<R: BufRead> RequestLines<R> {
         }
     }
 
-    /// Reads on to the end of the line, and keeps nothing of it.
+    /// Skips the rest of the line, and keeps nothing of it.
     fn skip_line(&mut self) -> io::Result<()> {
         self.line = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Lists of items of other frameworks in the log: each item exactly as it came, with the message that it says.
+//! Lists of items of other frameworks in the log: each item verbatim, with the message that it stands for.
 //!
 //! Nothing is deleted. An item removed from its list is recorded as retracted, in a conversation next to the list's.
 
@@ -30,15 +30,15 @@ impl ItemsRequest {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewItem {
-    /// As the framework has it.
+    /// Item as the framework has it.
     item: Value,
     /// The message of the item, in Strands' shape.
     message: Value,
-    /// An item under a key that the list has is not added again.
+    /// Key of the item. An item under a known key is not added again.
     key: String,
 }
 
-/// The retractions of each list that was read, so that they are read on.
+/// The retractions of each list that was read, so that reading continues where it ended.
 pub(super) type Retractions = BTreeMap<String, memory::Documents>;
 
 /// The lists of a store.
@@ -51,7 +51,7 @@ pub(super) struct Items<'a> {
 const ITEM: &str = "item";
 /// The document with the first and the last message of each retracted run.
 const RETRACTED: &str = "retracted";
-/// How many messages are read at once.
+/// Messages that are read at once.
 const READ: u64 = 256;
 
 impl Items<'_> {
@@ -133,7 +133,7 @@ impl Items<'_> {
         Ok(self.retractions(list)?.look(runs_of).await?)
     }
 
-    /// Records that messages are not in their list any more; false if another process has recorded it of all of them.
+    /// Records that messages left their list; `false` if another process has recorded it of all of them.
     async fn retract(&mut self, list: &str, nodes: NodeRange) -> Result<bool, BridgeError> {
         let change = move |now: DocumentsNow<'_>| {
             let mut runs = runs_of(now);
@@ -163,7 +163,7 @@ fn item_of(node: &Node) -> Option<Value> {
     node.message.metadata.get(ITEM).map(Json::to_value)
 }
 
-/// The retracted runs, as documents have them.
+/// The retracted runs, from the document that holds them.
 fn runs_of(now: DocumentsNow<'_>) -> Vec<NodeRange> {
     let text = now.get(RETRACTED).map_or("[]", |document| document.text.as_str());
     let runs: Vec<[u64; 2]> = serde_json::from_str(text).unwrap_or_default();

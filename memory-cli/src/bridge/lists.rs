@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{commands::plugins, globals::Globals};
 
-/// A manager, who writes its summaries, and the reduction that waits for one.
+/// A manager, the author of its summaries, and the reduction that waits for one.
 pub(super) struct ListBridge {
     manager: ListManager<StrandsMessage>,
-    /// `None` where the caller writes them.
+    /// Summarizer; `None` if the caller writes the summaries.
     summarizer: Option<Arc<dyn Summarizer>>,
     pending: Option<(ListPlan, Vec<StrandsMessage>)>,
 }
@@ -63,7 +63,7 @@ impl ListBridge {
         self.commit(&plan, messages, None)
     }
 
-    /// Applies the window where it is due, or else attempts a reduction where the model's window would be too full.
+    /// Applies the window if that is due, or else attempts a reduction if the model's window would be too full.
     pub(super) async fn before_model(
         &mut self,
         messages: Vec<StrandsMessage>,
@@ -98,7 +98,7 @@ impl ListBridge {
         };
         let summary = summary(&messages, &plan, &*summarizer).await;
         match (summary.and_then(|summary| self.commit(&plan, messages.clone(), Some(summary))), cause) {
-            // Without a cause a reduction is an attempt.
+            // A reduction without a cause is only an attempt.
             (Err(error), None) => {
                 let answer = self.commit(&ListPlan::nothing(messages.len()), messages, None)?;
                 Ok(with(answer, "notices", json!([error.to_notice()])))
@@ -107,7 +107,7 @@ impl ListBridge {
         }
     }
 
-    /// Ends the reduction that waits for a summary.
+    /// Completes the reduction that waits for a summary.
     pub(super) fn finish(&mut self, summary: StrandsMessage) -> Result<Value, BridgeError> {
         let (plan, messages) = self.pending.take().ok_or(BridgeError::NoSummaryDue)?;
         if !summary.has_words() {
@@ -129,7 +129,7 @@ impl ListBridge {
         json!({"state": self.manager.state(), "session_offset": self.manager.kept().session_offset()})
     }
 
-    /// Does what was planned, and answers the list.
+    /// Carries out a plan, and answers the list.
     fn commit(
         &mut self,
         plan: &ListPlan,

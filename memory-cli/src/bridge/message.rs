@@ -1,4 +1,4 @@
-//! A message in a list of Strands: its JSON, exactly as it came.
+//! A message in a list of Strands: its JSON, verbatim.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -9,7 +9,7 @@ use memory_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A message as Strands has it. Unchanged members stay as they are, whatever its blocks are.
+/// A message as Strands has it. Unchanged members stay verbatim, whatever its blocks are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct StrandsMessage(pub(super) Map<String, Value>);
@@ -45,7 +45,7 @@ impl StrandsMessage {
         self.0.insert("metadata".to_owned(), metadata.into());
     }
 
-    /// Marks it as made from the log, so that it is never appended to it.
+    /// Marks the message as made from the log, so that it is never appended to the log.
     pub(super) fn mark_as_view(&mut self) {
         self.set_custom(VIEW, true.into());
     }
@@ -54,12 +54,12 @@ impl StrandsMessage {
         self.custom(VIEW) == Some(&Value::Bool(true))
     }
 
-    /// True if a text in it says something.
+    /// True if the message has a text that is not blank.
     pub(super) fn has_words(&self) -> bool {
         self.blocks().filter_map(|block| block.get("text")?.as_str()).any(|text| !text.trim().is_empty())
     }
 
-    /// A hash of what it says, for comparing within this process.
+    /// A hash of role and content, for comparing within this process.
     pub(super) fn words(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         ["role", "content"].map(|member| self.0.get(member)).hash(&mut hasher);
@@ -71,7 +71,7 @@ impl StrandsMessage {
     }
 }
 
-/// The member of the custom metadata that marks what was made from the log.
+/// The member of the custom metadata that marks messages made from the log.
 const VIEW: &str = "memory_view";
 
 impl Listed for StrandsMessage {
@@ -114,12 +114,12 @@ fn results(block: &Value) -> impl Iterator<Item = &Value> {
     block.pointer("/toolResult/content").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Text in place of an item of a tool result, if it can be shortened.
+/// Text that replaces an item of a tool result, if it can be shortened.
 fn shortened(item: &Value) -> Option<String> {
     if let Some(image) = item.get("image") {
         let format = image.get("format").and_then(Value::as_str).unwrap_or("unknown");
         let data = image.pointer("/source/bytes/data").and_then(Value::as_str).unwrap_or_default();
-        // Base64 has four characters for three bytes, less the padding.
+        // Base64 has four characters for three bytes, without the padding.
         let bytes = data.trim_end_matches('=').len() * 3 / 4;
         return Some(format!("[image: {format}, {bytes} bytes]"));
     }

@@ -10,7 +10,7 @@ use super::{BridgeError, caller::Question, items::ItemsRequest, message::Strands
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Request {
-    /// Makes a manager, in place of one under the same id.
+    /// Makes a manager, and replaces one under the same id.
     Open {
         id: Value,
         manager: String,
@@ -19,45 +19,45 @@ pub(crate) enum Request {
     },
     /// Drops a manager.
     Close { id: Value },
-    /// Looks after a list at the end of an invocation.
+    /// Applies the manager to a list at the end of an invocation.
     Apply { id: Value, messages: StrandsMessages },
-    /// Makes a list smaller; with a cause it must.
+    /// Makes a list smaller; an error if that fails and a cause is given.
     Reduce { id: Value, messages: StrandsMessages, cause: Option<String> },
-    /// Looks after a list before a call to the model, whose request would have so many tokens of its window.
+    /// Applies the manager to a list before a call of the model, with the size of its request in tokens.
     BeforeModel { id: Value, messages: StrandsMessages, projected_tokens: Option<u64>, window: Option<u64> },
-    /// Gives the summary that an answer asked for.
+    /// Delivers the summary that an answer asked for.
     Summary { id: Value, message: StrandsMessage },
-    /// Answers what the caller's model was asked: with its message, or with why there is none.
+    /// Delivers the reply of the caller's model: its message, or the reason why there is none.
     Reply {
         message: Option<StrandsMessage>,
         error: Option<String>,
-        /// The request was longer than the model's window.
+        /// True if the request was longer than the model's window.
         #[serde(default)]
         overflow: bool,
     },
-    /// Goes on from a state.
+    /// Continues from a state.
     Restore { id: Value, state: Value },
     /// Asks for the state.
     State { id: Value, model_call_count: Option<u64> },
-    /// Asks for the list of an agent that begins again.
+    /// Asks for the list of a restarted agent.
     Resume { id: Value },
-    /// Moves a split forward to where no tool call is parted from its result.
+    /// Moves a split forward to where no tool call is separated from its result.
     Split { messages: StrandsMessages, split: usize },
     /// Asks for the first message from `start` on at which a prompt may begin.
     Query { messages: StrandsMessages, start: usize },
-    /// Asks which messages stay in every reduction.
+    /// Asks for the messages that stay in every reduction.
     Kept { messages: StrandsMessages },
     /// Shortens the tool results of a message.
     Shorten { message: StrandsMessage },
-    /// Concerns a session.
+    /// A request to a session.
     #[serde(skip)]
     Session(SessionRequest),
-    /// Concerns a list of items.
+    /// A request to a list of items.
     #[serde(skip)]
     Items(ItemsRequest),
 }
 
-/// How full the window of a model would be, as far as the program says.
+/// Load of a model's window, as far as the program states it.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) projected_tokens: Option<u64>,
@@ -73,7 +73,7 @@ fn empty() -> Value {
 }
 
 impl Request {
-    /// Passes a reply on to what was asked; any other request is refused, and the question stays.
+    /// Passes a reply on to its question; any other request is refused, and the question stays.
     pub(crate) fn reply_to(self, question: Question) -> Result<(), Box<(BridgeError, Question)>> {
         match self {
             Self::Reply { message, error, overflow } => {
@@ -101,7 +101,7 @@ impl Request {
     }
 }
 
-/// Reading a configuration, whose errors name the field.
+/// Reading of a configuration, with errors that name the field.
 pub(super) trait Read {
     fn read<T: DeserializeOwned>(self) -> Result<T, BridgeError>;
 }

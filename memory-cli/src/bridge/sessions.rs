@@ -92,7 +92,7 @@ impl SessionRequest {
     ];
 }
 
-/// The documents of each session that was read, so that they are read on.
+/// The documents of each session that was read, so that reading continues where it ended.
 pub(super) type Documents = BTreeMap<String, memory::Documents>;
 
 /// The sessions of a store.
@@ -101,7 +101,7 @@ pub(super) struct Sessions<'a> {
     pub(super) documents: &'a mut Documents,
 }
 
-/// The member of a message's metadata that holds what else its record has.
+/// The member of a message's metadata that holds the other members of its record.
 const RECORD: &str = "strands_record";
 /// The document of the session itself.
 const SESSION: &str = "session";
@@ -206,7 +206,7 @@ impl Sessions<'_> {
         Ok(text.map(|text| serde_json::from_str(&text).unwrap_or_default()))
     }
 
-    /// Appends a document that is new; false if there is one under its name.
+    /// Appends a new document; `false` if one exists under its name.
     async fn begin(&mut self, session: &str, name: &str, document: &Value) -> Result<bool, BridgeError> {
         let (name, text) = (name.to_owned(), document.to_string());
         let change = move |now: DocumentsNow<'_>| match now.get(&name) {
@@ -226,8 +226,7 @@ impl Sessions<'_> {
         Ok(())
     }
 
-    /// Appends a message, which a manager over the same conversation may have done before, and answers the id that it
-    /// has.
+    /// Appends a message, which a manager over the same conversation may have done before, and answers its id.
     async fn create_message(
         &mut self,
         session: &str,
@@ -244,10 +243,10 @@ impl Sessions<'_> {
         for key in tracked.map(str::to_owned).into_iter().chain([format!("message:{id}")]) {
             let key = MessageKey::new(&key).map_err(|error| BridgeError::Malformed(error.to_string()))?;
             if let Some(there) = keyed(&conversation, &key).await? {
-                // A view of it has other words, and is never appended.
+                // A view of the message has other words, and is never appended.
                 if made || is_same(&there.message, &read) {
                     let there = there.id.get() - 1;
-                    // The same words, said again to redact them.
+                    // A repetition of the same words redacts them.
                     if record.get("redact_message").is_some_and(|redacted| !redacted.is_null()) {
                         record.insert("message".to_owned(), message);
                         record.insert("message_id".to_owned(), there.into());
@@ -273,7 +272,7 @@ impl Sessions<'_> {
             let mut read = read.key(key);
             read.metadata.insert(RECORD.to_owned(), Json::from_value(&record.into()));
             match conversation.append(read).await {
-                // Another process may have appended between, so that it has not the id that was given.
+                // Another process may have appended in between, so the id may differ from the given one.
                 Ok(appended) => return Ok(json!({"message_id": appended.node.get() - 1})),
                 Err(Error::Store(StoreError::KeyConflict { .. })) => break,
                 Err(error) => return Err(error.into()),
@@ -323,7 +322,7 @@ fn record(node: &Node) -> Value {
     if let (Some(members), Some(Value::Object(given))) =
         (record.as_object_mut(), node.message.metadata.get(RECORD).map(Json::to_value))
     {
-        // The place counts, where another process was first.
+        // The position counts, in case another process was first.
         members.extend(given.into_iter().filter(|(name, _)| name != "message_id"));
     }
     record

@@ -28,13 +28,13 @@ pub(super) struct Stored {
     conversation: Conversation,
     /// The most tokens of the agent's list.
     budget: u32,
-    /// The messages that are in the log, by their keys, and how they were worded last.
+    /// Keys of the messages in the log, each with a hash of its last wording.
     appended: HashMap<String, u64>,
     /// Notices for the next answer.
     notices: Vec<Value>,
     /// Messages that the last view shows verbatim.
     shown: Vec<NodeRange>,
-    /// How many messages of the log stand behind the view in the list; 0 while the list holds what was said.
+    /// Number of messages of the log behind the view in the list; 0 while the list holds the original messages.
     offset: u64,
 }
 
@@ -50,13 +50,13 @@ fn default_budget() -> u32 {
     PromptOptions::default().budget
 }
 
-/// A view that replaces a list has this share of the budget, in tenths, so that the next turns fit without another.
+/// Share of the budget, in tenths, of a view that replaces a list, so that the next turns fit without another.
 const SHARE: u32 = 7;
-/// How often a smaller view is tried.
+/// Attempts at a smaller view.
 const TRIES: usize = 6;
-/// Tokens that may be recalled for one message.
+/// Most tokens recalled for one message.
 const RECALLED: f32 = 512.0;
-/// Tokens that a view may cost beyond what its plan needs.
+/// Most tokens of a view beyond its plan.
 const MARGIN: u32 = 64;
 
 impl Stored {
@@ -78,7 +78,7 @@ impl Stored {
         })
     }
 
-    /// Appends what is new, and gives a view in place of a list that exceeds the budget.
+    /// Appends new messages, and replaces a list that exceeds the budget by a view.
     pub(super) async fn apply(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
         self.append(&messages).await?;
         if tokens(&messages)? <= self.budget || ends_in_a_call(&messages) {
@@ -88,7 +88,7 @@ impl Stored {
         self.replaced(view::history(&shown)).await
     }
 
-    /// A smaller view than the list; with a cause an error where there is none.
+    /// A view smaller than the list. If there is none, that is an error with a cause, and a notice without.
     pub(super) async fn reduce(
         &mut self,
         messages: Vec<StrandsMessage>,
@@ -105,7 +105,7 @@ impl Stored {
         }
     }
 
-    /// Appends what is new, and recalls what bears on a new question of the user: exact words that the list does not
+    /// Appends new messages, and recalls messages that bear on a new question of the user and that the list does not
     /// show.
     pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
         let is_new = |message: &StrandsMessage| {
@@ -128,7 +128,7 @@ impl Stored {
         }
     }
 
-    /// The list with what the recall hook adds to its last message.
+    /// The list, with the recall hook's additions to its last message.
     async fn enriched(
         &mut self,
         before: &[StrandsMessage],
@@ -136,7 +136,7 @@ impl Stored {
         said: Message,
     ) -> Result<Value, BridgeError> {
         let key = key_of(before.len(), last)?;
-        // Messages since the view stand in the list as they were said.
+        // Messages since the view stand verbatim in the list.
         let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
         let since = since.and_then(|(first, last)| NodeRange::new(first, last));
         let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
@@ -147,7 +147,7 @@ impl Stored {
         self.answer(replaced_last(&messages)).await
     }
 
-    /// The next turn of a running agent: what its list showed, what came since, and what is recalled for the question.
+    /// The next turn of a running agent: the shown list, the messages since, and messages recalled for the question.
     async fn asked(
         &mut self,
         before: &[StrandsMessage],
@@ -158,7 +158,7 @@ impl Stored {
         let options = PromptOptions::new(self.budget).turn_share(recall_share(self.budget));
         match self.conversation.turn(&options).await.map_err(BridgeError::from) {
             Ok(prompt) => self.replaced(view::turn(&prompt, said)).await,
-            // A question that leaves no room for anything else goes out as it is.
+            // A question that leaves no room for anything else is sent as it is.
             Err(error) if error.is_budget() => {
                 let messages: Vec<_> = before.iter().chain([last]).cloned().collect();
                 self.answer(with(unchanged(&messages), "notices", json!([error.to_notice()]))).await
@@ -167,7 +167,7 @@ impl Stored {
         }
     }
 
-    /// Goes on from a state: the list is a view of the log, and then the session's messages that the log has not got.
+    /// Continues from a state: the list is a view of the log, followed by the session's messages that the log lacks.
     pub(super) async fn restore(&mut self, state: Value) -> Result<Value, BridgeError> {
         let invalid = |why: String| BridgeError::Manager(ManagerError::InvalidState { why });
         let state: ManagerState = serde_json::from_value(state).map_err(|error| invalid(error.to_string()))?;
@@ -187,7 +187,7 @@ impl Stored {
         self.answer(json!({"messages": shown, "notices": []})).await
     }
 
-    /// The list of an agent that begins again without a session: everything, or a view of it.
+    /// The list of a restarted agent without a session: everything, or a view of it.
     pub(super) async fn resume(&mut self) -> Result<Value, BridgeError> {
         let state = state_of(&self.conversation).await?;
         let all = state.as_ref().and_then(|state| NodeRange::first_n(state.nodes));
@@ -199,14 +199,14 @@ impl Stored {
         let mut messages = Vec::new();
         for node in self.conversation.messages(all).await? {
             let message = view::exact(&node.message);
-            // Without an id of its own it would be taken for a new one.
+            // A message without an id of its own would be taken for a new one.
             let marked = message.tracking_id().is_none().then(|| view::marked(&node.message));
             messages.push(marked.unwrap_or(message));
         }
         self.answer(unchanged(&messages)).await
     }
 
-    /// The state, and how many messages of the session the view stands for.
+    /// The state, and the number of the session's messages that the view stands for.
     pub(super) async fn state(&self) -> Result<Value, BridgeError> {
         let removed = match self.conversation.manager_state().await {
             Ok(state) => state.removed_message_count,
@@ -222,13 +222,13 @@ impl Stored {
         WrittenBy::new(self.name.as_str(), "1")
     }
 
-    /// How many messages the log has.
+    /// Number of messages in the log.
     async fn nodes(&self) -> Result<u64, BridgeError> {
         Ok(state_of(&self.conversation).await?.map_or(0, |state| state.nodes))
     }
 
-    /// Appends the messages that the log has not got, in order. Messages made from the log are never appended. Words of
-    /// another message under its key stay, which is noticed once.
+    /// Appends the messages that the log lacks, in order. Messages made from the log are never appended. Words of
+    /// another message under the same key stay, with one notice.
     async fn append(&mut self, messages: &[StrandsMessage]) -> Result<(), BridgeError> {
         for (index, message) in messages.iter().enumerate().filter(|(_, message)| !message.is_view()) {
             let key = key_of(index, message)?;
@@ -249,7 +249,7 @@ impl Stored {
         Ok(())
     }
 
-    /// The node of the message; `None` where the log has another one under its key, which stays.
+    /// The node of the message; `None` if the log has another one under its key, which stays.
     async fn append_one(&self, message: Message) -> Result<Option<NodeId>, BridgeError> {
         match self.conversation.append(message).await {
             Ok(appended) => Ok(Some(appended.node)),
@@ -265,8 +265,8 @@ impl Stored {
         Ok(view)
     }
 
-    /// A view of `nodes` messages for an agent that begins again. A tool call that ends them is still to be answered,
-    /// so that it is there as one.
+    /// A view of `nodes` messages for a restarted agent. A tool call at their end is still to be answered, so it stays
+    /// a message of its own.
     async fn beginning(&mut self, nodes: u64) -> Result<Vec<StrandsMessage>, BridgeError> {
         let mut shown = view::history(&self.view(self.budget / 10 * SHARE).await?);
         let Some(last) = NodeId::new(nodes) else { return Ok(shown) };
@@ -305,7 +305,7 @@ impl Stored {
         Err(exhausted("no smaller view was found"))
     }
 
-    /// Answers a list that is a view of everything in the log.
+    /// Answers a list that is a view of the whole log.
     async fn replaced(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
         self.offset = self.nodes().await?;
         let from = vec![Value::Null; messages.len()];
@@ -321,7 +321,7 @@ impl Stored {
     }
 }
 
-/// The answer in which only the last message is another one.
+/// The answer in which only the last message differs.
 fn replaced_last(messages: &[StrandsMessage]) -> Value {
     let mut answer = unchanged(messages);
     if let Some(last) = answer.get_mut("from").and_then(Value::as_array_mut).and_then(|from| from.last_mut()) {
@@ -330,7 +330,7 @@ fn replaced_last(messages: &[StrandsMessage]) -> Value {
     answer
 }
 
-/// The share of a budget that is recalled for one message: room for some messages also where the budget is small.
+/// The share of a budget that is recalled for one message: room for some messages even if the budget is small.
 #[expect(clippy::cast_precision_loss, reason = "a share of a budget")]
 fn recall_share(budget: u32) -> f32 {
     (RECALLED / budget.max(1) as f32).clamp(PromptOptions::default().turn_share, 0.25)
@@ -348,13 +348,13 @@ fn read(index: usize, message: &StrandsMessage) -> Result<Message, BridgeError> 
     message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
 }
 
-/// The key of a message, by which the log has it once.
+/// The key of a message, under which the log has it once.
 fn key_of(index: usize, message: &StrandsMessage) -> Result<MessageKey, BridgeError> {
     let id = message.tracking_id().ok_or(BridgeError::NoTrackingId { index })?;
     MessageKey::new(id).map_err(|_| BridgeError::NoTrackingId { index })
 }
 
-/// True if the model called a tool that is still to answer.
+/// True if the model called a tool that has not answered yet.
 fn ends_in_a_call(messages: &[StrandsMessage]) -> bool {
     messages.last().is_some_and(|last| !last.item().calls.is_empty())
 }

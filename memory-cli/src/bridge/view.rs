@@ -8,7 +8,7 @@ use super::message::StrandsMessage;
 
 /// Text before the question at the end of a prompt.
 const QUESTION: &str = "Current question: ";
-/// How the line begins that states the present.
+/// The beginning of the line that states the present.
 const NOW: &str = "[Now: ";
 
 /// The history of a prompt that was made without a question.
@@ -23,18 +23,18 @@ pub(super) fn history(prompt: &Prompt) -> Vec<StrandsMessage> {
     messages.iter().map(marked).collect()
 }
 
-/// The prompt of a turn, whose last message is the one that was `said` last.
+/// The prompt of a turn, whose last message has the metadata of `said`.
 pub(super) fn turn(prompt: &Prompt, said: &Message) -> Vec<StrandsMessage> {
     let mut messages = prompt.messages().messages;
     if let Some(last) = messages.last_mut() {
         last.metadata.clone_from(&said.metadata);
-        // Strands' metadata of single blocks is of blocks at other places.
+        // Strands' metadata of single blocks would belong to blocks at other places.
         keep_members(last);
     }
     messages.iter().map(marked).collect()
 }
 
-/// Drops from a message's metadata what is known of its single blocks.
+/// Drops the metadata of single blocks from a message.
 fn keep_members(message: &mut Message) {
     let Some(json) = message.metadata.get_mut("strands") else { return };
     let mut beside = json.to_value();
@@ -44,7 +44,7 @@ fn keep_members(message: &mut Message) {
     *json = memory_core::Json::from_value(&beside);
 }
 
-/// Cuts the question that was not asked, and the time of asking, off the end of a message.
+/// Cuts the question, which was not asked, and the time of asking off the end of a message.
 fn cut_question(message: &mut Message) {
     let Some(ContentBlock::Text(text)) = message.content.last_mut() else { return };
     let Some(lead) = text.trim_end().strip_suffix(QUESTION.trim_end()) else { return };
@@ -69,7 +69,7 @@ pub(super) fn marked(message: &Message) -> StrandsMessage {
     marked
 }
 
-/// A message for the list, as it was said.
+/// A message for the list, verbatim.
 pub(super) fn exact(message: &Message) -> StrandsMessage {
     match message_to_strands(message) {
         Value::Object(members) => StrandsMessage(members),

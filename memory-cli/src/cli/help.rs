@@ -1,4 +1,4 @@
-//! The help of the binary: its commands by what they are for, which clap cannot group.
+//! The help of the binary: its commands grouped by purpose, which clap cannot do.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use clap::Command;
 /// The heading of the options that every command takes.
 pub(crate) const GLOBAL_OPTIONS: &str = "Options of every command";
 
-/// The commands by what they are for, each once.
+/// The commands by purpose, each once.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Begin", &["demo", "append", "import", "hook", "watch", "help"]),
     ("Ask", &["context", "search", "find", "replay"]),
@@ -27,7 +27,7 @@ pub(super) fn grouped(command: Command) -> Command {
     for (heading, names) in GROUPS {
         // Writing to a string cannot fail.
         let _ = writeln!(groups, "\n{heading}:");
-        // Some commands are left out of some builds.
+        // Some builds leave some commands out.
         for name in names.iter().filter(|name| **name == "help" || command.find_subcommand(name).is_some()) {
             let about = match command.find_subcommand(name).and_then(Command::get_about) {
                 Some(about) => about.to_string(),
@@ -65,7 +65,7 @@ mod tests {
         assert!(help.contains("  search        Find the messages that answer a question best\n"), "{help}");
     }
 
-    /// Its own options come first, and those of every command last under a heading of their own.
+    /// The command's own options come first, and those of every command last under a heading of their own.
     #[test]
     fn help_shows_the_options_of_a_command_before_those_of_every_command() {
         fn check(command: &mut Command, of_every_command: &BTreeSet<String>) {

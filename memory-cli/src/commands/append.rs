@@ -60,21 +60,21 @@ pub(crate) struct Args {
     keep_out_of_summaries: bool,
 }
 
-/// The message that was appended.
+/// An appended message.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Its conversation.
+    /// Conversation of the message.
     conversation: &'a ConversationId,
     #[serde(flatten)]
     appended: Appended,
-    /// How many messages the conversation has.
+    /// Number of messages in the conversation.
     nodes: u64,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let message = args.message(output)?;
-    // Without a name there must be a conversation, and so a store.
+    // Without a name, a conversation must exist, and so must the store.
     let access = if args.conversation.is_some() { Access::Write } else { Access::Existing };
     let runtime = open(&globals.config(access)?.without_model())?;
     let id = args.id(&runtime).await?;
@@ -135,14 +135,14 @@ impl Args {
             keep_out_of_summaries: self.keep_out_of_summaries,
             metadata: self.metadata.as_deref(),
         };
-        // The same reader as an import's: every digit stays, and no member is given twice.
+        // The same reader as an import's: every digit stays, and no member may appear twice.
         let given = to_raw_value(&given)?;
         let (mut message, _) = message_with_members(&given, &[]).map_err(|error| Usage(error.to_string()))?;
         if let Some(model) = &self.model {
             message = message.spoken_by(model);
         }
         if let Some((_, Some(offset))) = &self.at {
-            // As an import does.
+            // An import does the same.
             let offset = Json::from_value(&(*offset).into());
             message.metadata.entry("utc_offset".to_owned()).or_insert(offset);
         }
@@ -184,7 +184,7 @@ fn read(from: &mut dyn Read) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Parses a time, with its offset from UTC where it states one.
+/// Parses a time, with its offset from UTC if it states one.
 fn time(text: &str) -> Result<(Timestamp, Option<i32>), String> {
     let at = text.parse::<Timestamp>().map_err(|error| error.to_string())?;
     Ok((at, utc_offset(text)))

@@ -1,4 +1,4 @@
-//! The messages around those that were found.
+//! The messages around a match.
 
 use memory_core::{Node, NodeId, NodeRange, Timestamp};
 use schemars::JsonSchema;
@@ -6,26 +6,26 @@ use serde::Serialize;
 
 use crate::output::shorten;
 
-/// The most messages on each side of one that was found.
+/// The most messages on each side of a match.
 pub(super) const MOST: u64 = 20;
 /// The most characters of a message that are shown in text.
 pub(super) const MOST_CHARS: usize = 120;
 
-/// A node with `count` more on each side, wherever the conversation ends.
+/// A node with `count` more on each side, even beyond the end of the conversation.
 pub(super) fn run(node: NodeId, count: u64) -> NodeRange {
     NodeRange::single(node).widen(count, u64::MAX)
 }
 
-/// A message in short.
+/// A message with its most important members.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Said<'a> {
-    /// Its number.
+    /// Number of the message.
     node: NodeId,
-    /// The name or role of who said it.
+    /// Name or role of the speaker.
     speaker: &'a str,
-    /// When.
+    /// Time of the message.
     at: Timestamp,
-    /// What was said.
+    /// Text of the message.
     text: String,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The beginning of what was said, with who said it.
+/// The beginning of a message's text, with its speaker.
 pub(super) fn beginning(node: &Node) -> String {
     format!("{}: {}", node.message.voice(), shorten(&node.message.text(), MOST_CHARS))
 }

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 /// A backup that was read again.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Checked<'a> {
-    /// Its directory.
+    /// Directory of the backup.
     backup: String,
     #[serde(flatten)]
     check: &'a BackupCheck,

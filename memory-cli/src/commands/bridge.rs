@@ -59,7 +59,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     bridge.close().await
 }
 
-/// Asks the caller, and waits for its reply. Where the input ends there is none.
+/// Asks the caller, and waits for its reply. At the end of the input there is none.
 fn ask<R: io::BufRead>(mut question: Question, lines: &mut RequestLines<R>) -> anyhow::Result<()> {
     To::Output.json_line(&question.to_json())?;
     while let Some(line) = lines.next()? {

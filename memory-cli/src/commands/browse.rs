@@ -78,7 +78,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 #[cfg(feature = "tui")]
 impl Args {
-    /// True if a person is at a terminal that can be drawn on, and asks for nothing that is printed.
+    /// True if a person is at a terminal that can be drawn on, and no printed part is requested.
     fn is_interactive(&self, globals: &Globals) -> bool {
         let asks_for_part = self.level.is_some() || self.from.is_some() || self.limit.is_some();
         !self.plain && !globals.output.json && !asks_for_part && terminal::can_be_drawn_on()

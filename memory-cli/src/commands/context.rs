@@ -1,4 +1,4 @@
-//! `memory context`: prints what a model would be shown.
+//! `memory context`: prints the prompt for a question.
 
 use std::io;
 
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     /// shown, and says so
     #[arg(long, value_name = "NODE|TIME|vN", value_parser = as_of, conflicts_with_all = ["no_record", "scope"])]
     as_of: Option<AsOf>,
-    // The last, since its heading would stand over what follows it.
+    // The filter is last, since its heading would stand over any options after it.
     #[command(flatten)]
     filter: FilterArgs,
 }
@@ -108,7 +108,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     let output = globals.output;
     if args.messages {
         if output.json {
-            // The request itself has no place for them.
+            // A chat request has no place for notices.
             context.notices.iter().for_each(|one| tracing::warn!("{one}"));
         }
         news::print(output, &news::of(context.notices.iter().cloned()));
@@ -117,7 +117,7 @@ async fn show_again(args: &Args, as_of: AsOf, globals: &Globals) -> anyhow::Resu
     print_past(output, &id, &context, Form { raw: args.raw, explain: args.explain })
 }
 
-/// The last message that was there then; `None` for a view, which states it itself.
+/// The last message at that time; `None` for a view, which states it itself.
 async fn last_node(runtime: &Parts, id: &ConversationId, as_of: AsOf) -> anyhow::Result<Option<NodeId>> {
     let AsOf::Time(at) = as_of else {
         return Ok(if let AsOf::Node(node) = as_of { Some(node) } else { None });
@@ -128,12 +128,12 @@ async fn last_node(runtime: &Parts, id: &ConversationId, as_of: AsOf) -> anyhow:
     Ok(Some(NodeId::new(said as u64).ok_or_else(none)?))
 }
 
-/// How a view is printed.
+/// Form of a printed view.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
-    /// Exactly.
+    /// True to print the exact text.
     pub(super) raw: bool,
-    /// With its pieces.
+    /// True to list the pieces.
     pub(super) explain: bool,
 }
 
@@ -165,7 +165,7 @@ impl Args {
             .filter(self.filter.filter()?))
     }
 
-    /// Prompt as it would have been shown after `last`, with the news about it.
+    /// The prompt as it would have been after `last`, with news about it.
     async fn rebuilt(
         &self,
         config: &Config,
@@ -227,7 +227,7 @@ fn as_of(text: &str) -> Result<AsOf, String> {
     match text.parse::<u64>() {
         Ok(number) => NodeId::new(number).map(AsOf::Node).ok_or_else(|| "nodes are numbered from 1".to_owned()),
         Err(_) => match until(text) {
-            // That is the first instant after it.
+            // `until` returns the first instant after the time.
             Ok(end) => Ok(AsOf::Time(Timestamp::from_millis(end.as_millis() - 1))),
             Err(error) => Err(format!("{error}, a node, or vN")),
         },

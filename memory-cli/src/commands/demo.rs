@@ -41,31 +41,31 @@ pub(crate) struct Args {
 struct Shown {
     imported: Imported,
     asked: Prompt,
-    /// How many summaries there are, none of which holds the number.
+    /// Number of summaries, none of which holds the number.
     summaries: usize,
-    /// The message with the number.
+    /// Message with the number.
     details: NodeDetails,
     verification: Verification,
 }
 
-/// What the demo shows.
+/// Results of the demo.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Where the store stays, with `--keep`.
+    /// Directory of the kept store, with `--keep`.
     store: Option<String>,
     import: DemoImport<'a>,
-    /// What a model is shown for the demo's question.
+    /// Prompt for the demo's question.
     context: Of<'a, &'a Prompt>,
     found: DemoFound<'a>,
-    /// The same message, exactly.
+    /// The same message, verbatim.
     expand: Detail<'a>,
-    /// Proof that everything is on disk.
+    /// Verification of everything on disk.
     verify: &'a Verification,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct DemoImport<'a> {
-    /// The messages of the sample.
+    /// Number of messages in the sample.
     read: usize,
     #[serde(flatten)]
     figures: Figures<'a>,
@@ -73,11 +73,11 @@ struct DemoImport<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct DemoFound<'a> {
-    /// The message with the number.
+    /// Message with the number.
     node: NodeId,
-    /// How many summaries there are, none of which holds the number.
+    /// Number of summaries, none of which holds the number.
     summaries: usize,
-    /// How the message is shown.
+    /// Piece of the prompt that shows the message.
     piece: &'a Piece,
 }
 
@@ -174,7 +174,7 @@ impl Shown {
         Ok(output.line("5. Everything is read back from disk and hashed again:")?)
     }
 
-    /// The same; each part is a part of what the command of its name prints.
+    /// The answer; each member is a part of the output of the command of its name.
     fn answer<'a>(&'a self, id: &'a ConversationId, found: &'a Piece, kept: Option<&Path>) -> Answer<'a> {
         let Self { imported, asked, summaries, details, verification } = self;
         Answer {

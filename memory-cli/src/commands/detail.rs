@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The number of a message, who said it and when.
+/// The number of a message, its speaker and time.
 pub(super) fn heading(node: &Node) -> String {
     let at = if node.at.is_known() { node.at.to_string() } else { "at no known time".to_owned() };
     let pinned = if node.pinned { ", pinned" } else { "" };
@@ -15,14 +15,14 @@ pub(super) fn heading(node: &Node) -> String {
     format!("{}: {}{model}, {at}{pinned}", node.id, node.message.voice())
 }
 
-/// A message with its parts, exactly.
+/// A message with its parts, verbatim.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Detail<'a> {
-    /// Its conversation.
+    /// Conversation of the message.
     conversation: &'a ConversationId,
     #[serde(flatten)]
     details: &'a NodeDetails,
-    /// What was said, exactly, as format.md describes messages.
+    /// Message, verbatim, as format.md describes messages.
     message: Value,
 }
 

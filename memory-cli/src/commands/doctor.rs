@@ -1,4 +1,4 @@
-//! `memory doctor`: reports what is damaged, whole or missing and what to do, and makes a new store from what is whole.
+//! `memory doctor`: reports damaged, whole and missing parts with remedies, and makes a new store from the whole ones.
 
 mod setup;
 
@@ -28,24 +28,24 @@ pub(crate) struct Args {
     salvage: Option<PathBuf>,
 }
 
-/// What is damaged, whole or missing, in the store and around it.
+/// Damaged, whole and missing parts, in the store and around it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     #[serde(flatten)]
     examined: Examined<'a>,
-    /// What is around the store.
+    /// State of the store's surroundings.
     setup: &'a [setup::Item],
-    /// The new store, with `--salvage`.
+    /// New store, with `--salvage`.
     #[serde(skip_serializing_if = "Option::is_none")]
     salvaged: Option<Examined<'a>>,
 }
 
-/// Where there is no store.
+/// Answer if there is no store.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct NoStore<'a> {
-    /// Where it would be.
+    /// Place of the missing store.
     store: String,
-    /// What is around it.
+    /// State of its surroundings.
     setup: &'a [setup::Item],
 }
 
@@ -68,7 +68,7 @@ impl<'a> Examined<'a> {
     }
 }
 
-/// Lines of damage that are shown to people; programs get all of them.
+/// Most lines of damage that are shown to people; programs get all of them.
 const SHOWN: usize = 40;
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {

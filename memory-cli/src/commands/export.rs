@@ -47,7 +47,7 @@ pub(crate) struct Args {
     format: Shape,
 }
 
-/// The files that were written.
+/// Written files.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<T> {
     exported: Vec<InFile<T>>,
@@ -58,7 +58,7 @@ pub(crate) struct Answer<T> {
 struct InFile<T> {
     #[serde(flatten)]
     answer: T,
-    /// The file.
+    /// Path of the file.
     file: String,
 }
 
@@ -97,7 +97,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             for (id, target, path) in targets {
                 match to_file(store, &id, target, output).await {
                     Ok(done) => exported.push((done, path)),
-                    // The other conversations are still exported.
+                    // The remaining conversations are still exported.
                     Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
                     Err(error) => return Err(error),
                 }
@@ -134,13 +134,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Err(last)
 }
 
-/// Damage of the log that may have held conversations which are not listed any more, where every one is wanted.
+/// Damage of the log that may have held unlisted conversations, if all were requested.
 fn of_the_log(args: &Args, runtime: &Parts) -> Vec<String> {
     let damage = runtime.log.report().damage.iter().filter(|_| args.all);
     damage.map(|damage| format!("conversations may be missing: {damage}")).collect()
 }
 
-/// Fails as damage does where something is missing in what was written.
+/// Fails with a damage error if something is missing in the written files.
 fn without_loss(lost: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
     let lost: Vec<_> = lost.into_iter().collect();
     if lost.is_empty() {

@@ -45,26 +45,26 @@ pub(crate) struct Args {
     max_seconds: u64,
 }
 
-/// The matches.
+/// Matches of a search.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// The conversations that were searched.
+    /// Conversations that were searched.
     conversations: &'a BTreeSet<ConversationId>,
     #[serde(flatten)]
     found: &'a Found,
-    /// With `--context`, the matching messages with those around them.
+    /// Matching messages with those around them, with `--context`.
     excerpts: Vec<Around<'a>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Around<'a> {
-    /// Their conversation.
+    /// Conversation of the messages.
     conversation: ConversationId,
     /// Messages in a row.
     messages: Vec<Said<'a>>,
 }
 
-/// Messages that match, with those around them.
+/// Matching messages, with those around them.
 struct Excerpt {
     conversation: ConversationId,
     nodes: Vec<Node>,
@@ -157,7 +157,7 @@ fn explained(error: FindError) -> anyhow::Error {
     }
 }
 
-/// The messages that match, with `context` more on each side; what overlaps or touches is one excerpt. None without
+/// The matching messages, with `context` more on each side; overlapping or touching runs are one excerpt. Empty without
 /// context. Messages that cannot be read are added to the losses.
 async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<Vec<Excerpt>, StoreError> {
     let mut excerpts = Vec::new();
@@ -181,7 +181,7 @@ fn print(output: Output, prefix: &str, one: &Match) -> std::io::Result<()> {
     mark(output, &format!("{prefix}{}:{}: ", one.node, one.line), one)
 }
 
-/// Prints the line of a match after these words.
+/// Prints the line of a match after the text `before`.
 fn mark(output: Output, before: &str, one: &Match) -> std::io::Result<()> {
     let line = Line::default().plain(&format!("{before}{}", one.before));
     output.marked(&line.highlighted(&one.matched).plain(&one.after))

@@ -1,4 +1,4 @@
-//! `memory hook`: takes sessions of coding agents into the store as they go, and reminds of where things stood.
+//! `memory hook`: captures sessions of coding agents as they go, and reminds them of the state of earlier ones.
 
 mod diff;
 pub(crate) mod install;
@@ -32,7 +32,7 @@ use crate::{
 
 pub(super) use installed::{Installed, InstalledState, installed};
 
-/// Bytes of an event; that of a tool's use repeats what the tool gave.
+/// Most bytes of an event; that of a tool's use repeats the tool's result.
 const LARGEST_EVENT: u64 = 64 << 20;
 
 /// Takes sessions of coding agents into the store as they go, without code and without a daemon.
@@ -67,7 +67,7 @@ struct Call {
     budget: u32,
 }
 
-/// An agent that has hooks.
+/// An agent with hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Agent {
     ClaudeCode,
@@ -87,7 +87,7 @@ impl Agent {
     }
 }
 
-/// Whether a command line is a call by an agent, which no failure may stop: agents take some exit codes for a veto.
+/// True if a command line is a call by an agent, which no failure may stop: agents take some exit codes for a veto.
 pub(crate) fn never_fails(args: &[std::ffi::OsString]) -> bool {
     let is_call = |pair: &[std::ffi::OsString]| matches!(pair, [hook, agent] if hook == "hook" && (agent == "claude-code" || agent == "codex"));
     args.windows(2).any(is_call) && !args.iter().any(|arg| arg == "--strict")
@@ -110,7 +110,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
-/// Takes what is new, and reminds. What fails is told at the end, the first of it, and keeps nothing else from being done.
+/// Captures new messages, and reminds. The first failure is returned at the end, and stops nothing else.
 async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<()> {
     let event = read_event()?;
     let is_start = event.kind == EventKind::SessionStart;
@@ -119,7 +119,7 @@ async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<
     let capture = match capture::open(globals, Access::Write) {
         Ok(capture) => capture,
         Err(error) if reminds => {
-            // A store that takes nothing may still be read.
+            // A store that takes no writes may still be read.
             let Ok(capture) = capture::open(globals, Access::Read) else { return Err(error) };
             return remind(&capture, &event, None, call.budget, globals).await.and(Err(error));
         }
@@ -161,7 +161,7 @@ fn read_event() -> anyhow::Result<AgentEvent> {
     })
 }
 
-/// What an agent is told at the start of a session, as its hooks expect it.
+/// Message to an agent at the start of a session, in the form of its hooks.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reminded {
@@ -171,9 +171,9 @@ pub(crate) struct Reminded {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct HookOutput {
-    /// `SessionStart`.
+    /// Name of the event: `SessionStart`.
     hook_event_name: &'static str,
-    /// The reminder.
+    /// Text of the reminder.
     additional_context: String,
 }
 

@@ -36,7 +36,7 @@ use exported::Restored;
 use format::Format;
 use refused::{refuse_namesakes, refuse_utf16};
 
-/// Conversations that are listed for a person.
+/// Most conversations that are listed for a person.
 const MOST_ROWS: usize = 40;
 
 /// Reads conversations from files into the store. All files are checked before anything is appended.
@@ -88,7 +88,7 @@ enum Checked {
 }
 
 impl Checked {
-    /// Checks all of a file.
+    /// Checks a whole file.
     fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
         refuse_utf16(file)?;
         let bar = output.bar("reading");
@@ -97,7 +97,7 @@ impl Checked {
             Format::Transcript(format) => Self::Transcripts(transcripts::check(file, format, args, &bar)?),
             Format::Memory => {
                 let read = exported::read(file, args.limits());
-                // Its first bytes could not be looked at before.
+                // The first bytes of a stream could not be looked at before.
                 let is_other = args.format.is_none() && matches!(read, Err(ExchangeError::Line { line: 1, .. }));
                 let read = read.map_err(anyhow::Error::from);
                 let hint = "a stream is read as an export unless --format says otherwise";
@@ -114,7 +114,7 @@ impl Checked {
         Ok(checked)
     }
 
-    /// The conversations that it is about.
+    /// The conversations of the file.
     fn names<'a>(&'a self, args: &'a Args) -> Vec<&'a ConversationId> {
         match self {
             Self::Eval(file) => file.conversations().iter().collect(),
@@ -138,7 +138,7 @@ impl From<memory_capture::ImportedConversation> for Imported {
     }
 }
 
-/// A bar for each stage.
+/// A progress bar for each stage.
 impl Stages for Output {
     fn begin(&self, stage: Stage) -> Box<dyn Progress + '_> {
         Box::new(self.bar(match stage {
@@ -212,7 +212,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     print(globals.output, &all, &restored, &transcripts, after.embed)
 }
 
-/// Refuses a name that no new conversation may have before anything is appended to the others.
+/// Refuses an invalid name of a new conversation before anything is appended to the others.
 async fn check_name(store: &dyn Store, id: &ConversationId) -> anyhow::Result<()> {
     match store.conversation(id).await {
         Err(StoreError::UnknownConversation { .. }) => Ok(id
@@ -250,11 +250,11 @@ pub(super) async fn import(
     Ok(appender.finish(after).await?.into())
 }
 
-/// What was imported.
+/// Outcome of an import.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     conversations: Vec<Row<'a>>,
-    /// The paths with files of other programs.
+    /// Paths with files of other programs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transcripts: Vec<transcripts::Read<'a>>,
     /// Notices about the import.
@@ -264,23 +264,23 @@ pub(crate) struct Answer<'a> {
 /// A conversation of an import.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Row<'a> {
-    /// Its name.
+    /// Name of the conversation.
     conversation: &'a ConversationId,
-    /// Messages of the file.
+    /// Number of its messages in the file.
     read: u64,
-    /// Those that were appended.
+    /// Number of appended messages.
     new: u64,
-    /// Messages of the conversation now.
+    /// Number of messages in the conversation now.
     nodes: u64,
     /// Summaries of the file that stand for messages here.
     summaries: u64,
-    /// Those that were recorded.
+    /// Number of recorded summaries.
     new_summaries: u64,
     #[serde(flatten)]
     rest: Rest,
 }
 
-/// What is known of a conversation only after an import of a kind.
+/// Results of a conversation that only one kind of import has.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Rest {
@@ -289,19 +289,19 @@ enum Rest {
         tokens: u64,
         /// Tokens of the smallest view; not of an export.
         view_tokens: u64,
-        /// How long appending took; not of an export.
+        /// Seconds of appending; not of an export.
         append_seconds: f64,
-        /// How long summarizing took; not of an export.
+        /// Seconds of summarizing; not of an export.
         compact_seconds: f64,
-        /// How long embedding took; not of an export.
+        /// Seconds of embedding; not of an export.
         index_seconds: f64,
     },
     Export {
-        /// Messages that were read again; of an export.
+        /// Messages that were read again; only of an export.
         verified: u64,
-        /// Summaries that were left out; of an export.
+        /// Summaries that were left out; only of an export.
         orphaned_summaries: u64,
-        /// Its root; of an export.
+        /// Root of the conversation; only of an export.
         root: Hash,
     },
 }

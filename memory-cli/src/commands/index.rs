@@ -30,9 +30,9 @@ pub(crate) struct Answer<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Indexed<'a> {
-    /// Its name.
+    /// Name of the conversation.
     conversation: &'a ConversationId,
-    /// Messages that were embedded now.
+    /// Number of messages that were embedded now.
     embedded: u64,
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.table(["conversation", "messages embedded"], rows)?;
     }
     match refused {
-        // A script must not take it for done.
+        // A script must not take partial work for success.
         Some(why) => Err(anyhow::anyhow!("not all messages were embedded: {why}")),
         None => Ok(()),
     }

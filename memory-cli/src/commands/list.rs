@@ -88,7 +88,7 @@ pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) 
     ]
 }
 
-/// A conversation as it is listed.
+/// A conversation as listed.
 pub(super) async fn listed(runtime: &Parts, id: &ConversationId) -> anyhow::Result<ListedConversation> {
     let title = runtime.memory.conversation(id.clone()).title().await?;
     Ok(ListedConversation::new(runtime.store.conversation(id).await?, title))

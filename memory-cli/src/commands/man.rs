@@ -33,7 +33,7 @@ pub(crate) struct Args {
     to: Option<PathBuf>,
 }
 
-/// Codes that a process ends with.
+/// Exit codes of the binary, as a section of the manual.
 const EXIT_STATUS: &str = "\
 .SH EXIT STATUS
 .TP
@@ -73,18 +73,18 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 /// A page of the manual.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Page {
-    /// Its name.
+    /// Name of the page.
     page: String,
-    /// Its text.
+    /// Text of the page.
     roff: String,
 }
 
 /// All pages of the manual.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Pages {
-    /// The directory with the pages.
+    /// Directory of the pages.
     directory: String,
-    /// Their names.
+    /// Names of the pages.
     pages: Vec<String>,
 }
 
@@ -129,11 +129,11 @@ fn write_all(root: &Command, directory: &PathBuf, globals: &Globals) -> anyhow::
 fn rendered(command: &Command) -> io::Result<(String, String)> {
     let is_root = command.get_bin_name().is_none_or(|name| !name.contains(' '));
     let mut command = command.clone().subcommand_help_heading("COMMANDS");
-    // As `--help` shows it, with what one call needs, and not a list of all options.
+    // Usage as `--help` shows it, with the arguments of one call instead of a list of all options.
     let usage = command.render_usage().to_string();
     command = command.override_usage(usage.trim_start_matches("Usage:").trim().to_owned());
     if !is_root {
-        // Global options have one page.
+        // Global options have a page of their own.
         command = command.mut_args(|argument| if argument.is_global_set() { argument.hide(true) } else { argument });
     }
     let page = Man::new(command).source(format!("memory {}", env!("CARGO_PKG_VERSION"))).manual("Manual of memory");
@@ -143,7 +143,7 @@ fn rendered(command: &Command) -> io::Result<(String, String)> {
     Ok((page.get_filename(), String::from_utf8(text).map_err(io::Error::other)?))
 }
 
-/// Files that are read and written where nothing else is named.
+/// Default files that are read and written.
 fn files() -> String {
     let files = [
         (

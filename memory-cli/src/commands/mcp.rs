@@ -17,7 +17,7 @@ use memory_mcp::{
 
 use crate::{Access, failure::Usage, globals::Globals, terminal::To};
 
-/// The environment variable with the token, which no list of processes shows.
+/// The environment variable with the token, which lists of processes do not show.
 const TOKEN_VARIABLE: &str = "MEMORY_MCP_TOKEN";
 /// Most bytes of a file with a token.
 const MOST_TOKEN_BYTES: u64 = 8_192;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         .scratchpad(!args.no_scratchpad);
     let max_request = args.max_request();
     let http = if args.http { Some(args.http_options()?) } else { None };
-    // A client is configured before anything was said: the store is made then. One that takes no writes is read.
+    // A client may be configured before the first message, so a missing store is created. One without writes is read.
     let store = globals.store()?;
     let access = if store.join("FORMAT").exists() { Access::Update } else { Access::Write };
     let config = globals.config_at(store, access).enable_mcp_tools(args.enable_mcp_tools);
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 Some(options) => serve_http(server, options).await,
             }
         });
-        // A read of standard input cannot be cancelled, and is not waited for.
+        // A read of standard input cannot be cancelled, so it is not awaited.
         runtime.shutdown_background();
         served
     });
@@ -142,7 +142,7 @@ impl Args {
         self.max_body.get().saturating_mul(1 << 20)
     }
 
-    /// The token of requests. One that is made here is printed on standard error.
+    /// The token of requests. A new token is printed on standard error.
     fn token(&self) -> anyhow::Result<Option<Token>> {
         if self.no_token {
             return Ok(None);

@@ -22,14 +22,14 @@ pub(crate) struct Args {
     off: bool,
 }
 
-/// The message that is pinned or no longer so.
+/// A pinned or unpinned message.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Its conversation.
+    /// Conversation of the message.
     conversation: &'a ConversationId,
-    /// Its number.
+    /// Number of the message.
     node: NodeId,
-    /// True if it is pinned now.
+    /// True if the message is pinned now.
     pinned: bool,
 }
 

@@ -30,7 +30,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let why = "--from is the root of no nodes, with which every conversation begins: there is nothing to prove";
         return Err(Usage(why.to_owned()).into());
     }
-    // A leaf is stored next to its message. Only hashing the message again shows that it still matches its leaf.
+    // A leaf is stored next to its message: only a new hash of the message shows that they still match.
     let verification = runtime.store.verify(Some(&id)).await?;
     if !verification.is_whole() {
         let why = format!("`{id}` is damaged, so nothing can be proven about it; `memory verify` reports where");

@@ -101,23 +101,23 @@ pub(crate) struct Answer<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Recorded<'a> {
-    /// Its number.
+    /// Number of the view.
     view: ViewId,
-    /// When it was shown.
+    /// Time of the view.
     at: Timestamp,
-    /// How many messages there were.
+    /// Number of messages at that time.
     nodes: u64,
-    /// The most tokens.
+    /// Token budget of the view.
     budget: u32,
-    /// Its tokens.
+    /// Tokens of the view.
     tokens: u32,
-    /// What counted them.
+    /// Token counter of the view.
     counter: &'a str,
-    /// The strategy that chose it, and the model that judged which summaries matter, if one did.
+    /// Strategy that chose the view, and the model that judged which summaries matter, if one did.
     chosen_by: String,
-    /// How it was written out.
+    /// Number of the layout.
     layout: u32,
-    /// The most tokens of a tool's result.
+    /// Most tokens of a tool's result.
     longest_result: Option<u32>,
     #[serde(flatten)]
     pieces: Pieces,
@@ -125,17 +125,17 @@ struct Recorded<'a> {
     elsewhere: Vec<Elsewhere<'a>>,
     /// The question.
     question: &'a str,
-    /// Hash of what was shown.
+    /// Hash of the shown text.
     hash: Hash,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Elsewhere<'a> {
-    /// Its name.
+    /// Name of the conversation.
     conversation: &'a ConversationId,
-    /// Its title.
+    /// Title of the conversation.
     title: Option<&'a str>,
-    /// Messages of it.
+    /// Number of its recalled messages.
     recalled: u64,
 }
 
@@ -165,14 +165,14 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// Views that were shown again.
+/// Outcome of showing all views again.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Replayed<'a> {
-    /// How many were recorded.
+    /// Number of recorded views.
     views: u64,
-    /// How many are exactly what was shown.
+    /// Number of views that are exactly as recorded.
     same: u64,
-    /// What is wrong with each other one.
+    /// Error of each other view.
     wrong: &'a [String],
 }
 

@@ -124,7 +124,7 @@ impl Others {
 pub(super) async fn conversation(runtime: &Parts, name: Option<&str>) -> anyhow::Result<ConversationId> {
     let Some(name) = name else { return only(runtime, "by --conversation").await };
     match runtime.memory.resolve(name).await {
-        // The conversation that is meant may be the one that cannot be read.
+        // The intended conversation may be one that cannot be read.
         Err(error) if error.is_not_found() && !runtime.log.report().damage.is_empty() => {
             Err(Damage(format!("no conversation `{name}` in what can be read: {}", damage(runtime))).into())
         }
@@ -154,7 +154,7 @@ pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> 
     Ok(spoken.map(|state| state.id).collect())
 }
 
-/// All that the store holds, by name: conversations and their companions.
+/// All conversations of the store and their companions, by name.
 pub(super) async fn every(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
     Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
 }

@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     if verification.is_whole() {
         return Ok(());
     }
-    // The checksums match: it was backed up with its damage.
+    // The checksums match, so the backup was made of a damaged store.
     Err(Damage("the store was damaged already when it was backed up: memory doctor reports what is whole".to_owned())
         .into())
 }

@@ -1,4 +1,4 @@
-//! `memory resume`: prints where a conversation stood.
+//! `memory resume`: prints a reminder of a conversation's state.
 
 use clap::Args as ClapArgs;
 

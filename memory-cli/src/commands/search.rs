@@ -45,23 +45,23 @@ pub(crate) struct Args {
     /// Also say why each hit has its rank
     #[arg(long)]
     explain: bool,
-    // The last, since its heading would stand over what follows it.
+    // The filter is last, since its heading would stand over any options after it.
     #[command(flatten)]
     filter: FilterArgs,
 }
 
-/// The messages that answer the question best.
+/// Messages that answer the question best.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     /// The question.
     question: &'a str,
-    /// The best first.
+    /// Hits, the best first.
     hits: Vec<Shown<'a>>,
-    /// The memory that was used.
+    /// Sources quoted in this answer.
     used: MemoryUsed,
     /// The steps of the search, in order.
     steps: &'a [SearchStep],
-    /// What this process holds in memory.
+    /// Data that this process holds in memory.
     held: &'a [HeldInMemory],
 }
 
@@ -69,23 +69,23 @@ pub(crate) struct Answer<'a> {
 struct Shown<'a> {
     #[serde(flatten)]
     hit: &'a Hit,
-    /// The part of the text that bears on the question.
+    /// Part of the text that bears on the question.
     excerpt: Part,
-    /// The words in it that the question asks for, in bytes of the text.
+    /// Words of the question in the text, as byte ranges.
     highlights: Vec<Range<usize>>,
-    /// With `--neighbours`, the messages before it.
+    /// Messages before the hit, with `--neighbours`.
     before: Vec<Said<'a>>,
-    /// With `--neighbours`, the messages after it.
+    /// Messages after the hit, with `--neighbours`.
     after: Vec<Said<'a>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Part {
-    /// Its first byte in the text.
+    /// First byte of the part in the text.
     start: usize,
-    /// The byte behind it.
+    /// Byte after the part.
     end: usize,
-    /// The part.
+    /// Text of the part.
     text: String,
 }
 
@@ -115,7 +115,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     globals.keep_news(&mut found.notices);
     let used = found.used();
     let (hits, losses) = with_neighbours(&*runtime.store, found.hits, args.neighbours).await?;
-    // The search itself names what it could not read of a conversation.
+    // The search itself reports messages that it could not read.
     let is_named = |id: &ConversationId| {
         found
             .notices
@@ -187,7 +187,7 @@ struct WithNeighbours {
     after: Vec<Node>,
 }
 
-/// Reads `count` messages on each side of each hit. Also gives those that cannot be read.
+/// Reads `count` messages on each side of each hit. Also returns the losses.
 async fn with_neighbours(
     store: &dyn Store,
     hits: Vec<Hit>,
@@ -208,7 +208,7 @@ async fn with_neighbours(
     Ok((all, losses))
 }
 
-/// Adds the part of a message that bears on the question, with who said it.
+/// Adds the part of a message that bears on the question, with its speaker.
 fn shown(line: Line, node: &Node, question: &str) -> Line {
     let text = node.message.text();
     let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);

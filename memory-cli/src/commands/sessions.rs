@@ -1,4 +1,4 @@
-//! `memory sessions`: conversations as people come back to them, and the sessions of agents that they belong to.
+//! `memory sessions`: conversations and the agents' sessions that they belong to.
 
 pub(crate) mod archive;
 mod create;
@@ -50,14 +50,14 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// The conversations of one session.
 struct Session {
-    /// Its name: that of the agents' session, or of the only conversation.
+    /// Name of the agents' session, or of the only conversation.
     name: String,
-    /// The agents of it with the ids of their conversations.
+    /// Agents of the session, with the ids of their conversations.
     agents: Vec<(String, memory_core::ConversationId)>,
 }
 
 impl Session {
-    /// The session of an agent framework by this name, if any conversation is of it.
+    /// The session of an agent framework with this name, if any conversation belongs to it.
     fn of_agents(name: &str, all: &[memory_core::ConversationState]) -> Option<Self> {
         let agent = |id: &memory_core::ConversationId| {
             let (session, agent) = memory_transcripts::agent_of(id.as_str())?;

@@ -22,7 +22,7 @@ use crate::{
     output::{Noted, Of, Output, grouped},
 };
 
-/// The most characters of a message that are shown.
+/// Most characters of a message that are shown.
 const MOST_CHARS: usize = 4_000;
 
 /// Prints messages of a conversation word for word, or its state.
@@ -50,14 +50,14 @@ pub(crate) struct Args {
 /// Messages of a conversation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// How many messages the conversation has.
+    /// Number of messages in the conversation.
     total: u64,
-    /// Messages that were asked for, within the limit.
+    /// Requested messages, within the limit.
     shown: NodeRange,
-    /// The first message after them that was asked for.
+    /// First requested message after them.
     next: Option<NodeId>,
     messages: Vec<Detail<'a>>,
-    /// Those that cannot be read.
+    /// Messages that cannot be read.
     lost: &'a [NodeRange],
 }
 
@@ -113,7 +113,7 @@ pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Resul
 }
 
 impl Args {
-    /// The messages that are shown of a conversation of `total`.
+    /// The messages to show of a conversation of `total` messages.
     fn run(&self, id: &ConversationId, total: u64) -> Result<NodeRange, NotFound> {
         let all = NodeRange::first_n(total).ok_or_else(|| NotFound(format!("`{id}` has no message yet")))?;
         let limit = self.limit.get();

@@ -1,4 +1,4 @@
-//! `memory stats`: shows what is stored, what compression saves and what it all takes on disk.
+//! `memory stats`: shows the contents of a store, the savings of compression and the bytes on disk.
 
 mod bytes;
 pub(crate) mod over_time;
@@ -36,34 +36,34 @@ pub(crate) struct Args {
     by: Option<Period>,
 }
 
-/// What is stored, and what it takes.
+/// Contents of a store, and their bytes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     conversations: Vec<OfOne<'a>>,
-    /// The whole store; null where an owner sees only a part of it.
+    /// Figures of the whole store; null if an owner sees only a part of it.
     store: Option<bytes::OfStore>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct OfOne<'a> {
-    /// Its name.
+    /// Name of the conversation.
     conversation: &'a ConversationId,
     #[serde(flatten)]
     figures: Figures<'a>,
-    /// Bytes of its messages, and of what is derived from them, by kind.
+    /// Bytes of its messages and of the data derived from them, by kind.
     bytes: BTreeMap<&'static str, u64>,
-    /// How much of it recall finds.
+    /// Part of the conversation that recall finds.
     archive: Archived,
 }
 
-/// Figures of a conversation, with what follows from them.
+/// Figures of a conversation, with values computed from them.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Figures<'a> {
     #[serde(flatten)]
     stats: &'a ConversationStats,
     /// Tokens that the smallest view saves.
     tokens_saved: u64,
-    /// How many times smaller the smallest view is than one that shows every message.
+    /// Tokens of a view that shows every message, divided by those of the smallest view.
     compression_ratio: f64,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return over_time::run(&runtime, ids, args.by, globals).await;
     }
     let bytes = Bytes(Usage::of(&runtime.log, &derived(&config, &runtime.log), config.held_bytes).await?);
-    // An owner learns nothing of the others, not even how much they have.
+    // An owner must learn nothing of the others, not even how much they have.
     let sees_all = config.owner.is_none();
     let ids = args.conversations.ids(&runtime).await?;
     let limits = config.archive_limits();

@@ -48,13 +48,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// Parses the number of a summary on the command line.
 fn number(text: &str) -> Result<SummaryId, String> {
-    // The number as it is printed, or without its letter.
+    // The letter before the number is optional.
     let digits = text.strip_prefix('s').unwrap_or(text);
     let number = digits.parse::<u64>().map_err(|_| format!("`{text}` is not the number of a summary"))?;
     SummaryId::new(number).ok_or_else(|| "summaries are numbered from 1".to_owned())
 }
 
-/// Prints what was repaired.
+/// Prints the outcome of a repair.
 fn print(output: Output, id: &ConversationId, repaired: &RepairedSummary) -> anyhow::Result<()> {
     if output.json {
         return Ok(output.value(&Of { conversation: id, answer: repaired })?);

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     seal: bool,
 }
 
-/// A log that was made smaller.
+/// Outcome of making the log smaller.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     /// The store's directory.

@@ -46,7 +46,7 @@ fn print(output: Output, verification: &Verification) -> std::io::Result<()> {
         output.line(&format!("damaged: {damage}"))?;
     }
     if verification.conversations.len() > 1 {
-        // One line each, because roots are copied from here: a table would wrap them on a narrow terminal.
+        // Roots are copied from here, so each has a line: a table would wrap them on a narrow terminal.
         for c in &verification.conversations {
             output.line(&format!("{}  {} of {}  {}", c.root, grouped(c.verified), grouped(c.nodes), c.id))?;
         }

@@ -27,53 +27,53 @@ pub(crate) struct Args {
     nodes: Option<u64>,
 }
 
-/// A proof of a message that holds.
+/// A valid proof of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Inclusion<'a> {
-    /// True.
+    /// Always true.
     holds: bool,
-    /// `inclusion`.
+    /// Kind of the proof: `inclusion`.
     proof: &'static str,
-    /// Its conversation, which the proof does not cover.
+    /// Name of the conversation, which the proof does not cover.
     conversation: &'a ConversationId,
     /// The number of the message.
     node: NodeId,
-    /// How many messages the root is over.
+    /// Number of messages under the root.
     nodes: u64,
-    /// The root.
+    /// Root of the conversation.
     root: Hash,
-    /// True if the root was given, and is one that you trust.
+    /// True if you gave the root, and so trust it.
     root_given: bool,
-    /// When it was said.
+    /// Time of the message.
     at: Timestamp,
-    /// What was said, exactly.
+    /// Message, verbatim.
     message: Value,
-    /// Its text.
+    /// Text of the message.
     text: String,
 }
 
-/// A proof of a history that holds.
+/// A valid proof of a history.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Consistency<'a> {
-    /// True.
+    /// Always true.
     holds: bool,
-    /// `consistency`.
+    /// Kind of the proof: `consistency`.
     proof: &'static str,
-    /// Its conversation, which the proof does not cover.
+    /// Name of the conversation, which the proof does not cover.
     conversation: &'a ConversationId,
-    /// The earlier root.
+    /// Earlier root.
     from: Head,
-    /// The later root.
+    /// Later root.
     to: Head,
-    /// True if a root was given, and is one that you trust.
+    /// True if you gave one of the roots, and so trust it.
     root_given: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Head {
-    /// How many messages it is over.
+    /// Number of messages under the root.
     nodes: u64,
-    /// The root.
+    /// Root of the conversation.
     root: Hash,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads one byte more than a proof may have, so that a larger one is recognized.
+/// Reads one byte more than a proof may have, so that a larger one is detected.
 fn read(file: &str) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if file == "-" { Box::new(io::stdin().lock()) } else { Box::new(File::open(file)?) };
     let mut bytes = Vec::new();
@@ -111,7 +111,7 @@ fn read(file: &str) -> io::Result<Vec<u8>> {
 }
 
 impl Args {
-    /// Checks that the trusted root is one of those that the proof is about.
+    /// Checks that the trusted root is a root of the proof.
     fn check(&self, heads: &[TreeHead]) -> Result<(), Damage> {
         let Some(root) = self.root else { return Ok(()) };
         let trusted = |head: &TreeHead| head.root == root && self.nodes.is_none_or(|nodes| head.nodes == nodes);

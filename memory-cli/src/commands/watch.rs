@@ -33,9 +33,9 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     for path in &args.paths {
-        // A directory that does not exist yet would be a name that is written wrongly, more often than not.
+        // A missing directory is more often a typing error than one that will exist later.
         let file = fs::metadata(path).map_err(|source| TranscriptError::Io { path: path.clone(), source })?;
-        // One that is still empty may become one.
+        // An empty file may still become a transcript.
         if file.is_file() && file.len() > 0 && followed_format(path).is_none() {
             let why = "is no transcript that can be followed, of claude-code or codex: `memory import` reads others";
             return Err(failure::Usage(format!("{} {why}", path.display())).into());
@@ -60,24 +60,24 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 /// A line for each conversation that grew.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Grown<'a> {
-    /// Its name.
+    /// Name of the conversation.
     conversation: &'a ConversationId,
-    /// Messages that were appended.
+    /// Number of messages that were appended.
     new: usize,
-    /// The file.
+    /// Path of the file.
     path: String,
 }
 
 /// A line on standard error for each file that failed.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Failed {
-    /// The file.
+    /// Path of the file.
     path: String,
-    /// Why.
+    /// Cause of the failure.
     error: String,
 }
 
-/// Takes what a file has new. A file that fails stops no other; it is tried again when it has changed.
+/// Captures the new part of a file. A failing file stops no other; it is tried again after a change.
 async fn take(
     capture: &Capture,
     files: &mut WatchedFiles,
@@ -100,7 +100,8 @@ async fn take(
             } else {
                 globals.output.note(&format!("{}: {text}", changed.path.display()));
             }
-            // A file may be no transcript; a store that takes nothing is a failure, which a later look may not meet again.
+            // A file may be no transcript, but a store that takes no writes is a failure, which a later look may not
+            // meet again.
             if once && !failure::is_of_transcript(&error) { Err(error) } else { Ok(()) }
         }
     }

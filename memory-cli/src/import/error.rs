@@ -1,8 +1,8 @@
-//! Why a file cannot be imported.
+//! Errors of importing a file.
 
 use std::{io, path::PathBuf};
 
-/// Why a file cannot be imported. Nothing of the file was imported, unless the variant says otherwise.
+/// Reasons why a file cannot be imported. Nothing of the file was imported, unless the variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -11,7 +11,7 @@ pub enum ImportError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         source: io::Error,
     },
@@ -22,7 +22,7 @@ pub enum ImportError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Fault of the line.
         why: String,
     },
     /// A line is longer than the limit.
@@ -38,7 +38,7 @@ pub enum ImportError {
         /// The limit in bytes.
         most: u64,
     },
-    /// The file is not what it was when it was checked. What stood before the change was imported.
+    /// The file changed since its check. The part before the change was imported.
     #[error("{path} was changed while it was imported: what stood before the change was imported, import it again")]
     Changed {
         /// The file.

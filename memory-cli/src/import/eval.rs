@@ -39,8 +39,8 @@ pub struct EvalFile {
 }
 
 impl EvalFile {
-    /// Checks such a file, standard input for `-`, or the `conversations.jsonl` of a directory; reports how many
-    /// conversations it has read.
+    /// Checks such a file, standard input for `-`, or the `conversations.jsonl` of a directory; reports the number of
+    /// conversations read so far.
     ///
     /// # Errors
     /// [`ImportError`] with the line of the first fault; also for a file without messages.
@@ -59,16 +59,16 @@ impl EvalFile {
         Ok(Self { input, conversations })
     }
 
-    /// The names of its conversations in order.
+    /// The names of the file's conversations, in order.
     #[must_use]
     pub fn conversations(&self) -> &[ConversationId] {
         &self.conversations
     }
 
-    /// Gives its conversations in order, until `take` fails.
+    /// Passes the file's conversations to `take` in order, until that fails.
     ///
     /// # Errors
-    /// Those of `take`, and [`ImportError::Changed`] for a file that is not as it was checked.
+    /// Errors of `take`, and [`ImportError::Changed`] for a file that changed since its check.
     pub async fn each<E: From<ImportError>>(
         &self,
         mut take: impl AsyncFnMut(ImportedConversation) -> Result<(), E>,
@@ -83,10 +83,10 @@ impl EvalFile {
     }
 }
 
-/// Reads all of such a file at once. A turn's id becomes the message's key, its session a metadata member.
+/// Reads such a file at once. A turn's id becomes the message's key, its session a metadata member.
 ///
 /// # Errors
-/// As [`EvalFile::check`].
+/// Same as [`EvalFile::check`].
 pub fn read(path: &Path) -> Result<Vec<ImportedConversation>, ImportError> {
     let path = if path.is_dir() { path.join("conversations.jsonl") } else { path.to_owned() };
     let all = |lines: &mut Lines<'_>| {

@@ -17,24 +17,24 @@ const PIPE: &str = "-";
 #[derive(Debug)]
 pub(crate) struct Input {
     path: PathBuf,
-    /// What came through a pipe, in a temporary file. A named file is opened again, so that many files can be checked
-    /// first without as many being open.
+    /// The data of a pipe, in a temporary file. A named file is opened again, so that many files can be checked first
+    /// without keeping them open.
     kept: Option<File>,
     longest: u64,
 }
 
-/// Whether a name stands for standard input.
+/// True if a name stands for standard input.
 pub(crate) fn is_pipe(path: &Path) -> bool {
     path == Path::new(PIPE)
 }
 
-/// Whether a name stands for something that can be read only once.
+/// True if a name stands for a file that can be read only once.
 pub(crate) fn is_stream(path: &Path) -> bool {
     is_pipe(path) || fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir())
 }
 
 impl Input {
-    /// Reads a file with `check`. A fault ends that at once, also where the file has no end.
+    /// Reads a file with `check`. A fault ends that at once, even in an endless file.
     pub(crate) fn checked<T>(
         path: &Path,
         limits: ReadLimits,
@@ -65,12 +65,12 @@ impl Input {
         Ok((Self { path: path.to_owned(), kept, longest: limits.line }, checked))
     }
 
-    /// Its name, for errors.
+    /// Path of the file, for errors.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its lines once more.
+    /// The lines of the file once more.
     pub(crate) fn lines(&self) -> Result<Lines<'_>, ImportError> {
         let failed = |source| ImportError::Io { path: self.path.clone(), source };
         let Some(mut kept) = self.kept.as_ref() else {

@@ -12,23 +12,23 @@ use super::{
     lines::{Lines, not_json},
 };
 
-/// Members of a line that are not the message's own.
+/// Members of a line that are not members of the message.
 const BESIDE: [&str; 5] = ["id", "at", "timestamp", "session", "name"];
 
-/// Numbers that are taken for seconds: those of 1973 to 2286, which as milliseconds are days of early 1970.
+/// Numbers taken for seconds: those of 1973 to 2286, which as milliseconds are days of early 1970.
 const SECONDS: std::ops::Range<i64> = 100_000_000..10_000_000_000;
 
 /// A message of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadMessage {
-    /// With its own key, if it has one.
+    /// Message, with its own key if it has one.
     pub message: Message,
-    /// A key made of its line and all lines before it. So it says which file it is of, as far as that was read, and where
-    /// the message stands: a file that has grown begins with the same keys, and equal lines have different ones.
+    /// Key made of the line and all lines before it. It identifies the file so far and the position of the message: a
+    /// file that has grown begins with the same keys, and equal lines have different ones.
     pub line_key: Option<MessageKey>,
-    /// When it was said, if the line states it.
+    /// Time of the message, if the line states it.
     pub at: Option<Timestamp>,
-    /// Bytes of its line.
+    /// Bytes of the line.
     pub bytes: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct JsonlFile {
 }
 
 impl JsonlFile {
-    /// Checks a file, or standard input for `-`, and reports how many messages it has read.
+    /// Checks a file, or standard input for `-`, and reports the number of messages read so far.
     ///
     /// # Errors
     /// [`ImportError`] with the line of the first fault; also for a file without messages.
@@ -63,22 +63,22 @@ impl JsonlFile {
         Ok(Self { input, messages, mended })
     }
 
-    /// How many messages it holds.
+    /// Number of messages in the file.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.messages
     }
 
-    /// Halves of characters in it, for each of which U+FFFD stands.
+    /// Number of halves of characters in the file, each replaced by U+FFFD.
     #[must_use]
     pub fn mended(&self) -> u64 {
         self.mended
     }
 
-    /// Gives its messages in order, until `take` fails.
+    /// Passes the messages to `take` in order, until that fails.
     ///
     /// # Errors
-    /// Those of `take`, and [`ImportError::Changed`] for a file that is not as it was checked.
+    /// Errors of `take`, and [`ImportError::Changed`] for a file that changed since its check.
     pub async fn each<E: From<ImportError>>(
         &self,
         mut take: impl AsyncFnMut(ReadMessage) -> Result<(), E>,
@@ -87,7 +87,7 @@ impl JsonlFile {
         let changed = || ImportError::Changed { path: self.input.path().to_owned() };
         let mut messages = Messages::new(&mut lines);
         for _ in 0..self.messages {
-            // It may have got longer, which is not a change of what was checked.
+            // A longer file is no change of the checked part.
             let message = messages.next().map_err(|_| changed())?.ok_or_else(changed)?;
             take(message).await?;
         }
@@ -98,7 +98,7 @@ impl JsonlFile {
 /// Parses the text of such a file; `path` is for errors.
 ///
 /// # Errors
-/// As [`JsonlFile::check`].
+/// Same as [`JsonlFile::check`].
 pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
     let mut lines = Lines::new(path, text.as_bytes(), ReadLimits::default().line);
     let mut messages = Messages::new(&mut lines);
@@ -112,7 +112,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)
 /// The messages of lines.
 struct Messages<'l, 'a> {
     lines: &'l mut Lines<'a>,
-    /// Over all lines so far.
+    /// Hash over all lines so far.
     so_far: Hash,
 }
 

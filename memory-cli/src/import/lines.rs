@@ -1,4 +1,4 @@
-//! The lines of a file, one at a time and none longer than a limit.
+//! The lines of a file, one at a time, none longer than a limit.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -17,7 +17,7 @@ pub(crate) struct Lines<'a> {
     longest: u64,
     number: usize,
     line: Vec<u8>,
-    /// Halves of characters that U+FFFD stands for.
+    /// Number of halves of characters replaced by U+FFFD.
     mended: u64,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Lines<'a> {
     pub(crate) fn next(&mut self) -> Result<Option<&str>, ImportError> {
         loop {
             self.line.clear();
-            // One byte more shows that a line goes on.
+            // One byte more shows that a line continues.
             let most = self.longest.saturating_add(1);
             let read = self.input.by_ref().take(most).read_until(b'\n', &mut self.line);
             let read = read.map_err(|source| ImportError::Io { path: self.path.clone(), source })?;
@@ -55,12 +55,12 @@ impl<'a> Lines<'a> {
         Ok(Some(text.trim()))
     }
 
-    /// What is wrong with the last line.
+    /// The error of a fault in the last line.
     pub(crate) fn fault(&self, why: String) -> ImportError {
         ImportError::Line { path: self.path.clone(), line: self.number, why }
     }
 
-    /// Halves of characters that U+FFFD stands for so far.
+    /// Number of halves of characters replaced by U+FFFD so far.
     pub(crate) fn mended(&self) -> u64 {
         self.mended
     }
@@ -70,7 +70,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Why a line is not JSON, or not the JSON that was expected.
+/// The reason why a line is not JSON, or not the expected JSON.
 pub(crate) fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     // The parser counts from the start of the line, so only its column is useful.

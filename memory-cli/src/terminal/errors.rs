@@ -1,4 +1,4 @@
-//! The writer of standard error: a thread, so that nobody waits for a reader that never reads.
+//! The writer of standard error: a thread, so that nobody waits for a reader that stopped reading.
 
 use std::{
     collections::VecDeque,
@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-/// Bytes that may wait for a reader; what is said beyond them is dropped and counted.
+/// Most bytes that wait for a reader; further texts are dropped and counted.
 const MOST_WAITING: usize = 1 << 20;
-/// How long a reader may take no byte before nobody waits for it any more.
+/// Time without a byte read, after which nobody waits for the reader any more.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());
@@ -20,13 +20,13 @@ static CHANGED: Condvar = Condvar::new();
 struct Queue {
     texts: VecDeque<String>,
     bytes: usize,
-    /// Texts that found no room since the last one that did.
+    /// Number of dropped texts since the last accepted one.
     dropped: u64,
-    /// Texts that were written, or could not be.
+    /// Number of texts that were written, or could not be.
     done: u64,
     has_writer: bool,
     is_writing: bool,
-    /// True once a reader took nothing for [`PATIENCE`], until it does.
+    /// True once a reader read nothing for [`PATIENCE`], until it reads again.
     is_stuck: bool,
 }
 
@@ -50,7 +50,7 @@ impl Queue {
         }
         if self.dropped > 0 {
             let dropped = std::mem::take(&mut self.dropped);
-            // In the form of what follows, which a program may read.
+            // The line has the form of the text after it, which a program may read.
             let said = format!("{dropped} lines were dropped here: nobody read standard error");
             self.add(if text.starts_with('{') { format!("{{\"warning\":\"{said}\"}}\n") } else { format!("{said}\n") });
         }
@@ -67,7 +67,7 @@ fn queue() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has a text written, and returns at once. A standard error that is closed or full takes nothing.
+/// Queues a text, and returns at once. A standard error that is closed or full takes nothing.
 pub(super) fn say(text: String) {
     let mut queue = queue();
     if !queue.has_writer {
@@ -101,7 +101,7 @@ fn write() {
     }
 }
 
-/// Waits until everything is written, as long as somebody reads.
+/// Waits until everything is written, unless the reader has stopped reading.
 pub(crate) fn flush() {
     let mut held = queue();
     while !held.is_stuck && (held.is_writing || !held.texts.is_empty()) {

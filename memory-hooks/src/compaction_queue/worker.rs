@@ -7,7 +7,7 @@ use memory_core::BoxFuture;
 use super::CompactionQueue;
 use crate::parts::Parts;
 
-/// A running worker, until it is dropped.
+/// Registration of a running worker, which ends on drop.
 struct Worker(Arc<CompactionQueue>);
 
 impl Worker {
@@ -22,13 +22,13 @@ impl Drop for Worker {
         let mut inner = self.0.lock();
         inner.workers -= 1;
         if inner.workers == 0 {
-            // From now on each request for a prompt performs the compaction that is due.
+            // Without a worker, each request for a prompt performs due compaction.
             inner.queue.clear();
         }
     }
 }
 
-/// Compacts what is due until the memory is dropped, beginning with what earlier processes left undone.
+/// Compacts due conversations until the memory is dropped, beginning with those that earlier processes left undone.
 pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
     let (queue, parts) = (Arc::clone(&parts.queue), Arc::downgrade(parts));
     Box::pin(async move {

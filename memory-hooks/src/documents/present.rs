@@ -1,4 +1,4 @@
-//! The present texts of documents as messages to search, without the texts before them.
+//! Current texts of documents as messages to search, without their earlier texts.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::DocumentsNow;
 /// The documents after some change, and the words in them.
 #[derive(Debug)]
 pub(super) struct Present {
-    /// The conversation with their changes.
+    /// State of the conversation that holds the changes.
     state: ConversationState,
     texts: Arc<Texts>,
     words: HybridRetriever,
 }
 
-/// A message for each document, numbered from 1 on, and the number of its last change.
+/// A message for each document, numbered from 1, and the number of its last change.
 #[derive(Debug)]
 struct Texts {
     state: ConversationState,
@@ -28,7 +28,7 @@ struct Texts {
 }
 
 impl Present {
-    /// The texts of now.
+    /// The current texts, ready to search.
     pub(super) fn new(state: ConversationState, now: DocumentsNow<'_>) -> Self {
         let (mut nodes, mut changed) = (Vec::new(), Vec::new());
         let mut documents: Vec<_> = now.all().map(|(_, document)| document).collect();
@@ -39,14 +39,14 @@ impl Present {
             changed.push(document.node);
         }
         let mut searched = state.clone().nodes(nodes.len() as u64);
-        // A name of no notes, which no search is of.
+        // An id of its own, which no query names.
         searched.id = ConversationId::generate(Timestamp::default(), [0; 10]);
         let texts = Arc::new(Texts { state: searched, nodes, changed });
         let words = HybridRetriever::new(Arc::<Texts>::clone(&texts), None, None);
         Self { state, texts, words }
     }
 
-    /// True if nothing was changed since.
+    /// True if nothing changed since.
     pub(super) fn is_of(&self, state: &ConversationState) -> bool {
         self.state.nodes == state.nodes && self.state.tags == state.tags
     }

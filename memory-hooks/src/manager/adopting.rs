@@ -1,4 +1,4 @@
-//! Takes over summaries that another program wrote of the messages of a conversation.
+//! Adoption of summaries that another program wrote of the messages of a conversation.
 
 use memory_core::{
     Event, Hash, Level, NodeOutline, NodeRange, Recorded, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline,
@@ -11,17 +11,17 @@ use crate::{Conversation, MemoryError, ports::Ports, snapshot_cache::Snapshot};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForeignSummary {
-    /// Its id in that program.
+    /// Id of the summary in that program.
     pub id: String,
-    /// SUMMARY, META or ARCHIVE.
+    /// Level of the summary: SUMMARY, META or ARCHIVE.
     pub level: Level,
-    /// The messages that it covers; a SUMMARY may cover several.
+    /// Messages that the summary covers; a SUMMARY may cover several.
     pub span: NodeRange,
-    /// The recorded summaries that it was made from, in order; empty at level SUMMARY.
+    /// Recorded summaries that it was made from, in order; empty at level SUMMARY.
     pub children: Vec<SummaryId>,
-    /// Its words.
+    /// Words of the summary.
     pub text: String,
-    /// The program, and its version or model.
+    /// Name of the program, and its version or model.
     pub written_by: WrittenBy,
 }
 
@@ -41,47 +41,47 @@ impl ForeignSummary {
     memory_core::setters! { children: Vec<SummaryId> }
 }
 
-/// What became of a summary of another program.
+/// Outcome of adopting a summary of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adopted {
-    /// It was recorded.
+    /// The summary was recorded.
     New(SummaryId),
-    /// One of the same messages and children was there.
+    /// A summary of the same messages and children existed.
     Existing(SummaryId),
-    /// It cannot stand where it is to stand; nothing was recorded.
+    /// The summary cannot stand for its messages; nothing was recorded.
     Unfit(Misfit),
 }
 
-/// Why a summary cannot stand for its messages.
+/// Reasons why a summary cannot stand for its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// It covers messages that the conversation has not, or its children do not tile its span.
+    /// The conversation lacks messages of the span, or the children do not tile the span.
     #[error("of messages that are not there")]
     Missing,
-    /// It would part a call of a tool from its result.
+    /// The span would separate a tool call from its result.
     #[error("that parts a call of a tool from its result")]
     Parted,
-    /// Another summary covers some of its messages.
+    /// Another summary covers some of the messages.
     #[error("of messages that are summarized already")]
     Covered,
-    /// It covers messages that are excluded from summaries.
+    /// The span holds messages that are excluded from summaries.
     #[error("of messages that are excluded from summaries")]
     Excluded,
-    /// It is no shorter than what it covers.
+    /// The summary is no shorter than the messages or summaries below it.
     #[error("that is no shorter than what it covers")]
     Long,
 }
 
 impl Conversation {
     /// Records summaries that another program wrote, under its name, as if a strategy of this memory had written them:
-    /// views show them, and compaction goes on above them. The summaries of a call have one level or none is a child of
-    /// another, since children are recorded before. Recording them again changes nothing.
+    /// views show them, and compaction continues above them. No summary of a call can be a child of another, since
+    /// children are recorded before. Repeating a call changes nothing.
     ///
     /// # Errors
-    /// When the conversation does not exist; when other background work on the store is under way
-    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); when the store fails.
+    /// If the conversation does not exist; if other background work on the store is under way
+    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); if the store fails.
     pub async fn adopt(&self, summaries: &[ForeignSummary]) -> Result<Vec<Adopted>, MemoryError> {
         let summaries = summaries.to_vec();
         self.call(move |this| async move {
@@ -128,7 +128,7 @@ impl Conversation {
 
     async fn draft(&self, tree: &Tree, summary: &ForeignSummary) -> Result<SummaryDraft, MemoryError> {
         let ForeignSummary { id, level, span, children, text, written_by } = summary;
-        // What it was written from: the messages, or the summaries that were.
+        // The input of the summary: the messages, or the summaries below it.
         let mut inputs = vec![b"taken over".to_vec(), vec![level.number()], id.clone().into_bytes()];
         inputs.extend([written_by.strategy.clone().into_bytes(), written_by.version.clone().into_bytes()]);
         inputs.extend(children.iter().map(|child| child.get().to_le_bytes().to_vec()));
@@ -147,7 +147,7 @@ impl Conversation {
     }
 }
 
-/// The summary in the place of another one.
+/// The recorded summary of the same messages and children, if any.
 fn existing(tree: &Tree, summary: &ForeignSummary) -> Option<SummaryId> {
     let place = match summary.children.first() {
         Some(child) => tree.parent(*child)?,
@@ -158,7 +158,7 @@ fn existing(tree: &Tree, summary: &ForeignSummary) -> Option<SummaryId> {
     is_same.then_some(place)
 }
 
-/// Why a summary cannot stand in a conversation.
+/// The reason why a summary cannot stand in a conversation, if any.
 fn misfit(tree: &Tree, draft: &SummaryDraft) -> Option<Misfit> {
     let SummaryDraft { span, children, tokens, .. } = draft;
     let span_of = |child| tree.summary(child).map(|there| there.span);

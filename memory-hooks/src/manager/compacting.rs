@@ -16,24 +16,24 @@ use crate::{Compacted, CompactionStarted, MemoryError, ports::Ports, snapshot_ca
 
 /// Most nodes that one step summarizes, to bound memory and the size of a record.
 const STEP: usize = 1024;
-/// Most answers in one step that had to be waited for, as those of a model: what was written is recorded after them, so
-/// that a process that is killed loses no more.
+/// Most awaited answers in one step, such as those of a model. The step is recorded after them, so that a killed
+/// process loses no more.
 const AWAITED: usize = 16;
 
-/// What a compaction did.
+/// Outcome of a compaction.
 pub(crate) struct Outcome {
     pub(crate) report: CompactionReport,
-    /// The conversation with the summaries, the unrecorded ones included.
+    /// The conversation after it, with unrecorded summaries included.
     pub(crate) snapshot: Snapshot,
-    /// Why the store did not take them, unless it is for reading alone or damaged. As an error, it is not announced yet.
+    /// The store's error at recording, unless it is read-only or damaged. The hooks are not told of it
+    /// yet.
     pub(crate) refused: Option<StoreError>,
 }
 
-/// Performs the compaction that is due. Returns the conversation as it is then.
+/// Performs due compaction. Returns the conversation after it.
 ///
-/// Summaries that would not lower the token count are not recorded: they are left until more messages have come.
-/// Compaction is also left to another process that does background work, and to another task that compacts this
-/// conversation, so that no summary is paid for twice.
+/// Summaries that would not lower the token count wait for more messages. Compaction is left to another process that
+/// does background work, and to another task that compacts this conversation, so that no summary is paid for twice.
 pub(crate) async fn compact(
     ports: &Ports,
     conversation: &ConversationId,
@@ -63,7 +63,7 @@ pub(crate) async fn compact(
         Err(error) => return Err(error.into()),
     };
     if !manager.is_up_to_date().await? {
-        // The previous holder of the lease may have done some of it.
+        // The previous lease holder may have done some of the work.
         manager = Compacting::begin(ports, conversation).await?;
     }
     let total = manager.ahead.tree.total();
@@ -75,21 +75,22 @@ pub(crate) async fn compact(
     }
 }
 
-/// Compacts until the smallest view costs at most `budget` tokens, whatever is due. Stops without an error
-/// when nothing more can be done.
+/// Compacts until the smallest view costs at most `budget` tokens, even if nothing is due. Stops without an error when
+/// nothing more can be done.
 pub(crate) async fn shrink(
     ports: &Ports,
     conversation: &ConversationId,
     budget: u32,
     scope: ShrinkScope,
 ) -> Result<Outcome, MemoryError> {
-    // A view that does not fit cannot wait for a running compaction. That one then finds its work done.
+    // A view that does not fit cannot wait for a running compaction, which then finds its work done.
     let _turn = ports.compacting.take(conversation);
     Compacting::begin(ports, conversation).await?.shrink(budget, scope).await
 }
 
-/// The same for one view: the conversation's own tree stays as its length made it, so that no other view depends on this
-/// one. What is written is recorded, so that the view can be shown again, and found again by the next view that needs it.
+/// [`shrink`] for one view: the conversation's own tree stays the one of its length, so that no other view depends on
+/// this one. New summaries are recorded, so that the view can be shown again, and the next view that needs them finds
+/// them.
 pub(crate) async fn shrink_for_view(
     ports: &Ports,
     conversation: &ConversationId,
@@ -105,20 +106,20 @@ pub(crate) async fn shrink_for_view(
 struct Compacting<'a> {
     ports: &'a Ports,
     conversation: &'a ConversationId,
-    /// As recorded, plus what is written but not recorded yet.
+    /// The recorded conversation with the unrecorded summaries added.
     ahead: Snapshot,
-    /// The index of the number that the next recorded summary gets.
+    /// Number of recorded summaries, which is the index of the next one.
     recorded: usize,
-    /// Written plans that are not recorded yet, because by themselves they lower nothing. One SUMMARY for each of many
-    /// tiny messages costs as much as they do; the META over them does not.
+    /// Written plans that are not recorded yet, since alone they lower nothing. One SUMMARY for each of many tiny
+    /// messages costs as much as they do; the META over them does not.
     pending: Vec<Vec<Event>>,
-    /// True if what is written is for one view.
+    /// True if the summaries are written for one view.
     for_view: bool,
     author: Arc<dyn Summarizer>,
     summarizer: Patience,
     scorer: Patience,
     report: CompactionReport,
-    /// Whether the hooks know of it.
+    /// True once the hooks know of the compaction.
     is_started: bool,
     refused: Option<StoreError>,
 }
@@ -164,13 +165,13 @@ impl<'a> Compacting<'a> {
         plan.merge.retain(|merge| !is_adopted(merge.level, merge.span, &merge.children));
     }
 
-    /// Whether no other process or task has recorded summaries since.
+    /// True if no other process or task has recorded summaries since.
     async fn is_up_to_date(&self) -> Result<bool, MemoryError> {
         let state = self.ports.store.conversation(self.conversation).await?;
         Ok(state.summaries == self.recorded as u64)
     }
 
-    /// Performs the next plan; `false` when there is none, or none that could help.
+    /// Performs the next plan; `false` if there is none, or none that could help.
     async fn step(&mut self, next: impl Fn(&Tree) -> Compaction) -> Result<bool, MemoryError> {
         let mut plan = next(&self.ahead.tree);
         if plan.is_empty() || (self.pending.is_empty() && !self.may_help(&next)) {
@@ -196,7 +197,7 @@ impl<'a> Compacting<'a> {
         performed.map(|()| true)
     }
 
-    /// Whether the token count would fall if every summary were as short as possible. Checked before a strategy is
+    /// True if the token count would fall if every summary were as short as possible. Checked before a strategy is
     /// called, so that no words are paid for and thrown away turn after turn.
     fn may_help(&mut self, next: impl Fn(&Tree) -> Compaction) -> bool {
         let written = self.ahead.tree.summaries();
@@ -240,14 +241,14 @@ impl<'a> Compacting<'a> {
         self.ahead.tree.add(summary);
     }
 
-    /// The summaries that are written and not recorded, in order of the numbers.
+    /// The written but unrecorded summaries, in order of their numbers.
     fn unrecorded(&self) -> Vec<Summary> {
         let pending = numbered(self.recorded, self.pending.iter().flatten());
         self.ahead.unrecorded.iter().cloned().chain(pending).collect()
     }
 
-    /// Writes one plan, or the part of it for which a slow strategy is waited long enough, and records it with those
-    /// before it once they lower the token count. If a plan fails, the part written before is handled the same way.
+    /// Writes one plan, or its part up to the limit of awaited answers, and records it with the pending ones once they
+    /// lower the token count. If a plan fails, the part written before is handled the same way.
     async fn perform(&mut self, plan: &Compaction) -> Result<(), MemoryError> {
         let writer = Writer {
             ports: self.ports,
@@ -306,16 +307,16 @@ impl<'a> Compacting<'a> {
         Ok(())
     }
 
-    /// What the store recorded of these events; `None` if it took none, so that the summaries are used this once: they
-    /// are made for a view, and a view that is not kept is better than none. After one refusal nothing more is offered,
-    /// since it may refer to what was refused.
+    /// Records these events. `None` if the store took none; the summaries then serve this view alone, since a view that
+    /// is not kept is better than none. After one refusal nothing more is offered, since it may refer to refused
+    /// summaries.
     async fn offer(&mut self, events: &[Event]) -> Option<Vec<Recorded>> {
         if !self.ahead.unrecorded.is_empty() {
             return None;
         }
         match self.ports.store.record(self.conversation, events.to_vec()).await {
             Ok(recorded) => Some(recorded),
-            // What it is for reading alone is known, and damage is told of what is read.
+            // A read-only store is expected here; the read path reports damage.
             Err(error) if matches!(error, StoreError::ReadOnly { .. }) || error.is_damage() => None,
             Err(error) => {
                 self.refused = Some(error);
@@ -337,7 +338,7 @@ impl<'a> Compacting<'a> {
         Ok(Outcome { report: self.report, snapshot: self.ahead, refused: self.refused })
     }
 
-    /// Reports to the hooks what was recorded, if anything.
+    /// Reports recorded summaries to the hooks, if any.
     async fn announce(&self) {
         let CompactionReport { summaries, tokens_before, tokens_after, .. } = self.report;
         if summaries == 0 {
@@ -349,7 +350,7 @@ impl<'a> Compacting<'a> {
     }
 }
 
-/// The summaries among these events, with the numbers that they get when recorded after the first `from`.
+/// The summaries among these events, numbered as if recorded after the first `from`.
 fn numbered<'e>(from: usize, events: impl IntoIterator<Item = &'e Event>) -> impl Iterator<Item = Summary> {
     let drafts = events.into_iter().filter_map(|event| match event {
         Event::Summary(body) => Some(body.clone()),

@@ -1,4 +1,4 @@
-//! Failing strategies: how often they are tried again, and how failures are reported.
+//! Failing strategies: the limit of their attempts, and the reports of their failures.
 
 use std::{
     collections::HashSet,
@@ -25,7 +25,7 @@ const MOST_CAUSES: usize = 64;
 pub(super) struct Patience(AtomicU32);
 
 impl Patience {
-    /// Whether the strategy may still be called.
+    /// True if the strategy may still be called.
     pub(super) fn is_left(&self) -> bool {
         self.0.load(Ordering::Relaxed) < PATIENCE
     }
@@ -44,7 +44,7 @@ impl Patience {
 pub(crate) struct Said(Mutex<HashSet<(WrittenBy, String)>>);
 
 impl Said {
-    /// Whether this is a new cause. Causes that differ only in numbers are equal.
+    /// True if the cause is new. Causes that differ only in numbers are equal.
     fn is_new(&self, strategy: &WrittenBy, cause: &str) -> bool {
         let mut kind = String::with_capacity(cause.len());
         for c in cause.chars().map(|c| if c.is_numeric() { '#' } else { c }) {
@@ -56,7 +56,7 @@ impl Said {
         said.len() < MOST_CAUSES && said.insert((strategy.clone(), kind))
     }
 
-    /// Reports to the log and the hooks that `strategy` failed and which one answers.
+    /// Reports to the log and the hooks that `strategy` failed, and which strategy answers.
     pub(super) async fn tell(
         &self,
         hooks: &HookRegistry,

@@ -18,7 +18,7 @@ use crate::{
     snapshot_cache::Snapshot,
 };
 
-/// The view of a conversation that `snapshot` holds.
+/// The view of the conversation in `snapshot`.
 pub(super) async fn view(
     ports: &Ports,
     request: &ViewRequest<'_>,
@@ -36,7 +36,7 @@ pub(super) async fn view(
         .notices(history.notices))
 }
 
-/// The messages that bear on the question, best first, where the strategy asks for them.
+/// The messages that bear on the question, best first; none if the strategy asks for none.
 async fn hits(ports: &Ports, request: &ViewRequest<'_>) -> Result<Vec<NodeId>, MemoryError> {
     let most = ports.strategy.hits();
     let Some(retriever) = ports.retriever.as_ref().filter(|_| most > 0 && !request.question.trim().is_empty()) else {
@@ -50,23 +50,23 @@ async fn hits(ports: &Ports, request: &ViewRequest<'_>) -> Result<Vec<NodeId>, M
 /// The history's part of a prompt.
 #[derive(Clone)]
 struct HistoryPart {
-    /// What is shown word for word.
+    /// Nodes shown verbatim.
     verbatim: Vec<NodeRange>,
     shown: Vec<Part>,
     /// Tokens of the lead line and the pieces.
     tokens: u32,
-    /// The nodes of it that cannot be read.
+    /// Nodes that cannot be read.
     losses: Losses,
 }
 
 struct History<'a> {
     ports: &'a Ports,
     request: &'a ViewRequest<'a>,
-    /// The conversation, with its last turn shortened as it is shown.
+    /// The conversation, with its last turn shortened as shown.
     snapshot: Snapshot,
-    /// The same with its last turn as it is.
+    /// The conversation with its last turn unshortened.
     unshortened: Snapshot,
-    /// The conversation with the summaries that are due, and none for this view.
+    /// The conversation with due summaries, and none for this view.
     due: Snapshot,
     /// Messages that bear on the question, best first.
     hits: Vec<NodeId>,
@@ -87,10 +87,10 @@ impl History<'_> {
         (self.request.tokens_of)(&pieces)
     }
 
-    /// The history within its share of the budget; the coarsest possible one where that needs more.
+    /// The history within its share of the budget; the coarsest possible one if that needs more.
     ///
-    /// The lines of the question name the speakers that are shown, so what they cost follows from the history: where both
-    /// exceed the budget, the history is made again for a longer question.
+    /// The lines of the question name the shown speakers, so their cost follows from the history: if both exceed the
+    /// budget, the history is made again for a longer question.
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
         let (mut question, notices) = (self.request.question_tokens, self.notices.len());
         loop {
@@ -106,7 +106,7 @@ impl History<'_> {
         }
     }
 
-    /// The same beside a question of so many tokens.
+    /// The same next to a question of `question` tokens.
     async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
         let options = PromptOptions::new(self.request.budget).history_share(self.request.history_share);
         let beside = question.saturating_add(self.request.elsewhere_tokens);
@@ -147,8 +147,8 @@ impl History<'_> {
         }
     }
 
-    /// Writes the summaries that are due, so that the tree is that of the conversation's length. If that fails, the view
-    /// gets by with what there is.
+    /// Writes due summaries, so that the tree is that of the conversation's length. On failure the view gets by with
+    /// the present ones.
     async fn write_due(&mut self) {
         match compacting::compact(self.ports, self.request.conversation, &()).await {
             Ok(Outcome { snapshot, refused, .. }) => {
@@ -163,7 +163,7 @@ impl History<'_> {
         }
     }
 
-    /// The history with its last turn word for word, if that fits. A smaller budget may have summarized the end, also
+    /// The history with its last turn verbatim, if that fits. A smaller budget may have summarized the end, also
     /// together with older messages: restoring it takes more room.
     async fn with_end(&self, history: HistoryPart, ceiling: u32) -> Result<HistoryPart, MemoryError> {
         if self.shows_end(&history) {
@@ -223,7 +223,7 @@ impl History<'_> {
         }
     }
 
-    /// Says once why summaries were not recorded.
+    /// Notes once why summaries were not recorded.
     async fn note(&mut self, refused: &StoreError) {
         let notice = failed(refused);
         if !self.notices.contains(&notice) {
@@ -232,18 +232,18 @@ impl History<'_> {
         }
     }
 
-    /// Whether the last turn is shown word for word.
+    /// True if the last turn is shown verbatim.
     fn shows_end(&self, history: &HistoryPart) -> bool {
         let is_shown = |turn: NodeRange| history.verbatim.iter().any(|run| run.covers(turn));
         end::last_turn(&self.snapshot.tree).is_none_or(is_shown)
     }
 
-    /// Tokens of the line above a history that is summarized.
+    /// Tokens of the line above a summarized history.
     fn lead(&self) -> u32 {
         render::history_lines(&[]).iter().map(|line| self.count(line)).sum()
     }
 
-    /// Shortens the last turn to heads and tails where it would take more than its share of the budget.
+    /// Shortens the last turn to heads and tails if it would take more than its share of the budget.
     fn shorten_last_turn(&mut self) {
         self.hidden = 0;
         if let Some(longest) = end::longest(&self.snapshot.tree, self.request.budget) {
@@ -259,14 +259,14 @@ impl History<'_> {
         }
     }
 
-    /// The coarsest history, if it fits beside the question, with the last turn as short as needed; otherwise
+    /// The coarsest history, if it fits next to the question, with the last turn as short as needed; otherwise
     /// `trouble`, the reason why no coarser one exists, or the tokens needed.
     async fn coarsest_history(&mut self, trouble: Option<MemoryError>) -> Result<HistoryPart, MemoryError> {
         let (mut history, mut needed) = self.coarsest().await?;
         let may_fit = self.request.question_tokens < self.request.budget;
         if needed > self.request.budget && may_fit && trouble.is_none() && !self.ports.strategy.keeps_shrunk() {
-            // The coarsest tree depends on the steps that led to it. These are the same for every budget, so that a budget
-            // of the tokens that an error asks for is enough.
+            // The coarsest tree depends on the steps that led to it. These are the same for every budget, so that a
+            // budget of the tokens in the error is enough.
             let (conversation, due) = (self.request.conversation, self.due.clone());
             let shrunk = compacting::shrink_for_view(self.ports, conversation, due, 0, ShrinkScope::All).await?;
             self.snapshot = shrunk.snapshot;
@@ -290,7 +290,7 @@ impl History<'_> {
         }
     }
 
-    /// The smallest cut of the tree as it is, with the last turn as short as needed, and the tokens of its prompt.
+    /// The smallest cut of the present tree, with the last turn as short as needed, and the tokens of its prompt.
     async fn coarsest(&mut self) -> Result<(HistoryPart, u32), MemoryError> {
         loop {
             let cut = self.smallest()?;
@@ -304,7 +304,7 @@ impl History<'_> {
         }
     }
 
-    /// Every message word for word, if that costs at most `limit`.
+    /// Every message verbatim, if that costs at most `limit`.
     async fn everything(&self, limit: u32) -> Result<Option<HistoryPart>, MemoryError> {
         let tree = &self.snapshot.tree;
         let Some(all) = self.ports.strategy.whole(tree).filter(|_| tree.tokens() <= u64::from(limit)) else {
@@ -385,7 +385,7 @@ impl History<'_> {
         Ok(HistoryPart { verbatim, shown, tokens, losses })
     }
 
-    /// The newest readable words of the summaries in a cut, by the places in which they are shown.
+    /// The newest readable words of the summaries in a cut, by their places.
     async fn summaries(&self, cut: &Cut) -> Result<HashMap<SummaryId, Summary>, MemoryError> {
         let shown = |piece: &CutPiece| match piece {
             CutPiece::Summary { id, .. } => Some(*id),
@@ -405,7 +405,7 @@ impl History<'_> {
     }
 }
 
-/// The piece that a part becomes.
+/// The view piece of a part.
 fn piece(part: Part) -> Option<ViewPiece> {
     let body = match part.body {
         Body::Message(node) => ViewBody::Message(node),

@@ -1,4 +1,4 @@
-//! Repairs one summary as a person wants it: other words in its place, or its parts.
+//! Repair of one summary by a person: other words in its place, or its parts.
 
 use memory_core::{
     ConversationId, Event, Level, NodeId, NodeRange, Recorded, Summary, SummaryDraft, SummaryId, WrittenBy, is_hidden,
@@ -8,12 +8,12 @@ use memory_core::{
 use super::{rewriting::superseding_input, writing::most_tokens};
 use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
-/// What is to stand in the place of a summary.
+/// Replacement of a summary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Repair<'a> {
-    /// These words.
+    /// Words of a person.
     Words(&'a str),
-    /// Its parts.
+    /// Parts of the summary.
     Parts,
 }
 
@@ -22,37 +22,37 @@ pub(crate) enum Repair<'a> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RepairedSummary {
-    /// The number of the new record; that of the old one where nothing changed.
+    /// Number of the new record, or of the old one if nothing changed.
     pub summary: SummaryId,
-    /// The number of the record whose words stood there. It stays in the log, for recorded views.
+    /// Number of the record whose words stood there. The record stays in the log, for recorded views.
     pub replaced: SummaryId,
-    /// Its level.
+    /// Level of the summary.
     pub level: Level,
-    /// The messages that it covers.
+    /// Messages that the summary covers.
     pub nodes: NodeRange,
-    /// The words as they were recorded; empty for a summary that was dissolved.
+    /// Words as recorded; empty for a dissolved summary.
     pub text: String,
-    /// Their tokens.
+    /// Tokens of the words.
     pub tokens: u32,
     /// Tokens of the words before.
     pub tokens_before: u32,
-    /// Whether words of messages that are kept out of summaries were removed from the text.
+    /// True if words of messages that are kept out of summaries were removed from the text.
     #[cfg_attr(feature = "serde", serde(rename = "redacted"))]
     pub is_redacted: bool,
-    /// How many summaries were made from it, whose words stay as they are.
+    /// Number of summaries made from this one, whose words stay as they are.
     pub above: u64,
 }
 
-/// Why a summary cannot be repaired so. Nothing was recorded.
+/// Reasons why a summary cannot be repaired. Nothing was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepairError {
-    /// There is no such summary.
+    /// The summary does not exist.
     #[error("`{conversation}` has no summary {summary}: `memory summaries` lists them by their numbers")]
     NoSummary {
         /// The conversation.
         conversation: ConversationId,
-        /// The number.
+        /// Number of the summary.
         summary: SummaryId,
     },
     /// The text costs more than a summary of these messages may.
@@ -60,14 +60,14 @@ pub enum RepairError {
     TooLong {
         /// The level of the summary.
         level: Level,
-        /// What it covers.
+        /// Messages that the summary covers.
         nodes: NodeRange,
         /// Tokens of the text.
         tokens: u32,
-        /// The most tokens: those of the level, and at most half of what the summary was made from.
+        /// Most tokens: the limit of the level, and at most half of the tokens that the summary was made from.
         most: u32,
     },
-    /// The text has nothing that can be seen.
+    /// The text has nothing visible.
     #[error("the text is blank: a META or an ARCHIVE that says nothing useful can be dissolved instead")]
     Blank,
     /// The message is kept out of summaries.
@@ -84,10 +84,10 @@ pub enum RepairError {
     NoParts {
         /// The summary.
         summary: SummaryId,
-        /// What it covers.
+        /// Messages that the summary covers.
         nodes: NodeRange,
     },
-    /// Its parts are shown already.
+    /// The parts of the summary are shown already.
     #[error("{summary} is dissolved already: its parts are shown; rewrite it to have words there again")]
     AlreadyDissolved {
         /// The summary.
@@ -95,7 +95,7 @@ pub enum RepairError {
     },
 }
 
-/// Records what is to stand in the place of a summary. `summary` is the number of any record of that place.
+/// Records the replacement of a summary. `summary` is the number of any record of that place.
 pub(crate) async fn repair(
     ports: &Ports,
     conversation: &ConversationId,
@@ -103,7 +103,7 @@ pub(crate) async fn repair(
     repair: Repair<'_>,
     by: WrittenBy,
 ) -> Result<RepairedSummary, MemoryError> {
-    // Before the lease, which would create nothing, so that a name that is wrong is said to be.
+    // Checked before the lease is taken, which would create nothing, so that a wrong name is reported as such.
     ports.store.conversation(conversation).await?;
     let Some(_turn) = ports.compacting.take(conversation) else {
         return Err(MemoryError::AtWork { conversation: conversation.clone() });
@@ -184,7 +184,7 @@ async fn there(
     Ok(read.into_iter().next().map(|words| Place { place, words }))
 }
 
-/// Tokens of what a summary was made from.
+/// Tokens of the messages or summaries that a summary was made from.
 fn tokens_below(tree: &Tree, place: SummaryId, nodes: NodeRange) -> u32 {
     let children = tree.summary(place).map(|place| place.children.to_vec()).unwrap_or_default();
     if children.is_empty() {
@@ -194,12 +194,12 @@ fn tokens_below(tree: &Tree, place: SummaryId, nodes: NodeRange) -> u32 {
     parts.into_iter().filter_map(|part| tree.summary(part)).fold(0, |sum, part| sum.saturating_add(part.tokens))
 }
 
-/// How many summaries stand over a place.
+/// Number of summaries above a place.
 fn above(tree: &Tree, place: SummaryId) -> u64 {
     std::iter::successors(tree.parent(place), |above| tree.parent(*above)).count() as u64
 }
 
-/// A text without what steers a terminal, hides or fills. Lines stay.
+/// A text without control, hidden and filler characters. Lines stay.
 fn visible(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let shown = |c: char| match c {

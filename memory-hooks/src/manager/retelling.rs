@@ -7,8 +7,8 @@ use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, Summ
 use super::writing::{Writer, is_of_a_lost_message};
 use crate::{MemoryError, render};
 
-/// A message of more bytes is not read again; its SUMMARY is used. So the sources of a META stay bounded, and one long
-/// text does not outweigh a group of short ones.
+/// Most bytes of a message that is read again; a longer one is represented by its SUMMARY. So the sources of a META
+/// stay bounded, and one long text does not outweigh a group of short ones.
 const LONGEST_READ_AGAIN: usize = 8 << 10;
 /// Messages in memory at once, whatever their length.
 const AT_ONCE: usize = 8;
@@ -17,9 +17,9 @@ impl Writer<'_> {
     /// The sources of a summary of this level over `children`, in their order: one for each child, so that the sources
     /// cover what the children cover.
     ///
-    /// A META is written from the messages, since each level of spans of spans moves further from what was said. A
-    /// message that is too long or lost is represented by its SUMMARY. One that is excluded from summaries is blank.
-    /// Where no message is available, the texts of the children are used.
+    /// A META is written from the messages, since each level of spans of spans moves further from the original words. A
+    /// message that is too long or lost is represented by its SUMMARY. A message excluded from summaries is blank. If
+    /// no message is available, the texts of the children are used.
     ///
     /// The sources follow from what is recorded: the input hashes of the children come from the messages, so a META
     /// needs no hash of its own for them.
@@ -60,7 +60,7 @@ impl Writer<'_> {
         SummarySource::new(child.body.span, text).metadata(metadata)
     }
 
-    /// The messages under SUMMARYs that can be read and are short enough.
+    /// The readable messages under SUMMARYs that are short enough.
     async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
         // A message that was restored since is not part of the hash of its "(lost)".
         let of_one = |child: &&Summary| {

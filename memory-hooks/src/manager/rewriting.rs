@@ -1,4 +1,4 @@
-//! Rewrites existing summaries: their places stay, their words are superseded.
+//! Rewrites of existing summaries: their places stay, their words are superseded.
 
 use std::{
     collections::HashMap,
@@ -20,15 +20,15 @@ use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 /// Most summaries that are written before they are recorded, which limits the loss when the process is interrupted.
 const BATCH: usize = 128;
 
-/// Which summaries to rewrite: those that meet every condition.
+/// Selection of summaries to rewrite, which must meet every condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resummarize {
-    /// They cover at least one of these nodes.
+    /// Nodes of which a summary must cover at least one.
     pub nodes: Option<NodeRange>,
-    /// They have this level.
+    /// Level of the summaries.
     pub level: Option<Level>,
-    /// Also those that a person wrote or dissolved, which stay otherwise.
+    /// True to include summaries that a person wrote or dissolved.
     pub also_by_person: bool,
 }
 
@@ -47,12 +47,11 @@ impl Resummarize {
 pub struct ResummarizeReport {
     /// Summaries with new words.
     pub rewritten: u64,
-    /// Those of them that the fallback wrote, since the summarizer failed.
+    /// Rewritten summaries that the fallback wrote, since the summarizer failed.
     pub by_fallback: u64,
-    /// Summaries that stay, because the same words were written, because there is no source for them, or because a person
-    /// wrote them.
+    /// Unchanged summaries: the same words were written, there is no source for them, or a person wrote them.
     pub unchanged: u64,
-    /// Those of them that a person wrote or dissolved.
+    /// Unchanged summaries that a person wrote or dissolved.
     pub by_person: u64,
     /// Tokens of all of these summaries before.
     pub tokens_before: u64,
@@ -60,8 +59,8 @@ pub struct ResummarizeReport {
     pub tokens_after: u64,
 }
 
-/// Rewrites summaries bottom up, so that a merged one is written from the newest words below it. What was recorded
-/// stays when it fails or is cancelled.
+/// Rewrites summaries bottom up, so that a merged one is written from the newest words below it. Recorded rewrites stay
+/// after a failure or a cancellation.
 pub(crate) async fn resummarize(
     ports: &Ports,
     conversation: &ConversationId,
@@ -116,7 +115,7 @@ fn due(tree: &Tree, what: Resummarize) -> Vec<(u32, SummaryId)> {
     let meant = tree.placed().filter(|there| is_meant(there.level, there.span));
     let mut due: Vec<_> = meant.filter_map(|there| Some((tree.height(there.id)?, there.id))).collect();
     due.sort_unstable();
-    // One of these may be a source of the next.
+    // Each summary for views may be a source of the next.
     let for_views = tree.placed_for_views().filter(|there| is_meant(there.level, there.span));
     let above = due.last().map_or(0, |(height, _)| height + 1);
     due.extend((above..).zip(for_views.map(|there| there.id)));
@@ -134,9 +133,9 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Rewrites these and records those that changed. If a batch fails, what was written before is recorded.
+    /// Rewrites a batch and records the changed summaries. If a batch fails, the part written before is recorded.
     async fn write(&mut self, batch: &[(u32, SummaryId)]) -> Result<(), MemoryError> {
-        // Read anew for each batch: new messages may exclude more content.
+        // Read again for each batch: new messages may exclude more content.
         let snapshot = Snapshot::read(self.ports, self.conversation).await?;
         let words: Vec<_> = batch.iter().map(|(_, id)| snapshot.tree.words_for(*id)).collect();
         let there = self.ports.store.summaries_of(self.conversation, &words).await?;
@@ -176,7 +175,7 @@ impl Rewriting<'_> {
         outcome
     }
 
-    /// The event that supersedes the words in a place; `None` where they are to stay.
+    /// The event that supersedes the words in a place; `None` if they stay.
     fn superseding(
         &mut self,
         tree: &Tree,
@@ -215,7 +214,7 @@ fn plan(tree: &Tree, batch: &[(u32, SummaryId)]) -> Compaction {
     plan
 }
 
-/// Whether the existing words stay: the new ones are equal, or not better.
+/// True if the existing words stay: the new ones are equal, or not better.
 fn stays(there: &SummaryDraft, draft: &SummaryDraft, summarizer: &WrittenBy) -> bool {
     let is_same = draft.text == there.text && (draft.written_by == there.written_by || draft.text == KEPT_OUT);
     // For a lost message, the earlier words are all that remains.

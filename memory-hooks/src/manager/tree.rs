@@ -1,4 +1,4 @@
-//! The manager of the summary tree: a strategy decides, and this does the work.
+//! The manager of the summary tree: a strategy decides, and the manager does the work.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
 /// The manager whose decisions are those of the memory's [`ContextStrategy`](memory_core::ContextStrategy).
 ///
-/// Summaries are events of the log, so everything that it knows follows from the log: its state is a name and a count,
-/// and restoring it puts no message before those of the log.
+/// Summaries are events of the log, so the manager's state follows from the log: it is a name and a count, and
+/// restoring it puts no message before those of the log.
 #[derive(Debug)]
 pub(crate) struct TreeManager {
     ports: Arc<Ports>,

@@ -1,4 +1,4 @@
-//! Which conversations this memory is compacting.
+//! Conversations that this memory is compacting.
 
 use std::{
     collections::HashSet,
@@ -7,12 +7,12 @@ use std::{
 
 use memory_core::ConversationId;
 
-/// A store's lease excludes other processes. This excludes a second task of this one, so that no summary is paid for
-/// twice.
+/// Conversations under compaction. A store's lease excludes other processes; this excludes a second task of the same
+/// process, so that no summary is paid for twice.
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<HashSet<ConversationId>>);
 
-/// The turn ends when this is dropped, however the work ends.
+/// The right to compact a conversation, until drop, however the work ends.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     turns: &'a Turns,
@@ -24,8 +24,8 @@ impl Turns {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another task has the turn. It never waits: a hook that handles a compaction may request a prompt,
-    /// and would wait for itself.
+    /// Takes the turn of a conversation; `None` while another task has it. Never waits: a hook that handles a
+    /// compaction may request a prompt, and would wait for itself.
     pub(crate) fn take(&self, conversation: &ConversationId) -> Option<Turn<'_>> {
         let is_free = self.lock().insert(conversation.clone());
         is_free.then(|| Turn { turns: self, conversation: conversation.clone() })

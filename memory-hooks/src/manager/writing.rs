@@ -15,12 +15,12 @@ use memory_core::{
 use super::failing::{Patience, in_a_line};
 use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
 
-/// The text in place of a message that is excluded from summaries.
+/// Text shown for a message that is excluded from summaries.
 pub(super) const KEPT_OUT: &str = "(kept out of summaries)";
-/// The text in place of a message that cannot be read any more.
+/// Text shown for a message that cannot be read any more.
 ///
-/// It is recorded like any SUMMARY. Lost messages without one would split their neighbours, which no META could then
-/// cover together, and the view would grow with each of them.
+/// Recorded like any SUMMARY. Lost messages without one would split their neighbours, which no META could then cover
+/// together, and the view would grow with each of them.
 const LOST: &str = "(lost)";
 /// Most tokens of a SUMMARY, a META and an ARCHIVE.
 const SUMMARY_TOKENS: u32 = 48;
@@ -40,7 +40,7 @@ pub(crate) fn most_tokens(level: Level, of: u32) -> u32 {
     (of / 2).clamp(1, cap)
 }
 
-/// Whether this is the SUMMARY of a message that cannot be read any more.
+/// True if this is the SUMMARY of a message that cannot be read any more.
 pub(super) fn is_of_a_lost_message(draft: &SummaryDraft) -> bool {
     draft.input_hash == input_of(lost_input(), draft.for_view)
 }
@@ -49,8 +49,8 @@ fn lost_input() -> Hash {
     Hash::of_parts([LOST.as_bytes()])
 }
 
-/// The hash that is recorded of an input. The store takes an equal hash for the same record, and what is written for a
-/// view is another one than what is due.
+/// The recorded hash of an input. The store takes equal hashes for the same record, so a summary for a view gets
+/// another hash than a due one.
 fn input_of(input: Hash, for_view: bool) -> Hash {
     if for_view { Hash::of_parts([b"for a view".as_slice(), input.as_bytes()]) } else { input }
 }
@@ -59,27 +59,27 @@ fn input_of(input: Hash, for_view: bool) -> Hash {
 pub(super) struct Writer<'a> {
     pub(super) ports: &'a Ports,
     pub(super) conversation: &'a ConversationId,
-    /// Gives the words that are shown in place of a summary.
+    /// Tree of the conversation, which knows the words shown for a summary.
     pub(super) tree: &'a Tree,
     /// Summaries that are not recorded yet, in order of their numbers.
     pub(super) written: &'a [Summary],
     pub(super) redactor: &'a Redactor,
-    /// Who writes in this compaction, until it fails.
+    /// Author of this compaction, until it fails.
     pub(super) author: &'a dyn Summarizer,
     /// Failures of the summarizer and the scorer in this compaction.
     pub(super) summarizer: &'a Patience,
     pub(super) scorer: &'a Patience,
-    /// True if what is written is for one view.
+    /// True if the summaries are written for one view.
     pub(super) for_view: bool,
-    /// Answers that were not there at once.
+    /// Number of answers that had to be awaited.
     pub(super) awaited: AtomicUsize,
-    /// After this many of them nothing more is written: what costs time or money is to be recorded soon.
+    /// Awaited answers after which nothing more is written, so that paid work is recorded soon.
     pub(super) most_awaited: usize,
 }
 
 impl Writer<'_> {
-    /// Appends the events of a plan to `events`: summaries, and the importance scores found on the way. After an error
-    /// they contain what was written before it, and so they do once most answers were waited for.
+    /// Appends the events of a plan to `events`: summaries, and the importance scores found on the way. After an error,
+    /// or once most answers were awaited, `events` holds the part written so far.
     pub(super) async fn write(&self, plan: &Compaction, events: &mut Vec<Event>) -> Result<(), MemoryError> {
         for chunk in plan.summarize.chunks(CHUNK) {
             if self.is_enough() {
@@ -132,7 +132,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The messages of a run with their leaves, each read once, and those that cannot be read.
+    /// The messages of a run with their leaves, each read once, and the unreadable ones.
     async fn read(&self, run: NodeRange) -> Result<(Vec<Node>, Vec<Hash>, Losses), MemoryError> {
         let store = &self.ports.store;
         let (read, losses) = match store.nodes_with_proofs(self.conversation, run).await {
@@ -157,7 +157,7 @@ impl Writer<'_> {
         self.draft(Level::Summary, NodeRange::single(node), Vec::new(), (written, self.identity()), lost_input())
     }
 
-    /// Scores nodes without a score. Without an answer of a scorer they keep their importance.
+    /// Scores nodes without a score. If no scorer answers, they keep their importance.
     async fn score(&self, nodes: &mut [Node], events: &mut Vec<Event>) {
         let texts: Vec<_> = nodes.iter().map(|node| self.clean_text(node)).collect();
         let jobs: Vec<_> = nodes.iter().zip(&texts).map(|(node, text)| self.score_job(node, text)).collect();
@@ -174,7 +174,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The scorer's answer or its fallback's, and who gave it.
+    /// Scores of the scorer or its fallback, and their author.
     async fn scores(&self, jobs: &[ScoreJob<'_>]) -> Option<(Vec<f32>, WrittenBy)> {
         let fallback = self.ports.fallback_scorer.as_deref();
         let scorer = self.ports.scorer.as_deref()?;
@@ -204,7 +204,7 @@ impl Writer<'_> {
         self.ports.said.tell(self.ports.hooks(), self.conversation, strategy, answered_by, cause).await;
     }
 
-    /// The author of what is written without a strategy.
+    /// Author of texts that no strategy writes.
     fn identity(&self) -> WrittenBy {
         self.ports.summarizer.identity()
     }
@@ -214,7 +214,7 @@ impl Writer<'_> {
         ScoreJob::new(node.message.role, text).node(node.id).said_at(node.at).uses(uses)
     }
 
-    /// What a strategy may read of a message: nothing that is excluded from summaries.
+    /// Text of a message that a strategy may read: nothing that is excluded from summaries.
     fn clean_text(&self, node: &Node) -> String {
         if node.message.keep_out_of_summaries { String::new() } else { self.redactor.redact(&node.message.text()) }
     }
@@ -251,8 +251,8 @@ impl Writer<'_> {
             .metadata(metadata)
     }
 
-    /// The newest words of the summaries to be merged, in order of the nodes they cover; of a dissolved one those of its
-    /// parts.
+    /// The newest words of the summaries to be merged, in order of the nodes they cover; for a dissolved one, those of
+    /// its parts.
     async fn children(&self, merge: &Merge) -> Result<Vec<Summary>, MemoryError> {
         let parts = self.tree.undissolved(merge.children.iter().copied());
         let words: Vec<_> = parts.into_iter().map(|part| self.tree.words_for(part)).collect();
@@ -322,7 +322,7 @@ impl Writer<'_> {
         Ok(self.draft(level, span, children, (written, written_by), input_hash))
     }
 
-    /// The summarizer's answer or its fallback's, and who gave it.
+    /// Summary of the summarizer or its fallback, and its author.
     async fn answer(&self, job: SummaryJob<'_>, span: NodeRange) -> Result<(WrittenSummary, WrittenBy), MemoryError> {
         let (summarizer, fallback) = (self.author, self.ports.fallback_summarizer.as_ref());
         if self.summarizer.is_left() {
@@ -340,7 +340,7 @@ impl Writer<'_> {
         self.checked(fallback, job, span).await
     }
 
-    /// The checked output of `summarizer`, without excluded content, and who wrote it.
+    /// The checked output of `summarizer`, without excluded content, and its author.
     async fn checked(
         &self,
         summarizer: &dyn Summarizer,
@@ -358,7 +358,7 @@ impl Writer<'_> {
         let mut written = answer.await?;
         self.awaited.fetch_add(usize::from(is_awaited), Ordering::Relaxed);
         let breach = |breach: String| MemoryError::Contract { strategy: identity.clone(), breach };
-        // Asked once more after the call, it may be that of the one who is to write next.
+        // The identity after the call may be that of the next author already.
         let written_by = match written.written_by.take() {
             Some(written_by) => written_by,
             None if summarizer.identity() == identity => identity.clone(),
@@ -405,7 +405,7 @@ impl Writer<'_> {
     }
 }
 
-/// A score for each job, all in range, and who gave them; otherwise the breach.
+/// A score for each job, all in range, and their author; otherwise the breach.
 fn checked_scores(scorer: &dyn ImportanceScorer, jobs: &[ScoreJob<'_>]) -> Result<(Vec<f32>, WrittenBy), String> {
     let identity = scorer.identity();
     let scores = scorer.score(jobs).map_err(|error| in_a_line(&error))?;

@@ -23,7 +23,7 @@ const REFUSALS: [&str; 14] = [
     "as a language model",
 ];
 
-/// Words before a summary that say that it is one, in lower case.
+/// Labels that a model puts before a summary, in lower case.
 const LABELS: [&str; 4] = ["summary:", "here is the summary:", "here is a summary:", "here's the summary:"];
 
 /// The text of a reply about these blocks, on one line.
@@ -40,7 +40,7 @@ pub(super) fn read(
         _ => None,
     });
     let said = texts.collect::<Vec<_>>().join(" ");
-    // Models that think aloud in their answer close it with this.
+    // Models that think aloud in their answer close their thoughts with this tag.
     let said = said.rsplit_once("</think>").map_or(said.as_str(), |(_, after)| after);
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = without_label(&line);
@@ -54,7 +54,7 @@ pub(super) fn read(
     let plain = |text: &str| text.to_lowercase().replace('’', "'");
     let begins = plain(text);
     let refusal = REFUSALS.iter().find(|refusal| begins.starts_with(**refusal));
-    // A summary may quote somebody who was refused something.
+    // A summary may quote a refusal in its text.
     if refusal.is_some_and(|refusal| !blocks.iter().any(|block| plain(&block.text).contains(refusal))) {
         return Err(ModelSummaryError::Refused);
     }

@@ -6,18 +6,18 @@ use memory_core::{Message, NodeRange, SummarySource, TokenCounter, floor_char_bo
 
 use crate::render;
 
-/// No token of text that people write is longer on average; a bound for what is counted at once.
+/// Most bytes of a token of text that people write, on average; a bound for the text counted at once.
 const BYTES_PER_TOKEN: usize = 8;
 
-/// A text with the line that states what it is.
+/// A text with its label line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Block {
-    /// The messages that it is of.
+    /// Messages of the text.
     pub(super) nodes: NodeRange,
-    /// Who speaks; empty where it is not the words of one.
+    /// Speaker of the text; empty if several speak.
     speaker: String,
     pub(super) text: String,
-    /// True if the block continues where another one ended.
+    /// True if the block continues a block that was cut.
     goes_on: bool,
 }
 
@@ -29,7 +29,7 @@ impl Block {
         Self { nodes, speaker: String::new(), text, goes_on: false }
     }
 
-    /// The words, and who says them.
+    /// The speaker and the words.
     pub(super) fn said(&self) -> String {
         format!("{} {}", self.speaker, self.text)
     }
@@ -43,7 +43,7 @@ impl Block {
     }
 }
 
-/// The sources that say something.
+/// Blocks of the sources that are not blank.
 pub(super) fn blocks(sources: &[SummarySource]) -> VecDeque<Block> {
     let said = sources.iter().filter(|source| !source.text.trim().is_empty());
     said.map(|source| Block {
@@ -88,7 +88,7 @@ pub(super) fn take_chunk(rest: &mut VecDeque<Block>, room: u32, counter: &dyn To
     chunk
 }
 
-/// Cut of a block that is too long: after a line, a sentence or a word, so that the part before costs at most
+/// Cut position in a block that is too long: after a line, a sentence or a word, so that the part before costs at most
 /// `room` tokens; at least after one character.
 fn end_within(block: &Block, room: u32, counter: &dyn TokenCounter) -> usize {
     let text = &block.text;

@@ -1,21 +1,21 @@
-//! Checks that a model's reply is about its text: words and numbers that stand there.
+//! Checks that a model's reply is about its text: shared words and numbers.
 
 use std::collections::HashSet;
 
 use super::chunks::Block;
 
-/// Words of a reply from which on repetition counts.
+/// Fewest words of a reply whose repetition counts.
 const MANY: usize = 30;
-/// Words of a sentence that is not repeated by chance.
+/// Fewest words of a sentence that is not repeated by chance.
 const SENTENCE: usize = 6;
-/// Letters by which words are compared, so that their endings may differ.
+/// Letters of a word that are compared, so that endings may differ.
 const STEM: usize = 5;
-/// Words of a reply from which on their share counts.
+/// Fewest long words of a reply whose share counts.
 const FEW: usize = 4;
-/// The share of them, as one in so many, that stands in the text at least.
+/// Least share of these words that stands in the text, as one in so many.
 const ONE_IN: usize = 3;
 
-/// True if a reply goes round in circles: of many words, few are different.
+/// True if a reply goes round in circles: many words, few of them different.
 pub(super) fn is_endless(reply: &str) -> bool {
     let words: Vec<_> = reply.split_whitespace().collect();
     let different: HashSet<_> = words.iter().collect();
@@ -30,7 +30,7 @@ pub(super) fn repeats_a_sentence(reply: &str, told: &str) -> bool {
     sentences.filter(|sentence| sentence.split(' ').count() >= SENTENCE).any(|sentence| reply.contains(&sentence))
 }
 
-/// True if a reply has a number, of two digits or more, that does not stand in the blocks.
+/// True if a reply has a number of two digits or more that does not stand in the blocks.
 pub(super) fn invents_a_number(reply: &str, blocks: &[Block]) -> bool {
     let lines: Vec<_> = blocks.iter().map(Block::line).collect();
     let known: HashSet<&str> = lines.iter().flat_map(|line| numbers(line)).collect();

@@ -5,7 +5,7 @@ use memory_core::{Level, NodeRange, SummaryJob};
 use super::chunks::Block;
 use crate::render::{FENCE_CLOSE, FENCE_OPEN};
 
-/// Changes with any word of this file.
+/// Version of the words in this file; must change with any of them.
 pub(super) const VERSION: &str = "1";
 
 pub(super) const INSTRUCTIONS: &str = "\
@@ -69,7 +69,7 @@ pub(super) fn request(task: &Task<'_>, blocks: &[Block], most: u32) -> String {
     format!("{FENCE_OPEN}\n{lines}{FENCE_CLOSE}\n\n{task}")
 }
 
-/// The words of a request after its data.
+/// The task of a request, after its data.
 pub(super) fn task(request: &str) -> &str {
     request.rsplit_once(FENCE_CLOSE).map_or("", |(_, task)| task)
 }
@@ -79,7 +79,7 @@ pub(super) fn shorter(most: u32) -> String {
     format!("That is too long. Write it again in at most {} words.", words_of(most))
 }
 
-/// Words that surely cost at most so many tokens, in most languages of the Latin script.
+/// Number of words that cost at most so many tokens, in most languages of the Latin script.
 fn words_of(tokens: u32) -> u32 {
     (tokens.saturating_mul(3) / 5).max(1)
 }

@@ -22,7 +22,7 @@ use crate::{
     snapshot_cache::Snapshot,
 };
 
-/// What joining two texts may cost beyond the sum of their tokens.
+/// Most tokens of two joined texts beyond the sum of their tokens.
 const SEAM: u32 = 4;
 
 /// The request for a prompt.
@@ -37,7 +37,7 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// The same request with another budget.
     pub(crate) fn within(&self, budget: u32) -> Self {
-        // A smaller prompt is made in a hurry, and of the same question.
+        // A smaller prompt is urgent, and for the same question, so no model judges again.
         Self { options: PromptOptions { budget, smart_context: false, ..self.options.clone() }, ..*self }
     }
 }
@@ -49,7 +49,7 @@ pub(crate) async fn assemble(
     request: Request<'_>,
 ) -> Result<Prompt, MemoryError> {
     let Request { question, options, longest_result } = request;
-    // A background worker does what is due while the model replies. Its result is shown at the next turn.
+    // A background worker does due work while the model replies. Its result is shown at the next turn.
     let manages = !parts.queue.enqueue(conversation);
     let snapshot = Snapshot::read(parts, conversation).await?;
     let tail = Tail { question, now: options.now.unwrap_or_else(|| snapshot.tree.last_time()) };
@@ -74,7 +74,8 @@ pub(crate) async fn assemble(
         budget: options.budget,
         shown: &[],
     };
-    // All rules are counted, so that the history does not depend on the question; what is not shown is left to recall.
+    // All rules are counted, so that the history does not depend on the question; the room of hidden ones is left to
+    // recall.
     let (_, standing_tokens) = standing::standing(parts, &wanted, options.budget).await?;
     let asked = ViewRequest::new(conversation, options.budget, &tokens_of)
         .question(question)
@@ -126,8 +127,8 @@ pub(crate) async fn assemble(
     Ok(prompt)
 }
 
-/// The other conversations that are recalled from; `None` if there are none. Those of one owner are never shown beside
-/// those of another, for the administrator too: what is recorded of a conversation is its owner's to see.
+/// The other conversations that are recalled from; `None` if there are none. Conversations of different owners are
+/// never shown together, for the administrator too: the record of a conversation is visible to its owner.
 async fn within(
     parts: &Parts,
     conversation: &ConversationId,
@@ -139,14 +140,14 @@ async fn within(
     let owner = parts.store.conversation(conversation).await?.owner;
     let scope = Scope { owner, conversations: options.scope.clone() };
     if matches!(scope.conversations, Conversations::Only(_)) {
-        // A wrong name is an error also where no room is left to recall anything.
+        // A wrong name is an error even if no room is left to recall anything.
         scope.states(&*parts.store).await?;
     }
     Ok(Some(scope))
 }
 
-/// The part that a piece of a view becomes. Excluded content is removed from summaries here too, whatever the manager: a
-/// message, or one that repeats it, may have been marked after it was summarized.
+/// The part that a piece of a view becomes. Excluded content is removed from summaries here too, whatever the manager:
+/// a message, or one that repeats it, may have been marked after it was summarized.
 fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
     let ViewPiece { body, reason, .. } = piece;
     match body {
@@ -165,12 +166,12 @@ fn part(piece: ViewPiece, snapshot: &Snapshot) -> Part {
 
 /// The history's part of a prompt.
 struct HistoryPart {
-    /// What is shown word for word.
+    /// Nodes shown verbatim.
     verbatim: Vec<NodeRange>,
     shown: Vec<Part>,
     /// Tokens of the lead line and the pieces.
     tokens: u32,
-    /// The nodes of it that cannot be read.
+    /// Nodes that cannot be read.
     losses: Losses,
 }
 
@@ -179,7 +180,7 @@ pub(super) struct Assembly<'a> {
     pub(super) conversation: &'a ConversationId,
     /// The model that judged which summaries matter.
     judged_by: Option<String>,
-    /// Whose conversations are recalled from, and which beside this one; `None` if no others are.
+    /// Conversations that are recalled from next to this one, and their owner; `None` if there are no others.
     scope: Option<Scope>,
     pub(super) tail: Tail<'a>,
     /// The tokens that the question adds to a prompt, with a small reserve for joining texts.
@@ -188,11 +189,11 @@ pub(super) struct Assembly<'a> {
     /// The most tokens of a tool result, and of a text of the last turn, if longer ones are shortened.
     longest_result: Option<u32>,
     pub(super) snapshot: Snapshot,
-    /// How many messages the view has; there may be more by now.
+    /// Number of messages in the view; the conversation may have more by now.
     nodes: u64,
-    /// Tokens of all of them.
+    /// Tokens of these messages.
     full_tokens: u64,
-    /// Instructions, preferences and decisions. Empty where everything fits.
+    /// Instructions, preferences and decisions; empty if everything fits.
     pub(super) learned: Learned,
     notices: Vec<Notice>,
 }
@@ -202,7 +203,7 @@ impl Assembly<'_> {
         self.parts.count(text)
     }
 
-    /// The message as it is shown: shortened where it is of the last turn, or a long result of a tool.
+    /// The message as shown: shortened if it is in the last turn, or a long result of a tool.
     fn shortened(&self, node: Node) -> Node {
         let last = NodeId::new(self.nodes);
         let last_turn = last.and_then(|last| self.snapshot.tree.last_turn_within(last));
@@ -210,7 +211,7 @@ impl Assembly<'_> {
         shorten::shortened(node, self.longest_result, is_last_turn, self.parts.counter.as_ref())
     }
 
-    /// Renders the whole: the history, the recalled words, the question.
+    /// Renders the whole prompt: the history, the recalled words, the question.
     fn close(&self, history: &HistoryPart, recalled: Vec<Part>) -> Prompt {
         let mut shown = history.shown.clone();
         shown.extend(recalled);

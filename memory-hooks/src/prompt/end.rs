@@ -1,4 +1,4 @@
-//! The end of a conversation, which is shown word for word before anything older is.
+//! The end of a conversation, which is shown verbatim before anything older is.
 
 use memory_core::{NodeId, NodeRange, plan::Tree};
 
@@ -13,7 +13,7 @@ const CUT: f32 = 0.35;
 const RECENT: f32 = 0.5;
 /// The fewest tokens of a shortened text of the last turn.
 pub(super) const SHORTEST: u32 = 32;
-/// The approximate cost of a line in place of an omitted middle.
+/// Approximate tokens of a line in place of an omitted middle.
 const MARK: u64 = 24;
 
 /// The last user's message and what follows; `None` in an empty conversation.
@@ -21,7 +21,7 @@ pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }
 
-/// The most tokens of each text of the last turn that keep it within its share of the budget; `None` where it is
+/// The most tokens of each text of the last turn that keep it within its share of the budget; `None` if it fits
 /// already.
 pub(crate) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
@@ -47,8 +47,8 @@ pub(crate) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     Some(u32::try_from(longest).unwrap_or(u32::MAX).max(SHORTEST))
 }
 
-/// The next smaller limit on the texts of the last turn, where the whole costs `excess` tokens too many; `None` where
-/// they are as short as possible.
+/// The next smaller limit on the texts of the last turn, if the whole costs `excess` tokens too many; `None` if they
+/// are as short as possible.
 pub(crate) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
     let there = turn.iter().filter_map(|node| tree.node(node)).map(|node| node.tokens).max().unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
     (longest > SHORTEST).then(|| longest.saturating_sub(excess).max(SHORTEST))
 }
 
-/// The cost of the last turn, or of the last messages where their share of the budget holds all of them.
+/// The cost of the last turn, or of the last messages if their share of the budget holds all of them.
 pub(crate) fn tokens(tree: &Tree, budget: u32) -> u32 {
     let share = u64::from(share_of(budget, RECENT));
     let last = last_turn(tree).map_or(0, |turn| tree.words_of(turn));

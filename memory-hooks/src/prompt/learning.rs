@@ -1,4 +1,4 @@
-//! Reads what the messages of a conversation say that later prompts need.
+//! Scans the messages of a conversation for facts that later prompts need.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const WEIGHTIEST: usize = 10_000;
 /// Messages read at once, to bound memory.
 const CHUNK: u64 = 1024;
 
-/// What the messages of a conversation say, up to its last.
+/// Facts from the messages of a conversation, up to its last.
 pub(crate) async fn learned(
     ports: &Ports,
     conversation: &ConversationId,
@@ -86,7 +86,7 @@ fn add(lines: &mut Arc<StandingLines>, node: &Node, text: &str) {
     }
 }
 
-/// Whether a person speaks in the model's place.
+/// True if a person speaks in the model's place.
 fn is_named(message: &Message) -> bool {
     let name = message.speaker.as_deref().map(str::trim).unwrap_or_default();
     message.role == Role::Assistant && !name.is_empty() && !name.eq_ignore_ascii_case(Role::Assistant.as_str())

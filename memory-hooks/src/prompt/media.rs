@@ -1,4 +1,4 @@
-//! What pictures and documents cost a model, and which of them a request has room for.
+//! Token prices of pictures and documents, and which of them a request has room for.
 
 use imagesize::ImageSize;
 use memory_core::{ContentBlock, Media, Message};
@@ -21,7 +21,7 @@ const PAGE: u32 = 3_000;
 /// Bytes a token of JSON, at the least.
 const JSON: usize = 3;
 
-/// The tokens that a block costs where it is sent as it is, beyond those of its text.
+/// Tokens of a block that is sent as it is, beyond those of its text.
 fn price(block: &ContentBlock) -> u32 {
     match block {
         ContentBlock::Image(media) => picture(media),
@@ -101,8 +101,8 @@ fn thin(block: &mut ContentBlock, left: &mut u32) {
     }
 }
 
-/// The tokens to leave for the pictures and documents of the newest of these parts, those from the last message of the
-/// user on: what costs more than half of the budget is named instead.
+/// Tokens to reserve for the pictures and documents from the last message of the user on, the newest first, within half
+/// of the budget; the others are named instead.
 pub(super) fn of_last_turn(parts: &[Part], budget: u32) -> u32 {
     let mut left = budget / 2;
     for part in parts.iter().rev().filter(|part| part.kind.is_history()) {

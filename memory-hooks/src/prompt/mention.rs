@@ -11,7 +11,7 @@ use crate::{
     title::{self, by_last_update},
 };
 
-/// Most conversations that a question is followed to.
+/// Most conversations that one question refers to.
 const MOST: usize = 3;
 /// Conversations whose titles are derived, since none was set: the last ones.
 const DERIVED: usize = 500;
@@ -20,7 +20,7 @@ const DERIVED: usize = 500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
     pub(super) conversation: ConversationId,
-    /// What of the question names it.
+    /// Words of the question that name the conversation.
     pub(super) by: String,
 }
 
@@ -31,8 +31,8 @@ struct Titled {
     title: Option<String>,
 }
 
-/// The earlier conversations that a question asked at `now` mentions, at most three, the last one spoken in first. Only
-/// those of the same owner as `conversation`, or of nobody as it is.
+/// The earlier conversations that a question asked at `now` mentions, at most three, the most recent first. All have
+/// the owner of `conversation`, or none if it has none.
 pub(super) async fn mentioned(
     parts: &Parts,
     conversation: &ConversationId,
@@ -59,8 +59,7 @@ pub(super) async fn mentioned(
     Ok(chosen(question, now, &known))
 }
 
-/// Those that the words of the question name: by the title, of those the ones that its words of time mean; or by the time
-/// alone.
+/// Conversations the question refers to: by title, narrowed by any date; or by date alone.
 fn chosen(question: &str, now: Timestamp, known: &[Titled]) -> Vec<Mention> {
     let asked = Gist::of(question);
     let ranges = TimeWords::of(question).ranges(now);
@@ -90,7 +89,7 @@ fn chosen(question: &str, now: Timestamp, known: &[Titled]) -> Vec<Mention> {
     latest(meant.into_iter()).into_iter().map(by).collect()
 }
 
-/// The last ones spoken in.
+/// The most recent conversations.
 fn latest<'a>(found: impl Iterator<Item = &'a Titled>) -> Vec<&'a Titled> {
     let mut found: Vec<_> = found.collect();
     found.sort_by_key(|one| Reverse(one.state.last_at));
@@ -98,7 +97,8 @@ fn latest<'a>(found: impl Iterator<Item = &'a Titled>) -> Vec<&'a Titled> {
     found
 }
 
-/// How many informative words of its title, or of its id, a question has: all of them, or two and at least half.
+/// Number of informative words that a question shares with a title or an id: all of its words, or two and at least
+/// half.
 fn words_of_title(one: &Titled, asked: &Gist) -> usize {
     let id = one.state.id.as_str().replace(['-', '_', '.'], " ");
     let named = |text: &str| {

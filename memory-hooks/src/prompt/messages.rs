@@ -12,18 +12,18 @@ use crate::render::{self, Body, Part};
 
 /// The prompt as a request.
 ///
-/// A message of the user keeps its label, with the day above it where the day changes. The model's own messages are
-/// exactly what it said, since a model repeats labels that it finds in its own words: what their labels have to state
-/// stands at the end of the user's message before.
+/// A message of the user keeps its label, with the day above it when the day changes. The model's own messages are
+/// verbatim, since a model repeats labels that it finds in its own words: the content of their labels stands at the end
+/// of the user's message before.
 pub(super) fn request(prompt: &Prompt, model: Option<&str>) -> ChatRequest {
-    // What follows the history is one text.
+    // Everything after the history is one text.
     let end = prompt.parts.iter().rposition(|part| part.kind.is_history()).map_or(0, |last| last + 1);
     let parts = prompt.parts.get(..end).unwrap_or_default();
     let mut transcript = Transcript::new(parts, model);
     let thinned = thinned(parts, prompt.budget.saturating_sub(prompt.tokens));
     let mut rest = prompt.text();
     for (part, piece) in parts.iter().zip(&prompt.pieces) {
-        // The lead stands before the first piece, and nothing between pieces.
+        // The lead stands before the first piece; nothing stands between pieces.
         let Some((lead, after)) = rest.split_once(piece.text.as_str()) else { continue };
         rest = after;
         transcript.say(lead);
@@ -57,11 +57,11 @@ struct Transcript<'a> {
     messages: Vec<Message>,
     /// Text in the user's voice that is not in a block yet.
     pending: String,
-    /// Whether several speakers share the model's role, so that each has to be named.
+    /// True if several speakers share the model's role, so that each has to be named.
     names_models: bool,
-    /// Whether something stands for earlier messages.
+    /// True if a line stands for earlier messages.
     is_summarized: bool,
-    /// The last message that was added.
+    /// Last message that was added.
     last: Option<NodeId>,
     breakpoints: Vec<Breakpoint>,
 }
@@ -87,7 +87,7 @@ impl<'a> Transcript<'a> {
         self.say(line);
     }
 
-    /// Adds a message that is shown word for word, as `shown` in text.
+    /// Adds a message that is shown verbatim, as `shown` in text.
     fn add(&mut self, node: &Node, message: &Message, shown: &str) {
         let follows = self.last.replace(node.id).is_some_and(|last| last.next() == node.id);
         if mem::take(&mut self.is_summarized) && self.breakpoints.is_empty() {
@@ -102,7 +102,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Adds what the model said. Its number needs no mention where it `follows` the message before.
+    /// Adds a message of the model. Its number needs no mention if it `follows` the message before.
     fn answer(&mut self, message: &Message, opening: &str, follows: bool) {
         let (heading, label) = opening.rsplit_once('\n').unwrap_or(("", opening));
         if !heading.is_empty() {
@@ -118,7 +118,7 @@ impl<'a> Transcript<'a> {
         self.push(Role::Assistant, message.content_for(self.model));
     }
 
-    /// Adds what the user or a tool said.
+    /// Adds a message of the user or a tool.
     fn ask(&mut self, message: &Message, opening: &str) {
         let is_result = |block: &&ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         let (results, said): (Vec<_>, Vec<_>) = message.content.iter().partition(is_result);
@@ -161,13 +161,13 @@ impl<'a> Transcript<'a> {
         matches!(last, Some(ContentBlock::ToolResult { .. }))
     }
 
-    /// The end of what is written.
+    /// The present end of the messages.
     fn end(&self) -> Option<Breakpoint> {
         let block = self.messages.last()?.content.len().checked_sub(1)?;
         Some(Breakpoint { message: self.messages.len() - 1, block })
     }
 
-    /// Adds what follows the history.
+    /// Adds the text after the history.
     fn close(mut self, rest: &str) -> ChatRequest {
         self.flush();
         let end = self.end();

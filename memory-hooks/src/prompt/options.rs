@@ -13,8 +13,8 @@ pub struct PromptOptions {
     /// The application's own instructions, which [`Prompt::messages`](crate::Prompt::messages) puts first, as the
     /// system's words. The text of a prompt and its record do not hold them.
     pub instructions: Option<String>,
-    /// The history's share of the budget, 0..=1, where there is a retriever and not everything fits word for word.
-    /// Recall gets the rest. A history whose coarsest view needs more takes more.
+    /// The history's share of the budget, 0..=1, if there is a retriever and not everything fits verbatim. Recall gets
+    /// the rest. A history whose coarsest view needs more takes more.
     pub history_share: f32,
     /// The most hits that recall considers.
     pub recall_limit: usize,
@@ -23,35 +23,34 @@ pub struct PromptOptions {
     /// The share of recall's room that the simplest question gets, 0..=1. The more complex a question, the nearer its
     /// share is to 1. At 1, the default, every question gets all. The history never depends on the question.
     pub least_share: f32,
-    /// Conversations to recall from beside this one; none by default. What they say stands under headings of their own. If
-    /// this one is an owner's, they must be the same owner's. Where there are others, a quarter of the budget is kept for
-    /// recall; a conversation that fits only without it is not shown word for word as a whole. Otherwise the history does
+    /// Conversations to recall from next to this one; none by default. Their messages stand under headings of their
+    /// own. If this one has an owner, they must be the same owner's. With others, a quarter of the budget is kept for
+    /// recall; a conversation that fits only without it is not shown verbatim as a whole. Otherwise the history does
     /// not depend on them.
     pub scope: Conversations,
-    /// Whether recall also looks in earlier conversations that the question mentions by their title or time, at most
-    /// three, with a [`Notice::MentionFollowed`](memory_core::Notice::MentionFollowed) for each. Off by default, since
-    /// what is shown is recorded in this conversation and may be passed on with it. Those of another owner are never
+    /// True if recall also searches earlier conversations that the question mentions by title or time, at most three,
+    /// with a [`Notice::MentionFollowed`](memory_core::Notice::MentionFollowed) for each. Off by default, since the
+    /// prompt is recorded in this conversation and may be passed on with it. Conversations of another owner are never
     /// followed.
     pub follow_mentions: bool,
-    /// Which messages may be recalled. The history is not filtered: it covers everything.
+    /// Filter of the messages that may be recalled. The history is not filtered: it covers everything.
     pub filter: Filter,
-    /// The time of the question, which the model sees; by default the time of the last message.
+    /// Time of the question, which the model sees; by default the time of the last message.
     pub now: Option<Timestamp>,
-    /// Of a running agent ([`Conversation::turn`](crate::Conversation::turn)): the largest share of the budget that is
-    /// recalled for one message of the user, 0..=1. What is recalled stays, so that a larger share fills the window
-    /// sooner, and it moves more often.
+    /// Largest share of the budget, 0..=1, that a running agent ([`Conversation::turn`](crate::Conversation::turn))
+    /// recalls for one message of the user. Recalled messages stay, so a larger share fills the window sooner, and the
+    /// window moves more often.
     pub turn_share: f32,
-    /// Of a running agent: the share of the budget, 0..=1, that the history keeps when it does not fit any more. The
-    /// smaller it is, the more seldom the window moves and a provider's cache is lost, and the less the history holds
-    /// after that.
+    /// Share of the budget, 0..=1, that the history of a running agent keeps when it does not fit any more. A smaller
+    /// share moves the window, and loses a provider's cache, less often, and leaves less history after that.
     pub window_floor: f32,
-    /// Whether a model judges which of the shown summaries matter for the question; the turns under them are then shown word
-    /// for word beside the history, in at most half of recall's room. Off by default. The model is that of
-    /// [`MemoryBuilder::judge`](crate::MemoryBuilder::judge); where it fails, nothing changes but a
+    /// True if a model judges which of the shown summaries matter for the question; the turns under them are then shown
+    /// verbatim next to the history, in at most half of recall's room. Off by default. The model is that of
+    /// [`MemoryBuilder::judge`](crate::MemoryBuilder::judge); its failure only adds a
     /// [`Notice::NotJudged`](memory_core::Notice::NotJudged).
     pub smart_context: bool,
-    /// Whether the view is recorded, so that it can be shown again later. A view that cannot be recorded, as in a
-    /// read-only store, is shown nonetheless.
+    /// True if the view is recorded, so that it can be shown again later. A view that cannot be recorded, as in a
+    /// read-only store, is still shown.
     pub record: bool,
 }
 
@@ -99,7 +98,7 @@ impl PromptOptions {
         const record: bool,
     }
 
-    /// Whether messages of other conversations may be recalled.
+    /// True if messages of other conversations may be recalled.
     pub(crate) fn reaches_others(&self) -> bool {
         !matches!(&self.scope, Conversations::Only(others) if others.is_empty())
     }
@@ -117,22 +116,22 @@ impl PromptOptions {
         Self { scope, ..self.clone() }
     }
 
-    /// Tokens that are kept for what other conversations in the scope say, even where this one fits word for word.
+    /// Tokens that are kept for other conversations in the scope, even if this one fits verbatim.
     pub(crate) fn elsewhere_tokens(&self) -> u32 {
         if self.reaches_others() { share_of(self.budget, ELSEWHERE) } else { 0 }
     }
 
-    /// The same options for a text that leaves room for `tokens` beside it.
+    /// The same options for a text that leaves room for `tokens` next to it.
     pub(crate) fn without(&self, tokens: u32) -> Self {
         Self { budget: self.budget.saturating_sub(tokens), ..self.clone() }
     }
 
-    /// The most tokens of a history that is not shown word for word, beside a question of `question` tokens: its share
-    /// of the budget, or the cost of the end of the conversation plus a little for what is older.
+    /// The most tokens of a history that is not shown verbatim, next to a question of `question` tokens: its share of
+    /// the budget, or the cost of the end of the conversation plus a little for older messages.
     ///
-    /// It depends on the question only in steps, so that the history's part of a prompt stays the same from question to
-    /// question. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and doubles
-    /// until the question fits.
+    /// The limit depends on the question only in steps, so that the history's part of a prompt stays the same from
+    /// question to question. The reserve for the question is a thirty-second of the budget and at least 64 tokens, and
+    /// doubles until the question fits.
     pub(crate) fn history_limit(&self, tree: &Tree, question: u32, recalls: bool) -> u32 {
         let ceiling = self.history_ceiling(question);
         let end = end::tokens(tree, self.budget).saturating_add(share_of(self.budget, OLDER));
@@ -140,7 +139,7 @@ impl PromptOptions {
         share.max(end).min(ceiling)
     }
 
-    /// The most tokens of a history beside a question of `question` tokens.
+    /// The most tokens of a history next to a question of `question` tokens.
     pub(crate) fn history_ceiling(&self, question: u32) -> u32 {
         let mut reserve = self.budget.div_ceil(32).max(64);
         while reserve < question && reserve < self.budget {
@@ -150,10 +149,10 @@ impl PromptOptions {
     }
 }
 
-/// The share of the budget for what is older than the end of a conversation, where both exceed the history's own share.
+/// Share of the budget for messages before the end of a conversation, if both exceed the history's own share.
 const OLDER: f32 = 0.15;
 
-/// The share of a budget that is left to recall by a conversation that fits word for word, where others are recalled from.
+/// Share of a budget that a conversation that fits verbatim leaves to recall from others.
 const ELSEWHERE: f32 = 0.25;
 
 /// A share of a budget.

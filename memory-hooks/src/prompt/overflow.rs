@@ -16,14 +16,14 @@ use crate::{
 
 /// Reductions after which only the coarsest view is left to try.
 const HALVINGS: usize = 4;
-/// Most tokens of a tool result, as a divisor of what did not fit, and its minimum.
+/// Divisor of the overflowed tokens that gives the most tokens of a tool result, and the least that it may give.
 const RESULT_SHARE: u32 = 16;
 const RESULT_LEAST: u32 = 64;
 
 /// A prompt of strictly fewer tokens than the one that did not fit, and of at most the budget of `options`.
 ///
 /// First, oversized tool results are shown by their heads and tails. Then the view is cut for half of the tokens,
-/// repeatedly, with summaries written where needed. At last it is as coarse as possible. The prompt that did not fit
+/// repeatedly, with summaries written where needed. The last step is the coarsest view. The prompt that did not fit
 /// records the reductions so far, so a model that reports no limit needs at most six steps.
 pub(crate) async fn reduce(
     parts: &Parts,
@@ -48,7 +48,7 @@ pub(crate) async fn reduce(
     let question = overflowed.question();
     let request = Request { question, options: options.clone(), longest_result: Some(longest_result) };
     if overflowed.layout.is_running() {
-        // The window does not fit and moves.
+        // The window of a running agent does not fit and moves.
         let mut prompt = match moved(parts, conversation, &request.within(most.min(overflowed.tokens / 2))).await {
             Err(MemoryError::Plan(PlanError::BudgetTooSmall { needed, .. })) if needed <= most => {
                 moved(parts, conversation, &request.within(most)).await?
@@ -81,7 +81,7 @@ async fn moved(parts: &Parts, conversation: &ConversationId, request: &Request<'
     }
 }
 
-/// What a running agent was shown last is from now on what did fit.
+/// Makes the prompt that fits the last window of a running agent.
 fn keep(parts: &Parts, conversation: &ConversationId, prompt: &Prompt) {
     if prompt.layout.is_running() && prompt.question().is_empty() {
         parts.windows.keep(conversation, window_of(prompt));
@@ -95,7 +95,7 @@ async fn coarsest(
     request: &Request<'_>,
     most: u32,
 ) -> Result<Prompt, MemoryError> {
-    // Where nothing gets smaller, the tokens needed are the better answer.
+    // If nothing gets smaller, the tokens needed are the better answer.
     let reduced = parts.reduce(conversation, 0, Some(ReduceCause::Overflow)).await;
     let trouble = reduced.err().filter(|error| !matches!(error, MemoryError::NoProgress { .. }));
     match assemble(parts, conversation, request.within(1)).await {
@@ -109,7 +109,7 @@ async fn coarsest(
     }
 }
 
-/// The same prompt with oversized tool results shortened to heads and tails; `None` where that saves nothing.
+/// The same prompt with oversized tool results shortened to heads and tails; `None` if that saves nothing.
 async fn shorten_results(
     parts: &Parts,
     conversation: &ConversationId,
@@ -123,7 +123,7 @@ async fn shorten_results(
     for part in &mut shorter.parts {
         let elsewhere = part.conversation().cloned();
         let Body::Message(node) = &mut part.body else { continue };
-        // From the whole message, so that a shortened one is not shortened again.
+        // The whole message is read, so that a shortened one is not shortened again.
         let whole = parts.store.node(elsewhere.as_ref().unwrap_or(conversation), node.id).await?;
         let is_last_turn = elsewhere.is_none() && last_turn.is_some_and(|turn| turn.contains(node.id));
         let is_last_turn = is_last_turn || prompt.layout.is_running();

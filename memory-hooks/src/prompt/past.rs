@@ -23,7 +23,7 @@ use crate::{
 /// The prompt that a view recorded, byte for byte.
 ///
 /// # Errors
-/// [`ViewError`] when it cannot be reproduced, with every difference.
+/// [`ViewError`] if it cannot be reproduced, with every difference.
 pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: View) -> Result<Prompt, MemoryError> {
     let View { id, body, .. } = view;
     let Some(layout) = Layout::of_version(body.layout) else {
@@ -49,7 +49,7 @@ pub(crate) async fn rebuild(parts: &Parts, conversation: &ConversationId, view: 
         differences: Vec::new(),
     };
     if shown > body.nodes || body.nodes > snapshot.tree.total() {
-        // Reading is limited to what the conversation can hold, whatever the record states.
+        // Reading is limited to the messages of the conversation, whatever the record states.
         past.differences.push(Difference::Conversation { nodes: snapshot.tree.total(), then: body.nodes });
     } else {
         let mut runs = past.runs(&body.history, PieceKind::Message).await?;
@@ -115,13 +115,13 @@ struct Past<'a> {
     conversation: &'a ConversationId,
     body: &'a ViewDraft,
     snapshot: &'a Snapshot,
-    /// Removes the content that was excluded then.
+    /// Removes the content that was excluded at that time.
     redactor: &'a Redactor,
-    /// The last turn then, whose texts were shortened too.
+    /// Last turn at that time, whose texts were shortened too.
     last_turn: Option<NodeRange>,
-    /// Whether the texts of all turns were shortened.
+    /// True if the texts of all turns were shortened.
     is_running: bool,
-    /// The differences from what was shown.
+    /// Differences from the recorded prompt.
     differences: Vec<Difference>,
 }
 
@@ -186,7 +186,7 @@ impl Past<'_> {
         Ok(read.nodes.into_iter().map(part).collect())
     }
 
-    /// The messages shown of another conversation. Reading is limited to what it holds, whatever the record states.
+    /// The shown messages of another conversation. Reading is limited to its messages, whatever the record states.
     async fn elsewhere<'r>(
         &mut self,
         shown: &'r ShownElsewhere,

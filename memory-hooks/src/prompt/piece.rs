@@ -8,7 +8,7 @@ use memory_core::{ConversationId, Level, NodeRange, SourceClass, SummaryId, Time
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PieceKind {
-    /// A message of the history, word for word.
+    /// A message of the history, verbatim.
     Message,
     /// A summary in place of messages.
     Summary(Level),
@@ -18,7 +18,7 @@ pub enum PieceKind {
     Omitted,
     /// A part of an earlier message that still holds: an instruction, a preference, a decision, an open question.
     Standing,
-    /// A message recalled for the question, or pinned, word for word.
+    /// A message recalled for the question, or pinned, verbatim.
     Recalled,
     /// The question.
     Question,
@@ -50,7 +50,7 @@ impl PieceKind {
         }
     }
 
-    /// Whether it is a part of the history, in which each message is in exactly one piece.
+    /// True if the kind belongs to the history, in which each message is in exactly one piece.
     #[must_use]
     pub const fn is_history(self) -> bool {
         matches!(self.part(), PromptPart::History)
@@ -78,36 +78,35 @@ impl PieceKind {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Piece {
-    /// Its kind.
+    /// Kind of the piece.
     pub kind: PieceKind,
-    /// The other conversation that it was recalled from; `None` for what is of the prompt's own.
+    /// Other conversation that the piece was recalled from; `None` for the prompt's own.
     pub conversation: Option<ConversationId>,
-    /// The nodes it shows or represents; `None` for the question.
+    /// Nodes that the piece shows or represents; `None` for the question.
     pub nodes: Option<NodeRange>,
-    /// The summary's number, if it is one.
+    /// Number of the summary, for a summary.
     pub summary: Option<SummaryId>,
-    /// For a standing line, the bytes of the message's text that it shows.
+    /// Bytes of the message's text that a standing line shows; `None` for other pieces.
     pub excerpt: Option<Range<usize>>,
-    /// The name or role of who speaks, as it is shown, but `tool` where a user's message holds only results of tools; `None`
-    /// for summaries, which name their speakers in their text, for
-    /// the question and for lost messages.
+    /// Name or role of the speaker, as shown, but `tool` for a user's message that holds only results of tools; `None`
+    /// for summaries, which name their speakers in their text, for the question and for lost messages.
     pub speaker: Option<String>,
-    /// When the first and the last of its messages were said; `None` where that is unknown, and for the question.
+    /// Times of the first and the last message; `None` if unknown, and for the question.
     pub times: Option<[Timestamp; 2]>,
-    /// The source of its words. For a summary it is the least trusted source of the covered messages; `None` for the
-    /// question and for lost messages.
+    /// Source of the words; for a summary, the least trusted source of the covered messages; `None` for the question
+    /// and for lost messages.
     pub source: Option<SourceClass>,
-    /// Tokens of its text.
+    /// Tokens of the text.
     pub tokens: u32,
-    /// Why it was chosen.
+    /// Reason for showing the piece.
     pub reason: String,
-    /// The exact slice of the prompt's text that belongs to the piece: its line or lines, with the day above them
-    /// and the heading of its conversation above them where the piece caused them.
+    /// Exact slice of the prompt's text that belongs to the piece: its lines, below the day and the heading of its
+    /// conversation if the piece caused them.
     pub text: String,
 }
 
 impl Piece {
-    /// The question, rendered.
+    /// The rendered question.
     pub(crate) fn question(text: String, count: &dyn Fn(&str) -> u32) -> Self {
         Self {
             kind: PieceKind::Question,
@@ -124,7 +123,7 @@ impl Piece {
         }
     }
 
-    /// Its id, which is the same in every prompt that shows it: `message 7`, `summary 3` (the summary's own number),
+    /// Id of the piece, the same in every prompt that shows it: `message 7`, `summary 3` (the summary's own number),
     /// `message 7, bytes 12-40` for a standing line, `messages 7-12` for lost ones, `message 7 of trip` for one of
     /// another conversation, `question`.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Recording what a model is shown.
+//! Records of prompts.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,8 +10,8 @@ use memory_core::{
 use super::{Piece, PieceKind, Prompt};
 use crate::parts::Parts;
 
-/// Records what a prompt shows, unless it equals the last recorded view. A view that cannot be recorded is shown
-/// nonetheless.
+/// Records the view of a prompt, unless it equals the last recorded view. A view that cannot be recorded is still
+/// shown.
 pub(crate) async fn record(parts: &Parts, conversation: &ConversationId, prompt: &mut Prompt) {
     match recorded(parts, conversation, prompt).await {
         Ok(view) => prompt.view = Some(view),
@@ -59,7 +59,7 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     let beside = |piece: &&Piece| {
         matches!(piece.kind, PieceKind::Standing | PieceKind::Recalled) && piece.conversation.is_none()
     };
-    // What stands before a later message is attached to it.
+    // Pieces before a later message are attached to that message.
     let end = prompt.pieces.iter().rposition(|piece| piece.kind.is_history()).map_or(0, |last| last + 1);
     let (inside, after) = prompt.pieces.split_at_checked(end).unwrap_or_default();
     let recalled = after.iter().filter(beside);
@@ -86,7 +86,7 @@ fn draft(parts: &Parts, prompt: &Prompt, at: Timestamp, salt: Salt) -> ViewDraft
     .question(prompt.question().to_owned())
 }
 
-/// What is shown of other conversations.
+/// The shown messages of other conversations.
 fn elsewhere(prompt: &Prompt, salt: &Salt) -> Vec<ShownElsewhere> {
     let headings: HashMap<_, _> =
         prompt.parts.iter().filter_map(|part| Some((part.conversation()?, part.elsewhere.as_ref()?))).collect();
@@ -99,7 +99,7 @@ fn elsewhere(prompt: &Prompt, salt: &Salt) -> Vec<ShownElsewhere> {
     others.chunk_by(|a, b| a.conversation == b.conversation).filter_map(of_one).collect()
 }
 
-/// What stands between the pieces of the history, by the message that it stands before.
+/// Pieces between those of the history, by the message that they stand before.
 fn attached(pieces: &[Piece], salt: &Salt) -> Vec<ShownAttached> {
     let groups: Vec<_> = pieces.chunk_by(|a, b| a.kind.is_history() == b.kind.is_history()).collect();
     let of_group = |pair: &[&[Piece]]| {

@@ -20,7 +20,7 @@ const RULES: f32 = 0.25;
 /// Lines that do not fit, after which no more are tried.
 const MISSES: usize = 6;
 
-/// Lines that are looked for.
+/// Selection of standing lines.
 pub(super) struct Wanted<'a> {
     pub(super) conversation: &'a ConversationId,
     pub(super) lines: &'a StandingLines,
@@ -28,12 +28,12 @@ pub(super) struct Wanted<'a> {
     pub(super) question: &'a str,
     /// The budget of the prompt, of which the lines get their shares.
     pub(super) budget: u32,
-    /// Messages that are shown word for word, whose lines are left out.
+    /// Messages shown verbatim, whose lines are left out.
     pub(super) shown: &'a [NodeRange],
 }
 
-/// The standing lines, in order, and their cost, at most `room` tokens: rules within their share of the budget, then what
-/// else bears on the question within the strategy's.
+/// The standing lines, in order, and their cost, at most `room` tokens: rules within their share of the budget, then
+/// other lines that bear on the question within the strategy's.
 pub(super) async fn standing(parts: &Parts, wanted: &Wanted<'_>, room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
     let of_rules = share_of(wanted.budget, RULES).min(room);
     let of_others = share_of(wanted.budget, parts.strategy.standing_share()).min(room);
@@ -85,7 +85,7 @@ fn bytes_of(line: &StandingLine) -> Range<usize> {
 }
 
 impl Assembly<'_> {
-    /// The standing lines beside messages that are shown word for word, and their cost.
+    /// The standing lines next to messages that are shown verbatim, and their cost.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
         let wanted = Wanted {
             conversation: self.conversation,

@@ -1,12 +1,12 @@
-//! What of the memory stands in a prompt.
+//! Use of the memory in a prompt.
 
 use memory_core::MemoryUsed;
 
 use super::{Piece, PieceKind, Prompt};
 
 impl Prompt {
-    /// What of the memory stands in it beside messages of the history that are shown word for word: recalled messages,
-    /// standing lines and summaries, by the ids of their pieces.
+    /// Parts of the memory in the prompt besides verbatim messages of the history: recalled messages, standing lines
+    /// and summaries, by the ids of their pieces.
     #[must_use]
     pub fn used(&self) -> MemoryUsed {
         let of = |is: fn(PieceKind) -> bool| self.pieces.iter().filter(move |piece| is(piece.kind));

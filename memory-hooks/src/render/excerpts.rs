@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{LONGEST_NAME, escape_lines, is_line_break, own_lines, written::own_offset};
 
-/// `[Message 7, Maya, 2023-05-21]: text` for the recall hook; without the day where the time is unknown.
+/// `[Message 7, Maya, 2023-05-21]: text` for the recall hook; without the day if the time is unknown.
 pub(crate) fn dated_line(node: &Node) -> String {
     let day = node.at.civil(own_offset(&node.message).unwrap_or_default());
     let day = day.map(|day| format!(", {}", day.date())).unwrap_or_default();
@@ -25,7 +25,7 @@ fn speaker(node: &Node) -> String {
     escape(&plain)
 }
 
-/// `text` alone, for enrichment without metadata.
+/// The text alone, for enrichment without metadata.
 pub(crate) fn bare_line(node: &Node) -> String {
     escape(&node.message.text())
 }

@@ -1,4 +1,4 @@
-//! Escapes what a text could pass for within the line of a summary: another speaker, another message, a mark.
+//! Escapes for text within the line of a summary that could pass for another speaker, another message or a mark.
 
 use std::sync::LazyLock;
 
@@ -28,7 +28,7 @@ static FIRST: LazyLock<Regex> = LazyLock::new(|| {
 static IMPORTANT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i)\[[\s\p{C}]*important[\s\p{C}]*\]").expect("the pattern is valid"));
 
-/// A backslash in front of every ` | ` that precedes what could be a speaker. Once more changes nothing.
+/// A backslash in front of every ` | ` that precedes a possible speaker. A second pass changes nothing.
 ///
 /// Strategies separate speakers by the same sign. So a text is escaped before a strategy reads it: afterwards the two
 /// look alike.

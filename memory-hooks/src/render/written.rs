@@ -66,7 +66,7 @@ pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32
     Written { pieces: writer.pieces, lines: writer.lines }
 }
 
-/// Renders a prompt of a running agent, whose parts stand in the order of time: what was recalled for a message stands
+/// Renders a prompt of a running agent, whose parts stand in the order of time: words recalled for a message stand
 /// before it.
 pub(super) fn write_running(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
     let mut writer = Writer::new(offset(parts), count);
@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A line that says why messages are not there.
+    /// A line that gives the reason for missing messages.
     fn gap(&mut self, part: &Part, why: &str) {
         self.last = None;
         self.line(part, format!("[{}: {why}]\n", capitalized(part.nodes)));
@@ -252,7 +252,7 @@ impl<'a> Writer<'a> {
         self.line(part, text);
     }
 
-    /// A line for the day and the time of day, where they differ from the current heading.
+    /// A line for the day and the time of day, if they differ from the current heading.
     fn heading(&mut self, at: Timestamp, offset: Option<i32>, session: Option<Json>) -> String {
         let Some(day) = at.civil(offset.unwrap_or(self.offset)) else { return String::new() };
         let is_same = self.dated.as_ref().is_some_and(|above| {
@@ -351,7 +351,7 @@ impl<'a> Writer<'a> {
 }
 
 /// The text of the summary of one message, on one line, beginning with a speaker: the name that it begins with, or else
-/// who said the message.
+/// the role that said the message.
 fn told(text: &str, said_as: Option<Role>) -> String {
     let text = text.split(is_line_break).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let text = escape(&marks::escape_importance(&marks::escape_names(&text)));
@@ -404,7 +404,7 @@ fn plain(name: &str) -> String {
     out
 }
 
-/// The title of a conversation as it is shown; `None` if nothing is to be seen of it.
+/// The title of a conversation as shown; `None` if nothing of it is visible.
 pub(super) fn title(title: &str) -> Option<String> {
     let title = plain(title).trim().to_owned();
     (!title.is_empty()).then_some(title)

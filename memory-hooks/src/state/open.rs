@@ -10,8 +10,8 @@ const MOST: usize = 64;
 
 /// The questions of a conversation that have no answer yet, by rules.
 ///
-/// The next message of the other side answers a question, unless it says that it cannot yet. Then the question stays open
-/// until a later message has half of its informative words.
+/// The next message of the other side answers a question, unless it says that it cannot yet. Then the question stays
+/// open until a later message has half of its informative words.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
     asked: Vec<Asked>,
@@ -22,7 +22,7 @@ struct Asked {
     statement: Statement,
     by: NodeKind,
     gist: Gist,
-    /// Whether the other side has said that it cannot answer yet.
+    /// True if the other side has said that it cannot answer yet.
     is_left_open: bool,
 }
 

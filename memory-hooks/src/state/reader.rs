@@ -9,21 +9,21 @@ use super::{Statement, open::OpenQuestions};
 const MOST_WISHES: usize = 64;
 /// Messages after which a goal that is called so gives way to a later wish.
 const HOLDS: u64 = 200;
-/// Messages after which a wish counts half as much for being new.
+/// Messages after which the recency of a wish counts half as much.
 const HALF_LIFE: f64 = 100.0;
 
-/// What is known after some messages.
+/// Facts known after some messages.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pub(super) subjects: Subjects,
     pub(super) open: OpenQuestions,
-    /// The last goal that is called so.
+    /// Last goal that is called so.
     stated: Option<Statement>,
     wishes: Vec<Statement>,
 }
 
 impl Reader {
-    /// Adds the next message. Of one that is excluded from summaries no word is used.
+    /// Adds the next message. No word of a message that is excluded from summaries is used.
     pub(super) fn add(&mut self, node: &Node) {
         let message = &node.message;
         let text = message.text();
@@ -62,7 +62,7 @@ impl Reader {
     }
 }
 
-/// What a wish is worth: by how much it is about what the conversation is about, and by how new it is.
+/// Score of a goal candidate: topical overlap plus recency.
 fn worth(wish: &Statement, about: &Gist, last: Option<NodeId>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an age in messages is far below 2^52")]
     let age = last.map_or(0, |last| last.get().saturating_sub(wish.node.get())) as f64;

@@ -1,4 +1,4 @@
-//! The connections that are open, of which those that were never admitted give way to new ones.
+//! The open connections, of which those that were never admitted give way to new ones.
 
 use std::{
     collections::VecDeque,
@@ -77,7 +77,7 @@ impl Visit {
         self.is_admitted.load(Ordering::Relaxed)
     }
 
-    /// Ends when the connection is to end.
+    /// Ends when the connection must end.
     pub(super) async fn left(&self) {
         self.leaves.cancelled().await;
     }

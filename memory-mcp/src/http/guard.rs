@@ -125,7 +125,7 @@ fn preflight(request: &Request<Incoming>, is_allowed: bool) -> Answer {
     answer
 }
 
-/// The refusal of a request that no sender may make; `None` if the request may go on.
+/// The refusal of a request that no sender may make; `None` if the request may continue.
 fn refused(request: &Request<Incoming>) -> Option<Answer> {
     if request.uri().path() != PATH {
         return Some(refusal(StatusCode::NOT_FOUND, "the protocol is under /mcp"));

@@ -1,4 +1,4 @@
-//! How a server listens, and to whom.
+//! Options of a server: its address, limits and clients.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -9,29 +9,28 @@ use std::{
 use super::Origin;
 use crate::Token;
 
-/// How a server listens, and to whom.
+/// Options of a server: its address, limits and clients.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Where it listens; by default on loopback, port 8000. Port 0 takes any that is free.
+    /// Address to listen at; by default loopback, port 8000. Port 0 takes any free one.
     pub listen: SocketAddr,
     /// The bearer token that a request must carry; `None`, which only loopback allows, for none.
     pub token: Option<Token>,
-    /// Origins of web pages that may send requests, beside those of this server itself.
+    /// Origins of web pages that may send requests, besides those of this server itself.
     pub origins: Vec<Origin>,
-    /// Names under which it is asked for, beside those of this machine itself.
+    /// Names of this server in requests, besides those of this machine itself.
     pub hosts: Vec<String>,
     /// Most bytes of a request.
     pub max_body: usize,
     /// Most requests a second of all clients together; twice as many at once.
     pub per_second: NonZeroU32,
-    /// Most connections at once. When all are open, the oldest that has sent no request with the token gives way to a new
-    /// one.
+    /// Most connections at once. When all are open, the oldest without an admitted request gives way to a new one.
     pub connections: usize,
-    /// How long a client may take for the head of a request, and for its body.
+    /// Time limit of a client for the head of a request, and for its body.
     pub patience: Duration,
-    /// Whether clients of revisions before 2026-07-28 have sessions, which a service needs that asks its clients
-    /// something. [`Server`](crate::Server) asks nothing, and without sessions nothing of a client is kept.
+    /// True if clients of revisions before 2026-07-28 have sessions, which a service needs if it sends requests to its
+    /// clients. [`Server`](crate::Server) sends none, and without sessions nothing of a client is kept.
     pub sessions: bool,
 }
 
@@ -42,7 +41,7 @@ impl HttpOptions {
     /// The usual port.
     pub const PORT: u16 = 8_000;
 
-    /// On loopback at the usual port, with that token.
+    /// Loopback at the usual port, with that token.
     #[must_use]
     pub fn new(token: Option<Token>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Origins of web pages, and what a browser is told of them.
+//! Origins of web pages, and the headers for browsers about them.
 
 use std::{fmt, str::FromStr};
 
@@ -38,7 +38,7 @@ impl FromStr for Origin {
         let (scheme, authority) = text.split_once("://").ok_or_else(invalid)?;
         let uri: Uri = text.parse().map_err(|_| invalid())?;
         let (Some(given), Some(host)) = (uri.authority(), uri.host()) else { return Err(invalid()) };
-        // Neither a path nor a user's name.
+        // An origin has neither a path nor a user's name.
         if given.as_str() != authority || authority.contains('@') || host.contains('*') || host.is_empty() {
             return Err(invalid());
         }
@@ -63,7 +63,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The `Origin` of a request, if it is one of `allowed`, as the request has it.
+/// The `Origin` of a request, verbatim, if it is one of `allowed`.
 pub(super) fn allowed(allowed: &[Origin], headers: &HeaderMap) -> Option<HeaderValue> {
     let given = headers.get(ORIGIN)?;
     let origin: Origin = given.to_str().ok()?.parse().ok()?;
@@ -77,7 +77,7 @@ pub(super) fn admit(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.append(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// Tells a browser, which asks before a page's request, that the page may send it. The request itself needs the token.
+/// Tells a browser, before a page's request, that the page may send it. The request itself needs the token.
 pub(super) fn preflight(headers: &mut HeaderMap, asked: &HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, GET, DELETE"));
     if let Some(names) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {

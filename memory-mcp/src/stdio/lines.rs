@@ -8,8 +8,8 @@ use tokio::{
 
 use crate::request;
 
-/// Passes the lines of `input` on until it ends or `output` has gone. Of a line of more than `most` bytes, and of one that
-/// cannot be read, nothing is passed on, and `refused` is given the answer when it ends.
+/// Passes the lines of `input` on until it ends or `output` is gone. A line of more than `most` bytes, or one that
+/// cannot be read, is not passed on; when it ends, `refused` is given the answer.
 pub(super) async fn pass(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -20,7 +20,7 @@ pub(super) async fn pass(
     let (mut line, mut is_refused) = (Vec::new(), false);
     loop {
         let part = match input.fill_buf().await {
-            // An input that cannot be read has ended.
+            // An unreadable input counts as ended.
             Ok([]) | Err(_) => break,
             Ok(read) => read.split_inclusive(|byte| *byte == b'\n').next().unwrap_or(read),
         };
@@ -46,7 +46,7 @@ pub(super) async fn pass(
         line.clear();
         is_refused = false;
     }
-    // A last line without an end is a line. Whoever reads may have gone.
+    // A last line without an end is a line. The reader may be gone.
     let refusal = if is_refused { Some(too_long(most)) } else { unreadable(&mut line) };
     if let Some(refusal) = refusal {
         let _ = refused.send(refusal).await;
@@ -55,13 +55,13 @@ pub(super) async fn pass(
     }
 }
 
-/// The answer to a request that was not read, nor its id.
+/// The answer to a request that was not read, not even its id.
 fn too_long(most: usize) -> String {
     let message = format!("a request has at most {most} bytes: send less at once");
     json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": message}}).to_string()
 }
 
-/// The answer to a line that cannot be read; the transport itself would answer nothing. An empty line is none.
+/// The answer to a line that cannot be read; the transport itself would answer nothing. `None` for an empty line.
 fn unreadable(line: &mut [u8]) -> Option<String> {
     memory::text::mend_surrogates(line);
     let line = &*line;
@@ -94,9 +94,9 @@ mod tests {
         assert_eq!(passed("1\n2345\n6\n", 3).await, ("1\n6\n".to_owned(), 1));
         assert_eq!(passed("1234", 3).await, (String::new(), 1));
         assert_eq!(passed("", 3).await, (String::new(), 0));
-        // What is no JSON.
+        // Lines that are not JSON.
         assert_eq!(passed("1\n{b\n2\n{", 3).await, ("1\n2\n".to_owned(), 2));
-        // Longer than what is read at once.
+        // A line longer than the buffer.
         let long = "1".repeat(300);
         let spaces = " ".repeat(50_000 - 300);
         let line = format!("{spaces}{long}");

@@ -1,4 +1,4 @@
-//! `append_messages`: messages of a conversation, kept for ever.
+//! `append_messages`: adds messages to a conversation.
 
 use memory::{Conversation, Message, MessageKey, Role, Timestamp, port::Clock as _};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::{
 
 /// Most messages of one call.
 const MOST: usize = 1_000;
-/// What the other tools take for the conversation that was last spoken in.
+/// Name of the most recent conversation, which the other tools accept.
 const LAST: &str = "last";
 
 pub(crate) struct Append;
@@ -91,7 +91,7 @@ impl Tool for Append {
     }
 }
 
-/// The conversation of a whole id. What the other tools take for one is refused: messages stay where they are appended.
+/// The conversation with a whole id. Other names that the tools accept are refused: appended messages stay there.
 async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
     if name == LAST {
         return Err(Failure(format!("messages go to a conversation of a whole id, and `{LAST}` is none")));
@@ -103,7 +103,7 @@ async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
     }
     if conversation.overview().await.is_err()
         && let Ok(other) = memory.resume(name).await
-        // Another process may have begun it meanwhile.
+        // Another process may have begun the conversation meanwhile.
         && other.id() != conversation.id()
     {
         let other = named(other.id().as_str());
@@ -115,7 +115,7 @@ async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
     Ok(conversation)
 }
 
-/// Refuses a message whose key names the same words of another time, which would not be appended.
+/// Refuses a message whose key names the same words at another time, since it would not be appended.
 async fn check_time(conversation: &Conversation, message: &Message, at: Timestamp) -> Result<(), String> {
     let Some(key) = message.key.clone() else { return Ok(()) };
     let there = match conversation.find_key(&key).await {

@@ -16,7 +16,7 @@ use crate::{
     tools::Tools,
 };
 
-/// Pages of entries, by the message that they begin with.
+/// Pages of entries; a cursor holds the first message of a page.
 pub(super) const PAGES: Pages = Pages::new("node", 2_000);
 /// Most characters of a message that are shown.
 const BEGINNING: usize = 280;
@@ -143,7 +143,7 @@ impl Entry for LevelLine {
     }
 }
 
-/// The words of a summary without what keeps the words of a message from posing as a label: that is for text alone.
+/// The words of a summary without the escapes that keep a message from posing as a label, which only text needs.
 fn unescaped(text: &str) -> String {
     let plain =
         |line: &str| line.strip_prefix('\\').filter(|rest| rest.starts_with(char::is_alphanumeric)).map(str::to_owned);
@@ -180,7 +180,7 @@ impl Tool for Browse {
     }
 }
 
-/// The entries that fit, and where the next page begins. Entries that begin with the same message stay together.
+/// The entries that fit, and the start of the next page. Entries that begin with the same message stay together.
 pub(crate) async fn fitting(
     tools: &Tools,
     conversation: &Conversation,
@@ -203,13 +203,13 @@ pub(crate) async fn fitting(
     (page.entries, levels.next)
 }
 
-/// A line of a summary with who said what it stands for, if it is one message, and when.
+/// A line of a summary with times, and with the speaker if it stands for one message.
 async fn dated(mut line: LevelLine, conversation: &Conversation, entry: &LevelEntry) -> LevelLine {
     if line.summary.is_none() {
         return line;
     }
     let (first, last) = (entry.nodes.first(), entry.nodes.last());
-    // One that is lost has neither.
+    // A lost message has neither.
     if let Some(node) = shown::said(conversation, first).await {
         line.at = known(node.at);
         line.speaker = (first == last).then(|| node.message.voice().to_owned());
@@ -222,7 +222,7 @@ async fn dated(mut line: LevelLine, conversation: &Conversation, entry: &LevelEn
     line
 }
 
-/// The sign that memory was used.
+/// The sign of used memory.
 pub(crate) fn used(entries: &[LevelLine]) -> Option<String> {
     let summaries = entries.iter().filter(|entry| entry.summary.is_some()).count() as u64;
     let pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();

@@ -1,4 +1,4 @@
-//! `list_conversations`: what there is.
+//! `list_conversations`: the conversations of the memory.
 
 use memory::{
     ListOptions, ListedConversation,

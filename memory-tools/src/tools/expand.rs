@@ -1,4 +1,4 @@
-//! `expand_node`: a message word for word.
+//! `expand_node`: a message verbatim.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! `memory`: the file-style memory tool that Anthropic's models know (`memory_20250818`).
 //!
-//! Its files are documents of the memory, so every change is in the log and no path of a model reaches a file system.
+//! The files are documents of the memory, so every change is in the log and no path of a model reaches a file system.
 //! Answers are worded as in Anthropic's own implementation, since models were trained on those.
 
 mod edit;
@@ -101,7 +101,7 @@ impl Tool for Files {
     }
 }
 
-/// An answer of at most [`MOST_TOKENS`], with where to go on.
+/// An answer of at most [`MOST_TOKENS`], with advice on how to continue.
 fn bounded(tools: &Tools, whole: String) -> String {
     let kept = tools.beginning(&whole, MOST_TOKENS);
     if kept.len() == whole.len() {
@@ -113,7 +113,7 @@ fn bounded(tools: &Tools, whole: String) -> String {
     format!("{kept}\n[The rest is left out{on}]")
 }
 
-/// The change that a command makes, and what is said of it.
+/// The change that a command makes, and the answer to it.
 fn decide(
     now: DocumentsNow<'_>,
     input: &Input,
@@ -160,7 +160,7 @@ fn write(path: &Path, text: String) -> Result<DocumentChange, Failure> {
     Ok(DocumentChange::Write { name: path.name().to_owned(), text })
 }
 
-/// The text of a file that is about to be edited.
+/// The text of a file to edit.
 fn edited<'a>(now: DocumentsNow<'a>, path: &Path) -> Result<&'a str, Failure> {
     match now.get(path.name()) {
         Some(document) => Ok(&document.text),

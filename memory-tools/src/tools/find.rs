@@ -26,7 +26,7 @@ use crate::{
 
 /// Pages of matches.
 const PAGES: Pages = Pages::new("match", 2_000);
-/// How long one call may search.
+/// Time limit of the search of one call.
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// Most matches of one call.
 const MOST: usize = 200;
@@ -186,7 +186,8 @@ impl Tool for Find {
     }
 }
 
-/// What is found until the client waits for it no more: what waits for this call is dropped, but not the search itself.
+/// The matches. If the client no longer waits, the search is told to stop and awaited, since dropping the call would
+/// not stop it.
 async fn found(tools: &Tools, request: FindRequest) -> Result<Found, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut search = std::pin::pin!(tools.memory().find(request.stop(Arc::clone(&stop))));
@@ -218,7 +219,7 @@ fn explained(error: Error) -> Failure {
     }
 }
 
-/// The sign that memory was used.
+/// The sign of used memory.
 fn used(matches: &[FoundMatch]) -> Option<String> {
     let mut pieces: Vec<_> =
         matches.iter().map(|one| format!("message {} of {}", one.node, one.conversation)).collect();

@@ -12,7 +12,7 @@ use crate::{
     tools::Tools,
 };
 
-/// Pages of messages; a cursor names the message after the last of a page.
+/// Pages of messages; a cursor holds the number after the last message of a page.
 const PAGES: Pages = Pages::new("before", 4_000);
 
 pub(crate) struct Recent;

@@ -1,4 +1,4 @@
-//! The scratchpad: one text of a model's own, to read, set and append to.
+//! The scratchpad: one text of the model's own, to read, set and append to.
 
 use memory::{
     DocumentChange, DocumentsNow,
@@ -15,9 +15,9 @@ use crate::{
     tools::Tools,
 };
 
-/// Its name among the documents.
+/// Name of the document.
 const NAME: &str = "scratchpad";
-/// The most bytes of it.
+/// Most bytes of the text.
 const MOST: usize = 64 << 10;
 
 pub(crate) struct Read;
@@ -87,7 +87,7 @@ impl Answer for ReadOutput {
     }
 }
 
-/// A change after which the scratchpad has so many bytes.
+/// A change after which the scratchpad has `bytes` bytes; a failure if that is too many.
 fn checked(bytes: usize, change: DocumentChange) -> Result<(DocumentChange, WriteOutput), Failure> {
     if bytes > MOST {
         return Err(Failure(format!("the scratchpad takes at most {MOST} bytes, and these are {bytes}: shorten it")));

@@ -21,9 +21,9 @@ use crate::{
 const PAGES: Pages = Pages::new("hit", 2_000);
 /// Most characters of a message that are shown of a hit.
 const EXCERPT: usize = 800;
-/// How many hits are ranked alike whatever is asked for, and nearer to the question than those after them.
+/// Number of hits that are ranked the same for any limit, before all later hits.
 const NEAR: usize = 64;
-/// How far cursors go: later hits bear on nothing.
+/// Last hit that cursors reach: later ones bear on nothing.
 const LAST: usize = 1_000;
 
 pub(crate) struct Search;
@@ -101,7 +101,7 @@ impl Tool for Search {
         let scope = if ids.is_empty() { Scope::all() } else { Scope::only(ids) };
         let skip = PAGES.skipped(input.cursor.as_deref(), LAST)?;
         let limit = input.limit.clamp(1, 100);
-        // One more, which tells whether there are more.
+        // One more hit shows if there is a next page.
         let query = Query::new(&input.query, scope.owner(memory.config().owner.clone()));
         let query = query.filter(filter(&input)?).limit(skip + limit + 1);
         let mut found = found(tools, query).await?;
@@ -115,7 +115,7 @@ impl Tool for Search {
         let messages = page.entries;
         found.hits.truncate(shown);
         let memory_used = found.used().sentence();
-        // Who asked for words alone knows.
+        // Recall by words is no news where it is configured.
         let is_news =
             |notice: &&Notice| memory.config().recall != Recall::Words || !matches!(notice, Notice::WordsOnly { .. });
         let notices = found.notices.iter().filter(is_news).map(ToString::to_string).collect();
@@ -123,7 +123,7 @@ impl Tool for Search {
     }
 }
 
-/// Which messages may be hits.
+/// The filter of hits.
 fn filter(input: &Input) -> Result<Filter, Failure> {
     let wrong =
         |name: &str, why: &dyn Display| Failure(format!("{name}: {}", memory::text::one_line(&why.to_string())));
@@ -133,9 +133,9 @@ fn filter(input: &Input) -> Result<Filter, Failure> {
     Ok(Filter::default().time(time).tags(input.tags.clone()))
 }
 
-/// As many hits as `query` has a limit, if there are, those of the notes among them where they are meant. The order is that
-/// of any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the more are asked
-/// for, and so they are always asked for alone, and those after them always together.
+/// As many hits as the limit of `query`, if there are, with those of the notes if they are requested. The order is the
+/// same for any limit, so that pages repeat and lose nothing: the first [`NEAR`] hits are compared more closely the
+/// more are requested, so they are always requested alone, and those after them always together.
 async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
     let (memory, notes, wanted) = (tools.memory(), tools.notes().conversation().id(), query.limit);
     let mut said = query.clone();
@@ -158,7 +158,7 @@ async fn found(tools: &Tools, query: Query) -> Result<Retrieved, Failure> {
         found.hits.extend(far.hits.into_iter().filter(|hit| !near.contains(&place(hit))));
     }
     if of_notes {
-        // Notes that are another owner's, of a store from before names were reserved, are nobody's.
+        // Another owner's notes, in a store from before names were reserved, are an error here and count as none.
         let hits = tools.notes().search(query.limit(LAST)).await.unwrap_or_default().hits;
         found.hits = merged(found.hits, hits);
     }
@@ -170,7 +170,7 @@ fn place(hit: &Hit) -> (ConversationId, NodeId) {
     (hit.conversation.clone(), hit.node.id)
 }
 
-/// Both lists in their order, of two heads the likelier one first.
+/// Both lists in their order; of two heads the likelier one comes first.
 fn merged(said: Vec<Hit>, noted: Vec<Hit>) -> Vec<Hit> {
     let relevance = |hit: &Hit| hit.relevance.unwrap_or_default();
     let (mut all, mut noted) = (Vec::with_capacity(said.len() + noted.len()), noted.into_iter().peekable());
@@ -187,7 +187,7 @@ fn merged(said: Vec<Hit>, noted: Vec<Hit>) -> Vec<Hit> {
 /// The part of a hit that bears on the question.
 fn message(hit: &Hit, question: &str) -> ShownMessage {
     let mut shown = ShownMessage::of(&hit.conversation, &hit.node);
-    // Two digits, as the label has them.
+    // The relevance has two digits, as in the label.
     shown.relevance = hit.relevance.map(|chance| f64::from((chance * 100.0).round()) / 100.0);
     let part = excerpt(&shown.text, question, EXCERPT).range;
     if part.len() < shown.text.len() {

@@ -78,7 +78,7 @@ impl Tool for Stats {
     }
 }
 
-/// With two decimals.
+/// The value with two decimals.
 fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

@@ -1,4 +1,4 @@
-//! Backups in the background: the store is copied to a directory, once in an interval.
+//! Backups in the background: copies of the store in a directory, one in each interval.
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -8,17 +8,17 @@ use memory_store::{RescueError, backup_taken, enclosing_store};
 use super::{BackgroundWork, Failures};
 use crate::{Config, parts::Parts};
 
-/// How often it looks at the clock, which may be set and may have slept.
+/// Time between looks at the clock, which may be set and may have slept.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(60);
-/// How often it asks again for the lease that another process has.
+/// Time between requests for a lease that another process holds.
 const BETWEEN_RETRIES: Duration = Duration::from_secs(1);
 const HOUR_MILLIS: i64 = 3_600_000;
 
-/// Why a store cannot be backed up to a directory while it is open.
+/// Reasons why a store cannot be backed up to a directory while it is open.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// A backup has everybody's conversations.
+    /// The memory has an owner, and a backup holds the conversations of all owners.
     #[error("a backup has the conversations of all owners: back the store up in a memory without the owner {0}")]
     OfOwner(OwnerId),
     /// The directory is in the store, or in another one.
@@ -29,18 +29,18 @@ pub enum BackupError {
         /// The store.
         store: PathBuf,
     },
-    /// The directory cannot be looked for.
+    /// The directory cannot be found.
     #[error("cannot find {}", path.display())]
     Io {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         source: io::Error,
     },
 }
 
-/// Where and how often to back a store up.
+/// Directory and interval of a store's backups.
 #[derive(Clone, Debug)]
 pub(crate) struct BackupPlan {
     directory: PathBuf,
@@ -48,7 +48,7 @@ pub(crate) struct BackupPlan {
 }
 
 impl BackupPlan {
-    /// The plan of a configuration, if it has one.
+    /// The plan of a configuration, if any.
     pub(crate) fn of(config: &Config) -> Result<Option<Self>, BackupError> {
         let Some(directory) = config.backup_directory.clone() else { return Ok(None) };
         if let Some(owner) = &config.owner {
@@ -57,7 +57,7 @@ impl BackupPlan {
         let io = |source| BackupError::Io { path: directory.clone(), source };
         let directory = std::path::absolute(&directory).map_err(io)?;
         let store = std::path::absolute(&config.store).map_err(io)?;
-        // A new store is not there yet.
+        // A new store does not exist yet.
         let inside = Some(store).filter(|store| directory.starts_with(store));
         if let Some(store) = inside.map_or_else(|| enclosing_store(&directory).map_err(io), |store| Ok(Some(store)))? {
             return Err(BackupError::InsideStore { path: directory, store });
@@ -66,8 +66,8 @@ impl BackupPlan {
         Ok(Some(Self { directory, interval_millis }))
     }
 
-    /// True if a backup is due `now` after one that was taken then. One of the future, before the clock was set, is
-    /// none.
+    /// True if a backup is due `now` after one `taken` earlier. A time in the future, from before the clock was set,
+    /// counts as none.
     fn is_due(&self, taken: Option<Timestamp>, now: Timestamp) -> bool {
         let due = |taken: Timestamp| taken.as_millis().saturating_add(self.interval_millis) <= now.as_millis();
         taken.filter(|taken| *taken <= now).is_none_or(due)
@@ -84,9 +84,9 @@ pub(super) struct Backups {
 /// Outcome of a look at the clock.
 #[derive(Debug)]
 enum Turn {
-    /// None is due.
+    /// No backup is due.
     NotDue,
-    /// One was made.
+    /// A backup was made.
     Made,
     /// Another process does background work on the store.
     LeftToAnother,
@@ -97,7 +97,7 @@ impl Backups {
         Self { parts, plan, failures }
     }
 
-    /// Makes a backup whenever one is due. One that fails is tried again.
+    /// Makes a backup whenever one is due. A failed one is tried again.
     pub(super) async fn run(self: Arc<Self>) {
         let mut made = None;
         loop {
@@ -122,7 +122,7 @@ impl Backups {
         self.plan.is_due(taken, self.parts.memory.clock().now())
     }
 
-    /// Makes a backup if the one in the directory is old, or there is none.
+    /// Makes a backup if the one in the directory is old or missing.
     async fn turn(&self) -> Result<Turn, BackupFailed> {
         let BackupPlan { directory, .. } = &self.plan;
         if !self.is_due(backup_taken(directory)?) {
@@ -132,7 +132,7 @@ impl Backups {
             Err(StoreError::Locked { .. }) => return Ok(Turn::LeftToAnother),
             leased => leased?,
         };
-        // The process that had the lease may have made it.
+        // The previous lease holder may have made the backup.
         if !self.is_due(backup_taken(directory)?) {
             return Ok(Turn::NotDue);
         }
@@ -149,7 +149,7 @@ impl Backups {
     }
 }
 
-/// Why no backup was made.
+/// Reasons why no backup was made.
 #[derive(Debug, thiserror::Error)]
 enum BackupFailed {
     #[error(transparent)]

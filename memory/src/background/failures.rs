@@ -31,13 +31,13 @@ impl fmt::Display for BackgroundWork {
     }
 }
 
-/// Background work that failed and has not succeeded since. It is tried again by itself.
+/// Background work that failed and has not succeeded since. A retry needs no call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackgroundFailure {
     /// The kind of work.
     pub work: BackgroundWork,
-    /// The conversation, if it is about one.
+    /// The conversation, if the work is about one.
     pub conversation: Option<ConversationId>,
     /// The error, as text.
     pub error: String,
@@ -61,7 +61,7 @@ impl Failures {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a failure, and logs it unless it is known.
+    /// Records a failure, and logs it unless it is known already.
     pub(crate) fn add(&self, work: BackgroundWork, conversation: Option<&ConversationId>, error: String) {
         let known = self.lock().insert((work, conversation.cloned()), error.clone());
         if known.as_ref() != Some(&error) {
@@ -81,7 +81,7 @@ impl Failures {
         self.lock().iter().map(failure).collect()
     }
 
-    /// Has `hooks` report compactions.
+    /// Registers a hook for failed and finished compactions.
     pub(crate) fn listen(self: &Arc<Self>, hooks: &mut HookRegistry) {
         let failures = Arc::clone(self);
         hooks.listen::<CompactionFailed>("background-failures", move |event| {

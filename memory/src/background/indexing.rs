@@ -1,4 +1,4 @@
-//! Indexing in the background: new messages are embedded without being asked for.
+//! Indexing in the background: new messages are embedded without a request.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,26 +15,26 @@ use tokio::{
 use super::{BackgroundWork, Failures};
 use crate::parts::Parts;
 
-/// How often it looks for what other processes appended, and tries again what failed.
+/// Time between sweeps for messages of other processes and for failed work.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(10);
-/// How often it asks again for the lease that another process has.
+/// Time between requests for a lease that another process holds.
 const BETWEEN_RETRIES: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(super) struct Indexer {
     parts: Parts,
-    /// Taken once: there is one run at a time.
+    /// Receiver of grown conversations, locked by the only run.
     grown: Mutex<mpsc::UnboundedReceiver<ConversationId>>,
     failures: Arc<Failures>,
 }
 
-/// Conversations to look at, each with whether the compaction in the background must be notified, too.
+/// Conversations to index; `true` if the background compaction must be notified, too.
 type Due = BTreeMap<ConversationId, bool>;
 
-/// How many messages of each conversation are indexed.
+/// Number of indexed messages of each conversation.
 type Indexed = HashMap<ConversationId, u64>;
 
-/// Why a conversation is not indexed.
+/// Reasons why a conversation is not indexed.
 enum Undone {
     /// Another process does background work on the store.
     LeftToAnother,
@@ -55,7 +55,7 @@ impl Indexer {
         Self { parts, grown: Mutex::new(grown), failures }
     }
 
-    /// Indexes what is not indexed yet, and then whatever is appended.
+    /// Indexes all messages that are not indexed yet, and then new ones.
     pub(super) async fn run(self: Arc<Self>) {
         let mut grown = self.grown.lock().await;
         let (mut due, mut indexed) = (Due::new(), Indexed::new());
@@ -80,7 +80,7 @@ impl Indexer {
         }
     }
 
-    /// Adds the conversations that have messages that are not indexed.
+    /// Adds the conversations with messages that are not indexed.
     async fn sweep(&self, indexed: &Indexed, due: &mut Due) {
         match self.parts.store.conversations().await {
             Ok(all) => {
@@ -93,7 +93,7 @@ impl Indexer {
         }
     }
 
-    /// Indexes each conversation; those that are left to another process stay. The next sweep finds those that failed.
+    /// Indexes each conversation; those left to another process stay. The next sweep finds those that failed.
     async fn work_off(&self, due: &mut Due, indexed: &mut Indexed) {
         let mut left = Due::new();
         while let Some((conversation, is_compaction_due)) = due.pop_first() {
@@ -114,12 +114,12 @@ impl Indexer {
         *due = left;
     }
 
-    /// Indexes a conversation. Returns how many messages are indexed.
+    /// Indexes a conversation. Returns the number of indexed messages.
     async fn index(&self, conversation: &ConversationId, is_compaction_due: bool) -> Result<u64, Undone> {
         let store: &dyn Store = &*self.parts.store;
         let _lease = store.lease().await?;
         if is_compaction_due {
-            // Likely to have the lease, too, since a process shares it.
+            // The compaction likely gets the lease, too, since a process shares it.
             self.parts.memory.enqueue(conversation);
         }
         let nodes = store.conversation(conversation).await?.nodes;

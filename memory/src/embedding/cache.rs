@@ -1,4 +1,4 @@
-//! The embedding cache of a store, and the key that its texts are hashed with.
+//! The embedding cache of a store, and the key that hashes its texts.
 
 use std::{
     io::{self, Write},
@@ -12,11 +12,11 @@ use memory_files::Links;
 
 use crate::Config;
 
-/// The key's file in the store's directory. Its bytes are in `docs/format.md`.
+/// Name of the key's file in the store's directory. `docs/format.md` defines its bytes.
 const KEY: &str = "KEY";
 
 const FIRST_LINE: &str = "memory-key 1";
-/// More bytes than a key file has.
+/// Limit on the bytes of a key file, above its real size.
 const LARGEST: u64 = 4096;
 
 /// Puts `embedder` behind the embedding cache of the store that `config` names, unless the cache is turned off.
@@ -68,7 +68,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     }
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
-    // The key is readable only by its owner, as temporary files are.
+    // Temporary files, and so the key, are readable only by their owner.
     let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(store)?;
     file.write_all(encode(&key).as_bytes())?;
     file.as_file().sync_all()?;
@@ -78,7 +78,7 @@ fn key(store: &Path, may_write: bool) -> io::Result<Option<[u8; 32]>> {
     }
     match file.persist_noclobber(&path) {
         Ok(_) => Ok(Some(key)),
-        // Another process created it first.
+        // Another process created the key first.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
             Ok(decode(&memory_files::read(&path, Links::Refuse, LARGEST)?))
         }

@@ -1,4 +1,4 @@
-//! The file in a store that records the model of its vectors.
+//! The record of the model of a store's vectors, a file in the store.
 
 use std::{
     fs,
@@ -9,26 +9,26 @@ use std::{
 use memory_core::Embedder;
 use memory_files::Links;
 
-/// Its name in the store's directory.
+/// Name of the record in the store's directory.
 const NAME: &str = "MODEL";
 
 const FIRST_LINE: &str = "memory-model 1";
-/// More bytes than a record has: the name of a model is a path at most.
+/// Limit on the bytes of a record, above any real size: the name of a model is a path at most.
 const LARGEST: u64 = 1 << 20;
 
-/// The record of a store's embedding model. Its bytes are in `docs/format.md`.
+/// The record of a store's embedding model. `docs/format.md` defines its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRecord {
-    /// The name of the model when it was chosen, by which it is found again.
+    /// Name of the model when it was chosen, which finds it again.
     pub name: String,
-    /// Its id, which identifies its vectors.
+    /// Id of the model, which identifies its vectors.
     pub id: String,
-    /// Components of its vectors.
+    /// Number of components of a vector.
     pub dimensions: usize,
 }
 
-/// Why the record cannot be read or written.
+/// Reasons why the record cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -37,7 +37,7 @@ pub enum RecordError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         source: io::Error,
     },
@@ -52,7 +52,7 @@ pub enum RecordError {
 }
 
 impl ModelRecord {
-    /// The record of `embedder`, which is found again by `name`.
+    /// The record of `embedder`, which `name` finds again.
     #[must_use]
     pub fn of(name: &str, embedder: &dyn Embedder) -> Self {
         Self { name: name.to_owned(), id: embedder.model().as_str().to_owned(), dimensions: embedder.dimensions() }
@@ -61,7 +61,7 @@ impl ModelRecord {
     /// Reads the record of the store in `store`; `None` if it has none yet.
     ///
     /// # Errors
-    /// When the file is damaged or cannot be read.
+    /// If the file is damaged or cannot be read.
     pub fn read(store: &Path) -> Result<Option<Self>, RecordError> {
         let path = store.join(NAME);
         match memory_files::read(&path, Links::Refuse, LARGEST) {
@@ -71,10 +71,10 @@ impl ModelRecord {
         }
     }
 
-    /// Writes the record into the store atomically, in place of the earlier one.
+    /// Writes the record into the store atomically, replacing the earlier one.
     ///
     /// # Errors
-    /// When the file cannot be written; the earlier record stays.
+    /// If the file cannot be written; the earlier record stays.
     pub fn write(&self, store: &Path) -> Result<(), RecordError> {
         let path = store.join(NAME);
         self.replace(store, &path).map_err(|source| RecordError::Io { path, source })

@@ -1,4 +1,4 @@
-//! The levels of a conversation on a whole terminal, moved through by keys.
+//! The levels of a conversation on a whole terminal, browsed by keys.
 
 mod draw;
 mod item;
@@ -30,11 +30,11 @@ use crate::{
     open, terminal,
 };
 
-/// How long a wish of the system to end or to stop may wait.
+/// Longest wait before a signal to end or to stop is handled.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// The most entries below a summary: more than any compaction puts together.
+/// Most entries below a summary: more than any compaction merges.
 const MOST_BELOW: usize = 2_000;
-/// The most matches of one search, and how long it may take: the screen stands still meanwhile.
+/// Most matches of one search, and its time limit: the screen stands still meanwhile.
 const MOST_MATCHES: usize = 200;
 const LONGEST_FIND: Duration = Duration::from_secs(10);
 /// The most conversations to choose from.
@@ -51,7 +51,7 @@ pub(super) async fn run(conversation: &resolve::One, globals: &Globals) -> anyho
     resolve::check_readable(&runtime).await?;
     let is_choice = !conversation.is_named() && resolve::all(&runtime).await?.len() > 1;
     let first = if is_choice { None } else { Some(conversation.id(&runtime).await?) };
-    // Before the screen is taken, so that an end in between gives it back.
+    // Signals are caught before the screen is taken, so that an end in between restores the terminal.
     let signals = Signals::listen()?;
     let mut driver = Driver { runtime, browser: Browser::new(is_writable), id: None, listed: Vec::new() };
     match first {
@@ -72,12 +72,12 @@ struct Driver {
     browser: Browser,
     /// The conversation on the screen.
     id: Option<ConversationId>,
-    /// The conversations that may be chosen.
+    /// The conversations to choose from.
     listed: Vec<ConversationId>,
 }
 
 impl Driver {
-    /// Draws and does what keys ask for, until the user leaves or a signal ends the program.
+    /// Draws and carries out keys, until the user leaves or a signal ends the program.
     async fn attend(&mut self, screen: &mut Screen, signals: &Signals) -> anyhow::Result<Option<i32>> {
         let is_colored = terminal::wants_highlights();
         loop {
@@ -229,7 +229,7 @@ async fn page(conversation: &Conversation, load: &Load, messages: u64) -> anyhow
     };
     let Some(span) = span else { return Ok(Page::default()) };
     let Some(asked) = asked(load.at, span) else { return Ok(Page::default()) };
-    // A page that ends somewhere is read whole; it has no more entries than messages, and ARCHIVEs around them.
+    // A page with a fixed end is read whole; it has no more entries than messages, and ARCHIVEs around them.
     let limit = if matches!(load.at, At::Before(_) | At::End) { MOST_BELOW } else { PAGE };
     let request = LevelsRequest::default().level(level).from(asked.first()).to(asked.last()).limit(limit);
     let read = conversation.levels(request).await?;
@@ -244,7 +244,7 @@ async fn page(conversation: &Conversation, load: &Load, messages: u64) -> anyhow
     Ok(Page { items, before, after })
 }
 
-/// The messages that a page is to show something of.
+/// The messages that a page covers.
 fn asked(at: At, span: NodeRange) -> Option<NodeRange> {
     let back = |from: NodeId, count: usize| {
         let first = from.get().saturating_sub(count as u64).max(span.first().get());

@@ -1,4 +1,4 @@
-//! Report of `memory doctor` on everything around a store: what is there, what is missing, and how to get it.
+//! Report of `memory doctor` on the surroundings of a store: present and missing parts, and remedies.
 
 mod models;
 
@@ -22,15 +22,15 @@ use crate::{
 use memory::models::ModelRecord;
 use memory_core::VectorIndex as _;
 
-/// How something is.
+/// State of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum State {
-    /// There, and working.
+    /// Present, and working.
     Here,
-    /// Nothing fails without it.
+    /// Missing, which makes nothing fail.
     Missing,
-    /// Asked for, and not working.
+    /// Requested, and not working.
     Wrong,
 }
 
@@ -44,16 +44,16 @@ impl State {
     }
 }
 
-/// One thing around a store.
+/// A part of a store's surroundings.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Item {
-    /// What it is, such as `embedding model`.
+    /// Name of the part, such as `embedding model`.
     what: &'static str,
-    /// How it is.
+    /// State of the part.
     pub(super) state: State,
-    /// Where it is, or what of it is missing.
+    /// Place of the part, or the missing piece.
     detail: String,
-    /// The command that gets it or mends it.
+    /// Command that fetches or mends it.
     remedy: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl Item {
     }
 }
 
-/// Everything around the store of `config`, without damage of the store itself.
+/// All parts around the store of `config`, without damage of the store itself.
 pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     let mut items = configuration(globals);
     items.extend(models::look(config, globals));
@@ -113,10 +113,10 @@ fn configuration(globals: &Globals) -> Vec<Item> {
     }]
 }
 
-/// The messages that no vector is cached of.
+/// The messages without a cached vector.
 async fn behind(config: &Config) -> Option<Item> {
     const WHAT: &str = "embedded messages";
-    // Another item says what is wrong with the model, or `doctor` itself with the store.
+    // Another item reports a broken model, and `doctor` itself a broken store.
     let record = ModelRecord::read(&config.store).ok().flatten()?;
     let parts = open(&config.clone().access(Access::Read).without_model()).ok()?;
     let (behind, conversations) = count(&parts, &record).await?;
@@ -132,7 +132,7 @@ async fn behind(config: &Config) -> Option<Item> {
     })
 }
 
-/// How many messages are behind the log, and of how many conversations.
+/// Numbers of messages that the vectors lack, and of their conversations.
 async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
     let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
     let (mut behind, mut conversations) = (0, 0);
@@ -167,7 +167,7 @@ fn hooks() -> Vec<Item> {
     installed().into_iter().map(item).collect()
 }
 
-/// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, and comes last.
+/// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.
 fn strategies(config: &Config, globals: &Globals) -> Vec<Item> {
     let (registry, refused) = registry(globals);
     let mut items: Vec<_> = refused

@@ -54,15 +54,15 @@ impl Shape {
 /// A conversation that was written in the shape of another program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Done {
-    /// Its name.
+    /// Name of the conversation.
     conversation: ConversationId,
-    /// Its messages.
+    /// Number of messages.
     #[serde(rename = "nodes")]
     messages: u64,
-    /// Messages that cannot be read any more; a line stands in their place.
+    /// Messages that cannot be read any more; a line replaces them.
     #[serde(skip)]
     lost: Losses,
-    /// What has no place in that shape.
+    /// Parts that the format cannot hold.
     left_out: LeftOut,
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn run(args: &Args, shape: Written, globals: &Globals) -> anyho
     match &args.output {
         None => {
             let id = args.conversation.id(&runtime).await?;
-            // A terminal is given nothing that could steer it: pages and Markdown hold no hidden characters.
+            // A terminal must get nothing that could steer it: pages and Markdown hold no hidden characters.
             let out = terminal::json_lines();
             let written = write(&runtime, &id, shape, out, output).await?;
             output.note(&words(&written));
@@ -114,7 +114,7 @@ pub(super) async fn run(args: &Args, shape: Written, globals: &Globals) -> anyho
     without_loss(done.iter().flat_map(|(done, _)| lost(done)).chain(of_the_log(args, &runtime)))
 }
 
-/// Losses of a file.
+/// Losses of a file, as a sentence.
 fn lost(done: &Done) -> Option<String> {
     let runs: Vec<_> = done.lost.runs().iter().map(ToString::to_string).collect();
     (!runs.is_empty()).then(|| format!("`{}` without the lost messages {}", done.conversation, runs.join(", ")))
@@ -184,7 +184,7 @@ async fn write(
     Ok(Done { conversation: id.clone(), messages: state.nodes, lost, left_out })
 }
 
-/// Stands where messages are lost, as in a view; an import takes it for a note of the program.
+/// A line for lost messages, as in a view; an import takes it for a note of the program.
 fn in_place_of(lost: NodeRange) -> Message {
     let messages = if lost.count() == 1 { "Message" } else { "Messages" };
     Message::text_of(Role::System, format!("[{messages} {lost}: lost]"))

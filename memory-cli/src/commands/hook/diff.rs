@@ -1,8 +1,8 @@
-//! What changes between two texts, line by line.
+//! A diff of two texts, line by line.
 
 /// Lines shown around a change.
 const AROUND: usize = 3;
-/// Lines of a text beyond which its middle is shown as replaced.
+/// Most lines of a text that are compared; the middle of a longer one is shown as replaced.
 const MOST: usize = 2000;
 
 /// The changed lines with a few lines around them, each after `+`, `-` or a space; `…` stands for lines left out.
@@ -31,7 +31,7 @@ fn marked<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(char, &'a str)> {
     if before.len() > MOST || after.len() > MOST {
         return [removed(before), added(after)].concat();
     }
-    // The length of the longest common end of what begins at a line of each.
+    // Entry of a pair of lines: the length of the longest common subsequence from there to the ends.
     let width = after.len() + 1;
     let mut common = vec![0_u32; (before.len() + 1) * width];
     let at = |common: &[u32], i: usize, j: usize| common.get(i * width + j).copied().unwrap_or_default();

@@ -22,14 +22,14 @@ use super::{
 };
 use crate::{failure::Usage, globals::Globals, terminal::To};
 
-/// Bytes of settings, at most.
+/// Most bytes of settings.
 const LARGEST: u64 = 16 << 20;
 /// Seconds after which an agent ends a call that hangs.
 const TIMEOUT: u32 = 30;
 
 const CLAUDE_CODE: [&str; 7] =
     ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "SessionEnd"];
-/// Codex has no event at the end of a session: the last turn's end comes last.
+/// Events of Codex, which has none at the end of a session: the last turn's end comes last.
 const CODEX: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop"];
 
 /// Which settings change, and how.
@@ -56,7 +56,7 @@ pub(super) fn install(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let command = format!("{} hook {}", globals.command_line(program), agent.as_str());
     let group = json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]});
     let change = |text: Option<&str>| {
-        // Of an earlier path or store.
+        // Calls with an earlier path or store are removed first.
         let without = match text {
             Some(text) => settings::remove(text, &|command| is_call(command, agent, &own))?,
             None => None,
@@ -96,7 +96,7 @@ impl Args {
     }
 }
 
-/// The settings of an agent, behind links: a link stays one.
+/// The settings file of an agent, with links resolved: a link stays a link.
 pub(super) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<PathBuf> {
     let (variable, directory) = match agent {
         Agent::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude"),
@@ -120,22 +120,22 @@ pub(super) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<Pa
     Ok(fs::canonicalize(&file).unwrap_or(file))
 }
 
-/// What became of an agent's settings.
+/// Outcome for an agent's settings.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// `claude-code` or `codex`.
+    /// Name of the agent: `claude-code` or `codex`.
     agent: &'static str,
-    /// The settings.
+    /// Path of the settings.
     file: &'a str,
-    /// True if they were written.
+    /// True if the settings were written.
     changed: bool,
-    /// With `--dry-run`, the lines that would change.
+    /// Lines that would change, with `--dry-run`.
     diff: Option<String>,
 }
 
 type Change<'a> = dyn Fn(Option<&str>) -> Result<Option<String>, settings::SettingsError> + 'a;
 
-/// Shows a change and makes it; whether it was made.
+/// Shows a change and makes it. Returns true if it was made.
 fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Change<'_>) -> anyhow::Result<bool> {
     let (output, file) = (globals.output, args.file()?);
     let before = text_of(&file)?;
@@ -194,7 +194,7 @@ pub(super) fn text_of(file: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Asks in a terminal.
+/// Asks for confirmation on a terminal.
 fn is_wanted() -> anyhow::Result<bool> {
     let input = io::stdin();
     if !input.is_terminal() {

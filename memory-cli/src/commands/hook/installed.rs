@@ -1,4 +1,4 @@
-//! Looks at the hooks that are installed: whether what they call is still there.
+//! Looks at the installed hooks, and checks that the programs they call exist.
 
 use std::{
     env,
@@ -17,24 +17,24 @@ use super::{
 pub(crate) struct Installed {
     pub(crate) agent: &'static str,
     pub(crate) file: PathBuf,
-    /// Whether the file is that of the project in the working directory.
+    /// True if the file is that of the project in the working directory.
     pub(crate) is_of_project: bool,
     pub(crate) state: InstalledState,
 }
 
-/// What the hooks of a file call.
+/// Calls by the hooks of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InstalledState {
-    /// The agent is used here, and has no hooks of this program.
+    /// The agent is used here, but has no hooks of this program.
     Absent,
     Calls(String),
-    /// A program that does not exist.
+    /// The hooks call a program that does not exist.
     CallsNothing(String),
     /// The settings cannot be read.
     Unreadable(String),
 }
 
-/// What is installed for each agent that this user has.
+/// Installed hooks of each agent that this user has.
 pub(crate) fn installed() -> Vec<Installed> {
     let (mut all, own) = (Vec::new(), own_path().unwrap_or_default());
     for agent in [Agent::ClaudeCode, Agent::Codex] {
@@ -73,7 +73,7 @@ fn state(agent: Agent, file: &Path, is_of_project: bool, own: &Path) -> Option<I
     })
 }
 
-/// Whether a shell finds a program.
+/// True if a shell finds a program.
 fn is_there(program: &str) -> bool {
     if program.contains(['/', '\\']) {
         return Path::new(program).is_file();

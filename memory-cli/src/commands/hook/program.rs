@@ -9,10 +9,10 @@ use anyhow::Context as _;
 
 use super::Agent;
 
-/// Options of the calls that are installed.
+/// Options of the installed calls.
 const OPTIONS: [&str; 3] = ["--config", "--store", "--owner"];
 
-/// The program as this call found it. A link to it stays one: what it leads to may go with the next version.
+/// The program as this call found it. A link stays a link: its target may go with the next version.
 pub(super) fn own_path() -> anyhow::Result<PathBuf> {
     let program = env::current_exe().context("cannot find this program's own path")?;
     let called = env::args_os().next().and_then(|called| as_called(Path::new(&called), &program));
@@ -30,14 +30,14 @@ fn as_called(called: &Path, program: &Path) -> Option<PathBuf> {
     path::absolute(found).ok()
 }
 
-/// Whether a command is a call that was installed, of whatever path, store and owner: `PROGRAM --store DIR hook AGENT` and
-/// nothing else. A command of a person that does more is theirs.
+/// True if a command is an installed call, with any path, store and owner: `PROGRAM --store DIR hook AGENT` and nothing
+/// else. A command of a person that does more is the person's.
 pub(super) fn is_call(command: &str, agent: Agent, own: &Path) -> bool {
     let Some(words) = words(command) else { return false };
     let [program, options @ .., hook, named] = words.as_slice() else { return false };
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_own = own.file_name().is_some_and(|own| own == name);
-    // Such as `memory-0.2`.
+    // A name with a version, such as `memory-0.2`.
     let version = name.strip_prefix("memory-").and_then(|rest| rest.strip_prefix('v').or(Some(rest)));
     let is_version = version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()));
     let is_ours = is_own || is_version || matches!(name, "memory" | "memory.exe");
@@ -46,7 +46,7 @@ pub(super) fn is_call(command: &str, agent: Agent, own: &Path) -> bool {
     is_ours && are_options && hook == "hook" && named == agent.as_str()
 }
 
-/// The words of a command as a POSIX shell reads them; `None` for one that is more than words, such as `a && b`.
+/// The words of a command as a POSIX shell reads them; `None` if the command is more than words, such as `a && b`.
 pub(super) fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

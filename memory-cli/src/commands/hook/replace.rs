@@ -1,4 +1,4 @@
-//! Replaces a settings file that other programs write as well: none of their changes is lost, and owner and mode stay.
+//! Replaces a settings file that other programs also write: none of their changes is lost, and owner and mode stay.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// Why a file was not replaced.
+/// Reasons why a file was not replaced.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReplaceError {
     #[error("changed meanwhile: nothing was written; call this again")]
@@ -21,7 +21,7 @@ pub(super) enum ReplaceError {
     Io(#[from] io::Error),
 }
 
-/// Writes `after` in place of `before`; `None` stands for no file. Nobody sees half of it.
+/// Writes `after` in place of `before`; `None` stands for no file. No reader sees half of it.
 pub(super) fn replace(file: &Path, before: Option<&str>, after: Option<&str>) -> Result<(), ReplaceError> {
     let directory = file.parent().unwrap_or(Path::new("."));
     if before.is_some() {
@@ -32,13 +32,13 @@ pub(super) fn replace(file: &Path, before: Option<&str>, after: Option<&str>) ->
     let new = || tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(directory);
     let Some(after) = after else {
         remove(file, before, new()?.into_temp_path())?;
-        // The directory that was made for it goes with it; one that holds something else stays.
+        // The directory is removed with its only file; one that holds something else stays.
         drop(fs::remove_dir(directory));
         return Ok(());
     };
     memory_files::create_dir_all(directory).or_else(|error| if directory.is_dir() { Ok(()) } else { Err(error) })?;
     let mut new = new()?;
-    // Tells the sweep of another call that it is in use.
+    // The lock tells the sweep of another call that the file is in use.
     new.as_file().lock()?;
     new.write_all(after.as_bytes())?;
     let Some(before) = before else {
@@ -56,7 +56,7 @@ pub(super) fn replace(file: &Path, before: Option<&str>, after: Option<&str>) ->
 
 const SUFFIX: &str = ".tmp";
 
-/// How the names of temporary files beside a file begin.
+/// Prefix of the names of temporary files next to a file.
 fn prefix(file: &Path) -> String {
     format!(".{}.memory-", file.file_name().unwrap_or_default().to_string_lossy())
 }
@@ -73,7 +73,7 @@ fn check_writable(file: &Path) -> Result<(), ReplaceError> {
     }
 }
 
-/// Removes what a call that was killed left.
+/// Removes temporary files of calls that were killed.
 fn sweep(directory: &Path, prefix: &str) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -92,7 +92,7 @@ fn keep_owner_and_mode(file: &Path, new: &File) -> Result<(), ReplaceError> {
     if (old.uid(), old.gid()) != (made.uid(), made.gid()) {
         fchown(new, Some(old.uid()), Some(old.gid())).map_err(ReplaceError::Owner)?;
     }
-    // After the owner, of which a change takes bits away.
+    // The mode is set after the owner, since a change of owner takes bits away.
     Ok(new.set_permissions(old.permissions())?)
 }
 
@@ -116,7 +116,7 @@ fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Swaps both files at once and looks at what was there: if it is not `before`, puts it back.
+/// Swaps both files at once and checks the displaced one: if it is not `before`, swaps them back.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn swap(file: &Path, new: NamedTempFile, before: &str, after: &str) -> Result<(), ReplaceError> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -124,7 +124,7 @@ fn swap(file: &Path, new: NamedTempFile, before: &str, after: &str) -> Result<()
     match exchange() {
         Ok(()) => {}
         Err(rustix::io::Errno::NOENT) => return Err(ReplaceError::Changed),
-        // This file system swaps nothing.
+        // This file system cannot swap files.
         Err(_) => return rename(file, new, before),
     }
     let mut displaced = text(new.path())?;
@@ -138,7 +138,7 @@ fn swap(file: &Path, new: NamedTempFile, before: &str, after: &str) -> Result<()
         if now == expected {
             return Err(ReplaceError::Changed);
         }
-        // Somebody wrote over what stood there for a moment: theirs is the newest.
+        // Somebody overwrote the swapped file in between: theirs is the newest.
         (expected, displaced) = (displaced, now);
     }
 }

@@ -1,8 +1,8 @@
 //! Edits the hooks in a settings file as text, so that nothing else in it changes.
 //!
-//! Each edit looks at the places of values in the text, and adds or removes one piece. What is added last is removed
-//! first, up to the byte. A container that is made here begins with white space, and is removed with its last element;
-//! one that was there without an element gets its first right after its bracket, and stays.
+//! Each edit looks at the positions of values in the text, and adds or removes one piece. The piece added last is
+//! removed first, up to the byte. A container made here begins with white space, and is removed with its last element;
+//! an existing empty one gets its first element right after its bracket, and stays.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// An edit that cannot be made.
+/// Reasons why an edit cannot be made.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SettingsError {
     #[error("it is not JSON ({0})")]
@@ -23,7 +23,7 @@ pub(super) enum SettingsError {
     Twice(String),
 }
 
-/// Adds a group of hooks to each event, behind what is there.
+/// Adds a group of hooks to each event, behind the existing ones.
 pub(super) fn add(text: Option<&str>, events: &[&str], group: &Value) -> Result<String, SettingsError> {
     let is_new = text.is_none();
     let mut text = text.unwrap_or("{}").to_owned();
@@ -31,7 +31,7 @@ pub(super) fn add(text: Option<&str>, events: &[&str], group: &Value) -> Result<
         let root = Container::object(&text, 0..text.len(), "the whole")?;
         let Some(hooks) = root.get("hooks")? else {
             let (key, value) = ("\"hooks\": ".to_owned(), serde_json::json!({*event: [group]}));
-            // A file of our own has its object in the style of what is made here.
+            // A new file has its object in our own style.
             text = match is_new {
                 true => format!("{{\n  {key}{}\n}}\n", pretty(&value, "  ", "  ")),
                 false => root.push(&text, &key, &value),
@@ -47,7 +47,7 @@ pub(super) fn add(text: Option<&str>, events: &[&str], group: &Value) -> Result<
     Ok(text)
 }
 
-/// Removes the hooks whose command is told apart, and what is empty without them; `None` where nothing is left.
+/// Removes the hooks whose command `is_ours` accepts, and containers that become empty; `None` if nothing is left.
 pub(super) fn remove(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Option<String>, SettingsError> {
     let mut text = text.to_owned();
     loop {
@@ -72,10 +72,10 @@ enum Edit {
     All,
 }
 
-/// The containers that hold a hook, the outer ones first, each with the place of what it holds of it.
+/// The containers around a hook, the outer ones first, each with the index of its element.
 type Chain<'a> = Vec<(&'a Container, usize)>;
 
-/// Places in a chain: root, hooks, groups of an event, a group, its hooks.
+/// Indices in a chain: root, hooks, groups of an event, a group, its hooks.
 const GROUP: usize = 3;
 const HANDLERS: usize = 4;
 
@@ -124,12 +124,12 @@ fn remove_last(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Edit, Setti
     Ok(edit)
 }
 
-/// What to cut so that the innermost element is gone, and every container of ours that is empty without it.
+/// The edit that removes the innermost element, and every container of ours that becomes empty.
 fn cut(text: &str, chain: &Chain<'_>) -> Edit {
     for (depth, (container, at)) in chain.iter().enumerate().rev() {
         let is_last = container.elements.len() == 1;
         let goes_whole = match depth {
-            // A group without hooks does nothing, also one that was there before.
+            // A group without hooks does nothing, even if it was there before.
             HANDLERS => is_last && chain.get(GROUP).is_some_and(|(group, _)| group.is_plain_group()),
             GROUP => true,
             _ => is_last && container.is_made_here(text),
@@ -151,7 +151,7 @@ struct Container {
 /// A member or an element.
 struct Element {
     key: Option<String>,
-    /// From the key, where there is one.
+    /// Range of the member, from its key if it has one.
     whole: Range<usize>,
     value: Range<usize>,
 }
@@ -193,7 +193,7 @@ impl Container {
         for (key, value) in values {
             let value = place(value.get());
             let from = elements.last().map_or(span.start, |last| last.whole.end);
-            // After the bracket or the comma.
+            // The gap begins after the bracket or the comma.
             let blank = |c: char| c.is_ascii_whitespace() || c == ',' || c == bracket;
             let between = text.get(from..value.start).unwrap_or_default();
             let start = from + (between.len() - between.trim_start_matches(blank).len());
@@ -211,13 +211,13 @@ impl Container {
         }
     }
 
-    /// Whether a group of hooks is called whatever the event is about. One that a person has bound to some tools is theirs.
+    /// True if a group of hooks is called for every event. A group that a person has bound to some tools is theirs.
     fn is_of_every_use(&self, text: &str) -> bool {
         let matcher = self.elements.iter().find(|element| element.key.as_deref() == Some("matcher"));
         matcher.is_none_or(|matcher| matches!(text.get(matcher.value.clone()), Some("\"\"" | "\"*\"" | "null")))
     }
 
-    /// Whether a group has nothing that is not made here but a matcher.
+    /// True if a group has only members that are made here, and a matcher.
     fn is_plain_group(&self) -> bool {
         self.elements.iter().all(|element| matches!(element.key.as_deref(), Some("hooks" | "matcher")))
     }
@@ -236,7 +236,7 @@ impl Container {
         !self.lead(text).is_empty()
     }
 
-    /// The text with one element more at the end, in the style of those before it.
+    /// The text with one more element at the end, in the style of those before it.
     fn push(&self, text: &str, key: &str, value: &Value) -> String {
         let (at, piece) = match self.elements.as_slice() {
             [] => (self.span.start + 1, format!("{key}{}", spaced(value))),
@@ -248,7 +248,7 @@ impl Container {
                         text.get(end..last.whole.start).unwrap_or_default()
                     }
                 };
-                // On a line of its own, where the one before it is.
+                // The element gets a line of its own if the one before it has one.
                 let line = before.rfind('\n').and_then(|line| before.get(line..)).unwrap_or_default();
                 let before = if line.trim().is_empty() { line } else { "" };
                 let indent = before.trim_start_matches('\n');
@@ -261,7 +261,7 @@ impl Container {
         format!("{head}{piece}{tail}")
     }
 
-    /// What to cut so that an element is gone.
+    /// The range to cut to remove an element.
     fn cut(&self, at: usize) -> Range<usize> {
         let Some(element) = self.elements.get(at) else { return 0..0 };
         match (at.checked_sub(1).and_then(|before| self.elements.get(before)), self.elements.get(at + 1)) {
@@ -272,7 +272,7 @@ impl Container {
     }
 }
 
-/// Takes the members of an object or the elements of an array as they stand in the text.
+/// Collects the members of an object or the elements of an array with their positions in the text.
 struct Elements;
 
 impl<'de> Visitor<'de> for Elements {
@@ -299,14 +299,14 @@ impl<'de> Visitor<'de> for Elements {
     }
 }
 
-/// The white space of one level: that of the first line that is indented.
+/// The indentation of one level: that of the first indented line.
 fn unit(text: &str) -> &str {
     let indent = |line: &'_ str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let line = text.lines().find(|line| indent(line) > 0 && !line.trim().is_empty());
     line.and_then(|line| line.get(..indent(line))).unwrap_or("  ")
 }
 
-/// A value over several lines, of which those after the first begin with `indent`.
+/// A value over several lines, which begin with `indent` after the first.
 fn pretty(value: &Value, indent: &str, unit: &str) -> String {
     let deeper = format!("{indent}{unit}");
     let lines = |items: Vec<String>, [open, close]: [&str; 2]| match items.is_empty() {
@@ -406,7 +406,7 @@ mod tests {
         let noted = r#"{"hooks":{"Stop":[{"note":"mine","hooks":[{"command":"memory hook codex"}]}]}}"#;
         let left = noted.replace(r#"{"command":"memory hook codex"}"#, "");
         assert_eq!(remove(noted, &is_ours).unwrap(), Some(left), "a person has written more into it");
-        // In one group with another hook, and written anew by a program.
+        // The hook shares a group with another hook, in a file rewritten by a program.
         let shared = serde_json::json!({"hooks": {"Stop": [{"matcher": "", "hooks": [
             {"command": "theirs"}, {"command": "memory hook codex"}]}]}});
         for text in [shared.to_string(), format!("{shared:#}")] {

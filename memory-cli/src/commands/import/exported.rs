@@ -1,4 +1,4 @@
-//! Imports what `memory export` wrote, and verifies it.
+//! Imports files of `memory export`, and verifies the result.
 
 use std::{io, path::Path};
 
@@ -45,7 +45,7 @@ pub(super) async fn import(
     bar.finish();
     let mut news = Vec::new();
     if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {
-        // Salvage writes such a file for a conversation that has lost all its messages.
+        // A salvage writes such a file for a conversation that has lost all its messages.
         news.push(News::NothingToImport { file: file.name().to_owned() });
         let verification = Verification::of(Vec::new(), Vec::new());
         return Ok(Restored { file: file.name().to_owned(), imported, verification, news });

@@ -1,4 +1,4 @@
-//! The format of a file that is imported.
+//! The format of a file to import.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) enum Format {
     Eval,
     Jsonl,
     Memory,
-    /// Of another program; `None` is recognized.
+    /// A file of another program; `None` if its format is still to be recognized.
     Transcript(Option<transcripts::Format>),
 }
 
@@ -56,7 +56,7 @@ impl ValueEnum for Format {
 }
 
 impl Format {
-    /// The format of a file: an export is recognized by its first bytes, and what is none is a transcript.
+    /// The format of a file: an export is recognized by its first bytes, and any other file is a transcript.
     pub(super) fn of(file: &Path, said: Option<Self>) -> Result<Self, ExchangeError> {
         match said {
             Some(format) => Ok(format),

@@ -1,4 +1,4 @@
-//! Files that are refused before anything is read of them.
+//! Files that are refused before their contents are read.
 
 use std::{collections::HashMap, io::Read, path::Path};
 
@@ -8,7 +8,7 @@ use memory_files::{Links, open};
 use super::Checked;
 use crate::{failure::Usage, import::is_pipe};
 
-/// Names the encoding that Windows calls Unicode, which no format has.
+/// Refuses UTF-16, which Windows calls Unicode and no format has.
 pub(super) fn refuse_utf16(file: &Path) -> Result<(), Usage> {
     let mut begins = [0; 2];
     let is_file = file.is_file() && !is_pipe(file);
@@ -20,7 +20,7 @@ pub(super) fn refuse_utf16(file: &Path) -> Result<(), Usage> {
     Err(Usage(format!("{} {why}", file.display())))
 }
 
-/// Refuses files that would be one conversation only because they are called alike.
+/// Refuses files that would become one conversation only because they have the same name.
 pub(super) fn refuse_namesakes(files: &[(&Path, &Checked)]) -> Result<(), Usage> {
     let mut named: HashMap<&ConversationId, &Path> = HashMap::new();
     for (path, checked) in files {

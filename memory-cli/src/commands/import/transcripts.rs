@@ -55,14 +55,14 @@ pub(super) fn check(
     })
 }
 
-/// What comes through a pipe, in a temporary file.
+/// The data of a pipe, in a temporary file.
 fn spooled(from: &mut dyn io::Read, args: &Args) -> anyhow::Result<File> {
     let mut spool = Spool::new(from, args.limits().stream)?;
     io::copy(&mut spool, &mut io::sink()).context("cannot read the stream")?;
     Ok(spool.into_file()?)
 }
 
-/// Sentences about what was skipped.
+/// Sentences about the skipped parts.
 fn skipped(report: &Report) -> impl Iterator<Item = String> {
     let sentence = |skipped: &Skipped| {
         format!("skipped {} × {}: {} (first: {})", grouped(skipped.count), skipped.what, skipped.why, skipped.first)
@@ -97,11 +97,11 @@ pub(super) fn print(read: &FilesRead, output: Output) -> io::Result<()> {
 /// Files of other programs at a path.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Read<'a> {
-    /// The path.
+    /// Path of the files.
     path: &'a str,
-    /// The format, by the name of `--format`; null for files that are no transcripts.
+    /// Name of the format, as in `--format`; null for files that are no transcripts.
     format: Option<&'static str>,
-    /// Files that were read.
+    /// Number of files that were read.
     files: usize,
     #[serde(flatten)]
     report: &'a Report,

@@ -24,7 +24,7 @@ use crate::{
     output::{Output, grouped, megabytes},
 };
 
-/// Fewer messages than this hardly tell models apart: too many of them are among the best.
+/// Fewest messages that tell models apart: with less, too many of them are among the best.
 const FEW: usize = 100;
 
 /// The name of the figure that distinguishes the models.
@@ -59,7 +59,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    // Both, before the work of one is in vain.
+    // Both models are loaded before the work of one could be in vain.
     let (first, second) = (Contender::load(&args.first, globals)?, Contender::load(&args.second, globals)?);
     let questions = usize::try_from(args.questions).unwrap_or(usize::MAX);
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
@@ -74,18 +74,18 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 /// Two models side by side.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// What `found` is a share of.
+    /// Name of the figure `found`.
     measure: &'static str,
-    /// Messages that were embedded.
+    /// Number of messages that were embedded.
     messages: usize,
-    /// Their conversations.
+    /// Number of their conversations.
     conversations: usize,
-    /// Questions that were asked.
+    /// Number of questions that were asked.
     questions: usize,
     models: Vec<Model>,
-    /// Of what they find, the second less the first.
+    /// Difference of their `found`: the second less the first.
     difference: Interval,
-    /// The share of hits that both find.
+    /// Share of hits that both models find.
     agreement: f64,
     /// Notices about the comparison.
     notices: &'a [News],
@@ -93,25 +93,25 @@ pub(crate) struct Answer<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Model {
-    /// The model.
+    /// Id of the model.
     model: String,
-    /// The share that was found.
+    /// Share of questions whose reply was found.
     found: f64,
-    /// Milliseconds a question.
+    /// Milliseconds per question.
     question_ms: f64,
-    /// Milliseconds a message.
+    /// Milliseconds per message.
     message_ms: f64,
-    /// Messages a second.
+    /// Messages per second.
     messages_per_s: f64,
-    /// Of its vectors.
+    /// Number of components of a vector.
     dimensions: usize,
-    /// Of vectors.
+    /// Bytes of vectors per message.
     bytes_per_message: f64,
-    /// Bytes of its files; null for a remote one.
+    /// Bytes of the model's files; null for a remote model.
     model_bytes: Option<u64>,
-    /// Tokens sent to a remote one.
+    /// Tokens sent to a remote model.
     tokens_sent: u64,
-    /// Of these, with `--prices`.
+    /// Price of these tokens, with `--prices`.
     price: Option<f64>,
 }
 
@@ -120,9 +120,9 @@ struct Comparison<'a> {
     args: &'a Args,
     sample: &'a Sample,
     models: [Figures; 2],
-    /// How much more the second found.
+    /// Difference of the found shares: the second less the first.
     difference: Interval,
-    /// The share of the best of one that are also among the best of the other, in the mean.
+    /// Mean share of one model's best hits that are also among the other's.
     agreement: f64,
     news: Vec<News>,
 }
@@ -138,7 +138,7 @@ impl<'a> Comparison<'a> {
         Self { args, sample, models, difference, agreement, news }
     }
 
-    /// Cost of the tokens that each model was sent, if that is known; nothing for a model on this machine.
+    /// Cost of the tokens sent to each model, if known; nothing for a model on this machine.
     fn costs(&self) -> [Option<f64>; 2] {
         let [first, second] = self.args.prices.map_or([None; 2], |prices| prices.map(Some));
         let [one, other] = &self.models;
@@ -224,7 +224,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A row of the table, for one model and what it costs.
+/// A row of the table, for one model and its cost.
 type Column = fn(&Figures, Option<f64>) -> String;
 
 fn found(figures: &Figures, _: Option<f64>) -> String {
@@ -265,7 +265,7 @@ fn question_seconds(figures: &Figures) -> f64 {
 
 #[expect(clippy::cast_precision_loss, reason = "counts of messages")]
 fn message_seconds(figures: &Figures) -> f64 {
-    // Not 0, where the clock is coarse.
+    // Never 0, even with a coarse clock.
     figures.spent.took.as_secs_f64().max(1e-9) / figures.spent.messages.max(1) as f64
 }
 

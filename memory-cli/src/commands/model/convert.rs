@@ -23,27 +23,27 @@ pub(crate) struct Args {
 /// A model with its graphs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer {
-    /// Where the graphs are.
+    /// Directory of the graphs.
     directory: String,
-    /// True if they were made now.
+    /// True if the graphs were made now.
     converted: bool,
     int8: Int8,
 }
 
-/// How like the 8-bit graph is to the other one, or why there is none.
+/// Similarity of the 8-bit graph to the other one, or the reason why there is none.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Int8 {
     Made {
-        /// The mean cosine.
+        /// Mean cosine of the vectors.
         mean_cosine: f64,
-        /// The least.
+        /// Least cosine of the vectors.
         least_cosine: f64,
-        /// Over how many texts.
+        /// Number of compared texts.
         texts: usize,
     },
     Refused {
-        /// Why there is no 8-bit graph.
+        /// Reason why there is no 8-bit graph.
         refused: String,
     },
 }

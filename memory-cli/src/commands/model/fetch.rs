@@ -32,12 +32,12 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// A model that is here.
+/// A model on this machine.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Its name.
+    /// Name of the model.
     model: &'a str,
-    /// Where it is.
+    /// Directory of the model.
     directory: String,
     #[serde(flatten)]
     source: Source,
@@ -52,24 +52,24 @@ enum Source {
         packages: Vec<Package>,
     },
     Hub {
-        /// Of a hub: the commit.
+        /// Commit; only of a hub.
         commit: String,
-        /// Of a hub: the bytes.
+        /// Bytes of the files; only of a hub.
         bytes: u64,
-        /// Of a hub: true if it was fetched now.
+        /// True if the files were fetched now; only of a hub.
         downloaded: bool,
     },
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Package {
-    /// Its name.
+    /// Name of the package.
     name: String,
-    /// Its version.
+    /// Version of the package.
     version: String,
-    /// Its bytes.
+    /// Bytes of the package.
     bytes: u64,
-    /// True if it was fetched now.
+    /// True if the package was fetched now.
     downloaded: bool,
 }
 

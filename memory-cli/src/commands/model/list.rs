@@ -1,4 +1,4 @@
-//! `memory model list`: shows all models, what they cost, and which are present.
+//! `memory model list`: shows all models, their cost, and which are present.
 
 use std::{
     fs, io,
@@ -29,21 +29,21 @@ fn usual_speed(name: &str, precision: Precision) -> Option<u32> {
     }
 }
 
-/// Models that are here or can be fetched.
+/// Models that are present or can be fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Where models are kept.
+    /// Directory of the models.
     directory: String,
     models: &'a [Row],
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Row {
-    /// Its name.
+    /// Name of the model.
     name: String,
-    /// Of its vectors.
+    /// Number of components of a vector.
     dimensions: Option<usize>,
-    /// Of a text; 0 for any.
+    /// Most tokens of a text; 0 for any number.
     max_tokens: Option<usize>,
     /// Bytes to fetch.
     #[serde(rename = "download_bytes")]
@@ -51,12 +51,12 @@ struct Row {
     /// Bytes on disk.
     #[serde(rename = "disk_bytes")]
     on_disk: u64,
-    /// As measured on two cores.
+    /// Messages per second, as measured on two cores.
     #[serde(rename = "messages_per_s")]
     speed: Option<u32>,
-    /// Its licence.
+    /// Licence of the model.
     licence: &'static str,
-    /// Whether it is here, or how it gets here.
+    /// State of the model, or the command that fetches it.
     state: String,
 }
 
@@ -131,7 +131,7 @@ fn pinned(model: &'static PinnedModel, store: &ModelStore) -> io::Result<Vec<Row
     }
 }
 
-/// The rows of a model that is present but in no pinned package: one for each precision that it can be run in.
+/// The rows of a model that is present but in no pinned package: one for each precision that it can run in.
 fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
     let Ok(source) = name.parse::<ModelSource>();
     let directory = source.directory(store);
@@ -170,7 +170,7 @@ fn other(name: &str, store: &ModelStore) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Bytes of the weights of the model called `name`, as it is run.
+/// Bytes of the weights of the model called `name`, in the precision that it runs in.
 pub(super) fn size_of(name: &str, store: &ModelStore) -> anyhow::Result<u64> {
     let source = source_of(name, store);
     let directory = source.directory(store);

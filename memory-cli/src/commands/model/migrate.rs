@@ -25,16 +25,16 @@ pub(crate) struct Args {
 /// A store whose messages were embedded again.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// The store's model now.
+    /// Id of the store's model now.
     model: &'a str,
-    /// Of its vectors.
+    /// Number of components of a vector.
     dimensions: usize,
-    /// Messages that were embedded now.
+    /// Number of messages that were embedded now.
     embedded: u64,
 }
 
-/// Embeds everything with the new model and then makes it the store's model. Until then, and if this is interrupted,
-/// the old vectors are used. Messages that were embedded already are not embedded again.
+/// Embeds everything with the new model and then makes it the store's model. Until then, and after an interruption, the
+/// old vectors are used. Messages with a vector of the new model are not embedded again.
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let config = globals.config(Access::Existing)?;
     let store = Arc::new(open_log(&config)?);

@@ -21,19 +21,19 @@ pub(crate) struct Args {
 /// A model that was tested.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// The model.
+    /// Id of the model.
     model: &'a str,
-    /// Of its vectors.
+    /// Number of components of a vector.
     dimensions: usize,
     /// Milliseconds to the first vector.
     start_ms: f64,
-    /// Milliseconds a question.
+    /// Milliseconds per question.
     query_ms: f64,
-    /// Messages a second.
+    /// Messages per second.
     texts_per_s: f64,
-    /// By how much like texts are nearer than unlike ones, at worst.
+    /// Least difference of cosines by which similar texts are nearer than dissimilar ones.
     least_margin: f32,
-    /// True if they are.
+    /// True if every margin is positive.
     passed: bool,
 }
 
@@ -52,7 +52,7 @@ const TRIPLES: [[&str; 3]; 3] = [
     ["When is the dentist's appointment?", "See the dentist on Tuesday at ten.", "The budget is 42,500 euros."],
 ];
 
-/// Texts whose embedding is timed.
+/// Number of texts whose embedding is timed.
 const TIMED: usize = 64;
 
 pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -104,7 +104,7 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds for a question, and messages a second.
+/// Seconds per question, and messages per second.
 async fn speed(embedder: &dyn Embedder) -> anyhow::Result<[f64; 2]> {
     let texts: Vec<String> = (0..TIMED)
         .map(|n| {
@@ -127,7 +127,7 @@ async fn speed(embedder: &dyn Embedder) -> anyhow::Result<[f64; 2]> {
     Ok([times.get(times.len() / 2).copied().unwrap_or_default(), rate])
 }
 
-/// For each triple, how much more similar the similar sentence is than the other one.
+/// The margin of each triple: the similarity of the similar sentence less that of the other one.
 async fn margins(embedder: &dyn Embedder) -> anyhow::Result<Vec<f32>> {
     let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let mut margins = Vec::new();

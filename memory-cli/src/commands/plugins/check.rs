@@ -47,7 +47,7 @@ pub(crate) struct Args {
 /// A plugin that was checked.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer {
-    /// The library.
+    /// Path of the library.
     file: String,
     /// The checks, in order.
     checks: Vec<Finding>,
@@ -55,11 +55,11 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Finding {
-    /// What was checked.
+    /// Name of the check.
     check: String,
-    /// The verdict.
+    /// Verdict of the check.
     verdict: Given,
-    /// Why.
+    /// Reason for the verdict.
     why: Option<String>,
 }
 

@@ -49,30 +49,30 @@ pub(crate) struct Answer<'a> {
 /// A strategy.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Strategy<'a> {
-    /// Its name.
+    /// Name of the strategy.
     name: &'a str,
-    /// `summarizer` or `scorer`.
+    /// Kind: `summarizer` or `scorer`.
     kind: String,
-    /// Its version.
+    /// Version of the strategy.
     version: &'a str,
-    /// What it does.
+    /// Description of the strategy.
     description: &'a str,
-    /// `built in`, or its file.
+    /// Source: `built in`, or the plugin's file.
     from: String,
-    /// Of its file.
+    /// SHA-256 of the file.
     sha256: Option<String>,
     capabilities: Capabilities,
-    /// A JSON schema; a text where that is none; null where it takes no configuration.
+    /// JSON schema of the configuration; a text if the plugin gives no JSON; null without a configuration.
     configuration_schema: Option<Value>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Capabilities {
-    /// True if it uses embeddings.
+    /// True if the strategy uses embeddings.
     embeddings: bool,
     /// True if a call can be cancelled.
     cancellable: bool,
-    /// True if it may answer one question in two ways.
+    /// True if the strategy may answer one question in two ways.
     varies: bool,
 }
 

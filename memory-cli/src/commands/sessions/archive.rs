@@ -16,14 +16,14 @@ pub(crate) struct Args {
     session: String,
 }
 
-/// A session that is archived or no longer so.
+/// An archived or unarchived session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Its name.
+    /// Name of the session.
     session: &'a str,
-    /// True if it is archived now.
+    /// True if the session is archived now.
     archived: bool,
-    /// Its conversations.
+    /// Names of its conversations.
     conversations: Vec<&'a str>,
 }
 

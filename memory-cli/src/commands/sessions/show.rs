@@ -28,25 +28,25 @@ pub(crate) struct Args {
 /// A session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
-    /// Its name.
+    /// Name of the session.
     session: &'a str,
-    /// Its conversations, the last one spoken in first.
+    /// Conversations of the session, the most recent first.
     conversations: Vec<OfAgent>,
-    /// The last message of the first of them.
+    /// Last message of the first conversation.
     last: Option<Said<'a>>,
-    /// The state of the first of them.
+    /// State of the first conversation.
     state: &'a DerivedState,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct OfAgent {
-    /// The agent, of a session of agents.
+    /// Name of the agent, in a session of agents.
     agent: Option<String>,
     #[serde(flatten)]
     listed: ListedConversation,
 }
 
-/// The session that a name means.
+/// The session that matches a name.
 pub(super) async fn session(runtime: &Parts, name: &str) -> anyhow::Result<Session> {
     resolve::check_readable(runtime).await?;
     let all = runtime.store.conversations().await?;
@@ -97,7 +97,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The last message that can be read.
+/// The last message, if it can be read.
 async fn last(runtime: &Parts, id: &ConversationId, nodes: u64) -> anyhow::Result<Option<Node>> {
     let Some(last) = NodeId::new(nodes) else { return Ok(None) };
     let read = runtime.store.readable_nodes(id, NodeRange::single(last)).await?;

@@ -1,4 +1,4 @@
-//! Prints the state of a conversation: what it is for, what was decided, what is open.
+//! Prints the state of a conversation: goal, decisions, open questions.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The bytes that a store takes: its log, and everything derived from it, by conversation.
+//! Bytes of a store: its log, and all derived data, by conversation.
 
 use std::{collections::BTreeMap, io};
 
@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::output::{Output, grouped};
 
-/// Messages that are read at a time.
+/// Messages that are read at once.
 const RUN: usize = 512;
 
 /// The bytes of a store.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OfStore {
-    /// How many messages it has.
+    /// Number of messages.
     messages: u64,
     /// Bytes of the log.
     log_bytes: u64,
@@ -23,28 +23,28 @@ pub(super) struct OfStore {
     embeddings_bytes: u64,
     /// Bytes of indexes.
     index_bytes: u64,
-    /// Bytes of everything.
+    /// Bytes of all data.
     total_bytes: u64,
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     held_bytes: u64,
-    /// What is derived from the log, by kind.
+    /// Derived data, by kind.
     derived: BTreeMap<&'static str, Kind>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Kind {
-    /// How many there are.
+    /// Number of items.
     count: u64,
-    /// Their bytes on disk.
+    /// Bytes on disk.
     bytes: u64,
 }
 
-/// The bytes of a store, as they are printed.
+/// The bytes of a store, for printing.
 #[derive(Debug)]
 pub(super) struct Bytes(pub(super) Usage);
 
 impl Bytes {
-    /// Bytes of the messages of a conversation, and of what is derived from them, by kind.
+    /// Bytes of the messages of a conversation, and of the data derived from them, by kind.
     pub(super) fn of_conversation(&self, id: &ConversationId, messages: u64) -> BTreeMap<&'static str, u64> {
         let derived = self.0.of_conversation(id).map(|(kind, size)| (kind.name(), size.disk));
         std::iter::once(("messages", messages)).chain(derived).collect()
@@ -66,8 +66,8 @@ impl Bytes {
         }
     }
 
-    /// Prints a table of conversations with the bytes of their messages, and what the store takes for who sees all of
-    /// it.
+    /// Prints a table of conversations with the bytes of their messages, and the bytes of the store for a reader who
+    /// sees all of it.
     pub(super) fn print(
         &self,
         output: Output,
@@ -101,7 +101,7 @@ impl Bytes {
     }
 }
 
-/// Bytes of the messages of a conversation that can be read, as they are hashed: without what the log adds.
+/// Bytes of the readable messages of a conversation, as hashed: without the overhead of the log.
 pub(super) async fn of_messages(store: &dyn Store, id: &ConversationId) -> anyhow::Result<u64> {
     let nodes = store.conversation(id).await?.nodes;
     let mut bytes = 0;

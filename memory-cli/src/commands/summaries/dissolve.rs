@@ -1,4 +1,4 @@
-//! `memory summaries dissolve`: shows the parts of a summary in its place.
+//! `memory summaries dissolve`: shows the parts of a summary instead of its words.
 
 use clap::Args as ClapArgs;
 use memory_core::SummaryId;

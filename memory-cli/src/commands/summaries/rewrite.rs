@@ -1,4 +1,4 @@
-//! `memory summaries rewrite`: puts a person's words in the place of a summary.
+//! `memory summaries rewrite`: replaces the words of a summary by a person's.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use memory_core::SummaryId;
 use super::{number, print};
 use crate::{Access, commands::resolve, editor, failure::Usage, globals::Globals, open};
 
-/// The most bytes of a text, far beyond what a summary may have.
+/// Most bytes of a text, far beyond the limit of a summary.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Puts your own words in the place of a summary.

@@ -1,4 +1,4 @@
-//! The wish of a user or the system that the program ends.
+//! Requests of a user or the system to end the program.
 
 use std::{
     cell::Cell,
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Hears SIGINT and SIGTERM from when it is made on.
+/// SIGINT and SIGTERM, caught from its creation on.
 pub(super) struct Stop {
     signals: Receiver<()>,
     is_asked: Cell<bool>,
@@ -26,18 +26,18 @@ impl Stop {
         let (tell, signals) = channel();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for _ in asked.forever() {
-                // Where nobody listens any more, the program is at its end.
+                // Without a receiver, the program is ending already.
                 let _ = tell.send(());
             }
         })?;
         Ok(Self { signals, is_asked: Cell::new(false) })
     }
 
-    /// Here the system ends the program at once; the next one goes on where it stood.
+    /// The system ends the program at once; the next run continues from the recorded state.
     #[cfg(not(unix))]
     pub(super) fn listen() -> io::Result<Self> {
         let (tell, signals) = channel();
-        // It is never told.
+        // The channel never gets a message.
         thread::Builder::new().spawn(move || {
             let _tell = tell;
             thread::park();
@@ -49,7 +49,7 @@ impl Stop {
         self.wait(Duration::ZERO)
     }
 
-    /// Waits so long, or until the program is to end; whether it is.
+    /// Waits at most `at_most`, or until the program must end. Returns true if it must.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         let is_asked =
             self.is_asked.get() || !matches!(self.signals.recv_timeout(at_most), Err(RecvTimeoutError::Timeout));

@@ -16,19 +16,19 @@ use super::super::{
 /// A question about a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its id in the data.
+    /// Id of the question in the data.
     pub id: String,
     /// The conversation.
     pub conversation: ConversationId,
-    /// The question in plain words.
+    /// Question in plain words.
     pub text: String,
     /// The expected answer; empty if the data states none.
     pub answer: String,
-    /// The ids of the turns that answer it; empty if nothing answers it, or the data names none.
+    /// Ids of the turns that answer the question; empty if nothing answers it, or the data names none.
     pub evidence: BTreeSet<String>,
-    /// Its category; empty if the data states none.
+    /// Category of the question; empty if the data states none.
     pub category: String,
-    /// Whether the conversation answers it.
+    /// True if the conversation answers the question.
     pub answerable: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a model judges to matter for a question, to be shown word for word.
+//! Turns that a model judges to matter for a question, to be shown verbatim.
 
 use memory_core::{Level, NodeRange, Notice};
 
@@ -9,23 +9,23 @@ use crate::{
     render::{Body, Part},
 };
 
-/// How often the model is asked: about what is shown, and about the summaries under what it chose.
+/// Most requests to the model: about the shown summaries, and about those under its choice.
 const ROUNDS: usize = 3;
-/// Messages of at most so many tokens are shown all, without asking which of them.
+/// Most tokens of messages that are all shown, without asking which of them.
 const FEW_TOKENS: u64 = 400;
 
-/// What was judged.
+/// Result of a judgement.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
-    /// The turns to show, the most important first.
+    /// Turns to show, the most important first.
     pub(super) turns: Vec<NodeRange>,
-    /// Why nothing was judged, where that was asked for.
+    /// The reason for a missing judgement, if one was asked for.
     pub(super) notice: Option<Notice>,
 }
 
 impl Assembly<'_> {
-    /// The turns under those of the shown summaries that a model judges to matter for a question. A model that fails
-    /// changes nothing but a notice.
+    /// The turns under the shown summaries that a model judges to matter for a question. A failing model only adds a
+    /// notice.
     pub(super) async fn judge(&mut self, question: &str, shown: &[Part]) -> Judged {
         let told: Vec<_> = shown.iter().filter_map(told).collect();
         if !self.options.smart_context || question.trim().is_empty() || told.is_empty() {
@@ -50,7 +50,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The messages that matter, the most important first; otherwise why that is not known.
+    /// The messages that matter, the most important first; otherwise the reason why they are unknown.
     async fn chosen(&self, judge: &Judge, question: &str, mut told: Vec<Told>) -> Result<Vec<NodeRange>, String> {
         let (tree, mut spans) = (&self.snapshot.tree, Vec::new());
         for round in 1..=ROUNDS {
@@ -72,10 +72,10 @@ impl Assembly<'_> {
         Ok(spans)
     }
 
-    /// The summaries that a merged one was made of.
+    /// The summaries that a merged one was made from.
     async fn under(&self, told: &Told) -> Result<Vec<Told>, MemoryError> {
         let tree = &self.snapshot.tree;
-        // A summary that was written anew is shown in the place of another one.
+        // A rewritten summary is shown in the place of another one.
         let place = tree.placed().find(|there| there.span == told.nodes && there.level != Level::Summary);
         let parts = tree.undissolved(place.iter().flat_map(|place| place.children.iter().copied()));
         let words: Vec<_> = parts.into_iter().map(|id| tree.words_for(id)).collect();

@@ -20,17 +20,17 @@ use crate::{
     shorten,
 };
 
-/// The share of the budget for messages that correct what is recalled.
+/// The share of the budget for messages that correct recalled ones.
 const CORRECTIONS: f32 = 0.1;
-/// About what the heading of another conversation costs.
+/// Approximate tokens of the heading of another conversation.
 const HEADING: u32 = 36;
 
 /// Most signals that are named for a hit, the largest first.
 const MOST_SIGNALS: usize = 3;
 
 impl Assembly<'_> {
-    /// The whole prompt: the given history, turns that were judged to matter, and as many recalled words as the budget has
-    /// room for.
+    /// The whole prompt: the given history, turns that were judged to matter, and as many recalled words as the budget
+    /// has room for.
     pub(super) async fn recall_beside(
         &self,
         history: &HistoryPart,
@@ -71,7 +71,7 @@ impl Assembly<'_> {
                 recalled.retain(|part| part.conversation() != conversation || !least.nodes.covers(part.nodes));
                 prompt = self.close(history, in_order(&standing, &recalled, &pinned));
             }
-            // Pictures that have no room are named.
+            // Pictures without room are named.
             if prompt.tokens <= most || room == 0 && prompt.tokens <= self.options.budget {
                 prompt.compared = recall.steps.into_iter().flat_map(|step| step.compared).collect();
                 prompt.notices.extend(recall.notices);
@@ -86,9 +86,9 @@ impl Assembly<'_> {
         }
     }
 
-    /// The turns of pinned messages that the history does not show word for word, newest first, as many as fit into
-    /// `room`, and their cost. Whole turns, since a call is not shown without its results. They are not restored in
-    /// place, since everything merged with them would be restored too.
+    /// The turns of pinned messages that the history does not show verbatim, newest first, as many as fit into `room`,
+    /// and their cost. Turns stay whole, since a call is not shown without its results. They are not restored in place,
+    /// since everything merged with them would be restored too.
     async fn pinned_within(
         &self,
         room: u32,
@@ -102,7 +102,7 @@ impl Assembly<'_> {
         self.turns_within(&turns, room, shown, losses, why).await
     }
 
-    /// The turns that a model judged to matter and that are not shown word for word, as many as fit into `room`, and their
+    /// The turns that a model judged to matter and that are not shown verbatim, as many as fit into `room`, and their
     /// cost.
     pub(super) async fn judged_within(
         &self,
@@ -143,7 +143,7 @@ impl Assembly<'_> {
         self.recall_for(self.tail.question, shown, room).await
     }
 
-    /// What answers a question, within `room` tokens, without the messages that are shown.
+    /// Recall for a question, within `room` tokens, without the shown messages.
     pub(super) async fn recall_for(
         &self,
         question: &str,
@@ -152,7 +152,7 @@ impl Assembly<'_> {
     ) -> Result<Recall, MemoryError> {
         let all = NodeRange::first_n(self.nodes);
         let has_more = shown != all.as_slice() || self.scope.is_some();
-        // Where others are recalled from, the answer says what of them has no room.
+        // With other conversations to recall from, the answer reports those without room.
         let is_asked = has_more && (room > 0 || self.scope.is_some()) && !is_small_talk(question);
         let Some(retriever) = self.parts.retriever.as_ref().filter(|_| is_asked) else {
             return Ok(Recall::default());
@@ -170,8 +170,8 @@ impl Assembly<'_> {
         Ok(retriever.recall(&request).await?)
     }
 
-    /// The messages that correct recalled ones and are neither shown nor recalled: a reader would take what they take back
-    /// for what holds. They have `most` tokens, and what is corrected last comes first.
+    /// The messages that correct recalled ones and are neither shown nor recalled, in at most `most` tokens: without
+    /// them a reader would take retracted words for valid. Corrections of the newest messages come first.
     pub(super) async fn corrections(
         &self,
         shown: &[NodeRange],
@@ -227,7 +227,7 @@ impl Assembly<'_> {
         Ok(headings)
     }
 
-    /// Recalled messages, without those that the history shows word for word already.
+    /// Recalled messages, without those that the history already shows verbatim.
     pub(super) fn recalled_pieces(
         &self,
         shown: &[NodeRange],
@@ -252,8 +252,8 @@ impl Assembly<'_> {
     }
 }
 
-/// Standing lines of messages that are not recalled, then the recalled messages, then those of other conversations, each
-/// in order. The conversation whose last message is the oldest comes first.
+/// Standing lines of messages that are not recalled, then the recalled messages, then those of other conversations,
+/// each in order. The conversation whose last message is the oldest comes first.
 fn in_order(standing: &[Part], recalled: &[Part], pinned: &[Part]) -> Vec<Part> {
     let (mut elsewhere, mut pieces): (Vec<_>, Vec<_>) =
         recalled.iter().chain(pinned).cloned().partition(|part| part.elsewhere.is_some());

@@ -19,9 +19,9 @@ use crate::{
     windows::Window,
 };
 
-/// The share of the budget that a question asked aside finds free; otherwise the window moves for it.
+/// Least free share of the budget for a question asked aside; with less the window moves.
 const ASIDE: f32 = 0.25;
-/// How many of the last recorded views are looked at for the last window of an earlier process.
+/// Number of the last recorded views that may hold the last window of an earlier process.
 const LOOKED_AT: u64 = 8;
 
 /// The window of a prompt that [`turn`] gave.
@@ -32,9 +32,9 @@ pub(crate) fn window_of(prompt: &Prompt) -> Window {
 
 /// The prompt for the next call of the model.
 ///
-/// What was shown before is shown again, followed by the messages since. For a message of the user among these, the last
-/// one, messages are recalled that are not visible, once. When it does not fit any more, the window moves: the manager's
-/// view within a share of the budget takes its place, without what was recalled before.
+/// The last window is shown again, followed by the messages since. For the last message of the user among these,
+/// messages that are not visible are recalled once. When the prompt exceeds the budget, the window moves: the manager's
+/// view within a share of the budget takes its place, without earlier recalled messages.
 pub(crate) async fn turn(
     parts: &Parts,
     conversation: &ConversationId,
@@ -47,8 +47,8 @@ pub(crate) async fn turn(
     Ok(running.finish(prompt).await)
 }
 
-/// The prompt for a question that is asked aside: what the agent is shown, what is recalled for the question, and the
-/// question. It leaves nothing that changes a later prompt.
+/// The prompt for a question that is asked aside: the agent's window, the messages recalled for the question, and the
+/// question. Later prompts do not depend on it.
 pub(crate) async fn aside(
     parts: &Parts,
     conversation: &ConversationId,
@@ -58,7 +58,7 @@ pub(crate) async fn aside(
     let mut running = Running::begin(parts, conversation, options, question).await?;
     let (mut window, mut tokens) = running.next().await?;
     if options.budget.saturating_sub(tokens) < share_of(options.budget, ASIDE) {
-        // What is due is left to the agent's own turns.
+        // Due compaction is left to the agent's own turns.
         running.manages = false;
         (window, tokens) = running.moved().await?;
     }
@@ -78,9 +78,9 @@ struct Running<'a> {
     assembly: Assembly<'a>,
     layout: Layout,
     notices: Vec<Notice>,
-    /// What was recalled for this prompt.
+    /// Messages recalled for this prompt.
     recalled: Vec<NodeRange>,
-    /// Whether what is due is done where the window moves.
+    /// True if due compaction is performed when the window moves.
     manages: bool,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Running<'a> {
             snapshot,
             nodes,
             full_tokens,
-            // Read where something is recalled, or the window moves.
+            // Read once something is recalled, or the window moves.
             learned: Learned::default(),
             notices: Vec::new(),
         };
@@ -114,7 +114,7 @@ impl<'a> Running<'a> {
         Ok(Self { assembly, layout, notices: Vec::new(), recalled: Vec::new(), manages: true })
     }
 
-    /// Reports what was recalled.
+    /// Reports the recalled messages.
     async fn finish(self, mut prompt: Prompt) -> Prompt {
         prompt.notices = self.notices;
         let nodes = NodeRange::merge(self.recalled);
@@ -129,7 +129,7 @@ impl<'a> Running<'a> {
         prompt
     }
 
-    /// What is shown now, and its tokens: the last window with what came since, or a new one where that does not fit.
+    /// The current window and its tokens: the last one with the messages since, or a new one if that does not fit.
     async fn next(&mut self) -> Result<(Window, u32), MemoryError> {
         if let Some(kept) = self.kept().await? {
             let window = self.grown(kept).await?;
@@ -166,13 +166,13 @@ impl<'a> Running<'a> {
         let Some(view) = views.into_iter().rfind(is_turn) else { return Ok(None) };
         match rebuild(parts, conversation, view).await {
             Ok(prompt) => Ok(Some(window_of(&prompt))),
-            // Something of it is gone: a new window begins.
+            // Part of the window is gone: a new one begins.
             Err(MemoryError::View(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// A window with the messages since, word for word.
+    /// A window with the messages since, verbatim.
     async fn grown(&mut self, mut window: Window) -> Result<Window, MemoryError> {
         let since = NodeId::new(window.nodes + 1).zip(NodeId::new(self.assembly.nodes));
         let Some(since) = since.and_then(|(first, last)| NodeRange::new(first, last)) else { return Ok(window) };
@@ -188,12 +188,12 @@ impl<'a> Running<'a> {
         Ok(window)
     }
 
-    /// A message as it is shown under the limit of a window, whichever turn it is of, since turns pass.
+    /// A message as shown under the limit of a window, whichever turn it is in, since turns pass.
     fn cut(&self, node: Node, longest: Option<u32>) -> Node {
         shorten::shortened(node, longest, true, self.assembly.parts.counter.as_ref())
     }
 
-    /// A window with what is recalled for the last message of the user, if that was not done before; and its tokens.
+    /// A window with messages recalled for the last message of the user, unless that was done before; and its tokens.
     async fn asking(&mut self, mut window: Window) -> Result<(Window, u32), MemoryError> {
         let tokens = self.tokens(&window);
         let Some((at, node)) = last_asking(&window.shown) else { return Ok((window, tokens)) };
@@ -213,7 +213,7 @@ impl<'a> Running<'a> {
         Ok((window, tokens))
     }
 
-    /// What is worth recalling for a question beside a window of `tokens` tokens, in order, within `most` tokens.
+    /// Messages worth recalling for a question next to a window of `tokens` tokens, in order, within `most` tokens.
     async fn recall(
         &mut self,
         window: &Window,
@@ -238,7 +238,7 @@ impl<'a> Running<'a> {
         self.note(&losses);
         self.notices.extend(recall.notices.iter().cloned());
         let mut recalled = self.assembly.recalled_pieces(&visible, &recall, &BTreeMap::new());
-        // What was said since the window moved is visible: corrections of that time need not be known.
+        // Messages since the window moved are visible: corrections of that time need not be known.
         let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
         self.assembly.learned = match snapshot.learned.seen {
             0 if !recalled.is_empty() => learning::learned(parts, conversation, snapshot).await?,
@@ -253,8 +253,8 @@ impl<'a> Running<'a> {
         Ok(recalled)
     }
 
-    /// A new window: the manager's view within its share of the budget, or everything where that leaves room to grow; and
-    /// its tokens.
+    /// A new window and its tokens: the manager's view within its share of the budget, or everything if that leaves
+    /// room to grow.
     async fn moved(&mut self) -> Result<(Window, u32), MemoryError> {
         let PromptOptions { budget, window_floor, turn_share, .. } = self.assembly.options;
         let reserve = share_of(budget, turn_share).saturating_mul(2);
@@ -278,7 +278,7 @@ impl<'a> Running<'a> {
         Ok((window, needed))
     }
 
-    /// The manager's view: everything word for word within `whole` tokens, otherwise a cut of at most `floor`; where the
+    /// The manager's view: everything verbatim within `whole` tokens, otherwise a cut of at most `floor`; if the
     /// smallest is larger, it may have all of the budget.
     async fn view(&mut self, whole: u32, floor: u32) -> Result<Window, MemoryError> {
         let budget = self.assembly.options.budget;
@@ -317,7 +317,7 @@ impl<'a> Running<'a> {
         self.notices.extend(notices);
         let mut shown: Vec<_> = pieces.into_iter().map(|piece| part(piece, &self.assembly.snapshot)).collect();
         for part in shown.iter_mut().filter(|part| longest_result.is_some() && part.kind == PieceKind::Message) {
-            // From the whole message, so that a shortened one is not shortened again.
+            // The whole message is read, so that a shortened one is not shortened again.
             let read = parts.store.readable_nodes(conversation, part.nodes).await?;
             let Some(node) = read.nodes.into_iter().next() else { continue };
             part.body = Body::Message(Box::new(self.cut(node, longest_result)));
@@ -343,7 +343,7 @@ impl<'a> Running<'a> {
         text.saturating_add(media::of_last_turn(&window.shown, self.assembly.options.budget))
     }
 
-    /// Renders a window, and what is recalled for a question after it.
+    /// Renders a window, followed by the messages recalled for a question.
     fn prompt(&self, window: &Window, recalled: Vec<Part>) -> Prompt {
         let mut shown = window.shown.clone();
         shown.extend(recalled);
@@ -367,7 +367,7 @@ fn last_asking(shown: &[Part]) -> Option<(usize, &Node)> {
     }
 }
 
-/// The messages of the conversation that are shown word for word.
+/// The messages of the conversation that are shown verbatim.
 pub(crate) fn visible(shown: &[Part]) -> Vec<NodeRange> {
     let messages = shown.iter().filter(|part| matches!(part.kind, PieceKind::Message | PieceKind::Recalled));
     NodeRange::merge(messages.map(|part| part.nodes).collect())

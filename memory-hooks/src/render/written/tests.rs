@@ -1,4 +1,4 @@
-//! Tests of what the layouts write.
+//! Tests of the layouts' text.
 
 use memory_core::{ContentBlock, Message};
 

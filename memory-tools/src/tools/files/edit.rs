@@ -1,4 +1,4 @@
-//! Edits of memory files: the text after an edit, and what is said of it.
+//! Edits of memory files: the text after an edit, and the answer to it.
 
 use super::{path::Path, view::numbered};
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub(super) fn replace(path: &Path, text: &str, old: &str, new: &str) -> Result<(
     Ok((changed, said))
 }
 
-/// As much of a text as an error repeats.
+/// The beginning of a text, for an error.
 fn short(text: &str) -> String {
     let mut shown: String = text.chars().take(200).collect();
     if shown.len() < text.len() {
@@ -54,7 +54,7 @@ fn short(text: &str) -> String {
 /// Inserts lines after a line.
 pub(super) fn insert(path: &Path, text: &str, line: i64, inserted: &str) -> Result<(String, String), Failure> {
     let mut lines: Vec<_> = text.split('\n').collect();
-    // What follows the last line end is no line.
+    // The text after the last line end is no line.
     if lines.last() == Some(&"") {
         lines.pop();
     }

@@ -13,12 +13,12 @@ const MOST: usize = 512;
 /// Most directories in each other.
 const DEEPEST: usize = 16;
 
-/// A path under `/memories`. It names a document, never a file of the system.
+/// A path under `/memories`, which names a document and never a file of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path(String);
 
 impl Path {
-    /// Reads a path as a model gives it. One that leads out of `/memories` in any way is refused.
+    /// Reads a path from a model. A path that leads out of `/memories` in any way is refused.
     pub(super) fn parse(given: &str) -> Result<Self, Failure> {
         let shown = || crate::failure::named(given);
         let rest = given.strip_prefix("/memories").filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -50,7 +50,7 @@ impl Path {
         self.0 == ROOT
     }
 
-    /// The directories that it is in, but for the one of all files.
+    /// The directories above the file, without the root.
     pub(super) fn above(&self) -> impl Iterator<Item = &str> {
         self.0.match_indices('/').skip(1).filter_map(|(end, _)| self.0.get(..end))
     }

@@ -1,4 +1,4 @@
-//! What is shown of memory files and directories.
+//! Views of memory files and directories.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -7,7 +7,7 @@ use memory::DocumentsNow;
 use super::path::Path;
 use crate::failure::Failure;
 
-/// How many levels of a directory are shown.
+/// Most levels of a directory that are shown.
 const LEVELS: usize = 2;
 /// Most lines of a file that are shown, and the width of their numbers.
 const MOST_LINES: usize = 999_999;
@@ -27,7 +27,7 @@ pub(super) fn missing(path: &Path) -> Failure {
 }
 
 fn directory(now: DocumentsNow<'_>, path: &Path) -> String {
-    // Sizes by path, of a directory with a slash at its end.
+    // Sizes by path; directories end with a slash.
     let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;
     for (name, document) in now.below(path.name()) {

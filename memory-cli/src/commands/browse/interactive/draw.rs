@@ -17,7 +17,7 @@ use super::{
     state::{Browser, Focus, Mode},
 };
 
-/// Columns from which the text stands next to the list.
+/// Columns from which on the text stands next to the list.
 const WIDE: u16 = 72;
 /// Keys and their effects, in pairs.
 const KEYS: [(&str, &str); 16] = [
@@ -39,7 +39,7 @@ const KEYS: [(&str, &str); 16] = [
     ("", "What you replace stays in the log: memory summaries --replaced"),
 ];
 const HINTS: &str = "? help  q leave  ↑↓ move  → open  ← back  s source  / find  e rewrite  d dissolve";
-/// Rows of the text from which what is known of an entry stands before it.
+/// Rows of the text from which on the facts of an entry precede it.
 const HIGH: u16 = 10;
 
 /// The parts of the screen.
@@ -52,7 +52,7 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// A text without enough width next to the list has the whole screen while the keys move it.
+    /// The areas of a screen. A text without enough width next to the list has the whole screen while the keys move it.
     pub(super) fn of(area: Rect, focus: Focus) -> Self {
         let [header, main, footer] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
@@ -101,7 +101,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, browser: &Browser, is_colored: bool) {
     frame.render_widget(footer(browser), areas.footer);
 }
 
-/// Where the screen is: as much of the path as there is room for, then what else is known.
+/// The header: as much of the path as there is room for, then other facts.
 fn header(browser: &Browser, width: usize) -> String {
     let path: Vec<_> = browser.path().collect();
     let from = |first: usize| {
@@ -163,7 +163,7 @@ fn row(item: &Item, is_colored: bool) -> Line<'_> {
 fn text(frame: &mut Frame<'_>, areas: &Areas, item: &Item, browser: &Browser) {
     let mut block = areas.border();
     if browser.focus == Focus::Text {
-        // No title, which would take a row.
+        // The block has no title, which would take a row.
         block = block.border_type(BorderType::Thick);
     }
     let inner = block.inner(areas.text);
@@ -174,7 +174,7 @@ fn text(frame: &mut Frame<'_>, areas: &Areas, item: &Item, browser: &Browser) {
     frame.render_widget(Paragraph::new(shown), inner);
 }
 
-/// The facts and the text of an entry in lines that fit an area. Where it is low, the text comes first.
+/// The facts and the text of an entry in lines that fit an area. If the area is low, the text comes first.
 fn wrapped(item: &Item, area: Rect) -> Vec<Line<'static>> {
     // Lines break only at spaces: a time that is broken at its hyphens is hard to read.
     let options = textwrap::Options::new(usize::from(area.width.max(1)))
@@ -191,7 +191,7 @@ fn wrapped(item: &Item, area: Rect) -> Vec<Line<'static>> {
     facts.chain([Line::default()]).chain(text).collect()
 }
 
-/// Fits the state to a screen of this size: how far a page goes, and how far the text can be scrolled.
+/// Fits the state to a screen of this size: the length of a page, and the range of scrolling.
 pub(super) fn fit(browser: &mut Browser, area: Rect) {
     let areas = Areas::of(area, browser.focus);
     browser.resize(areas.rows());

@@ -5,7 +5,7 @@ use memory_hooks::LevelEntry;
 
 use crate::output::{counted, known, shorten};
 
-/// The most characters of a text that are shown. `memory expand` shows all.
+/// The most characters of a shown text. `memory expand` shows all.
 const MOST_CHARS: usize = 100_000;
 /// The most characters of the line in a list, more than any terminal has columns.
 const MOST_IN_LINE: usize = 400;
@@ -15,15 +15,15 @@ const MOST_IN_LINE: usize = 400;
 pub(super) struct Item {
     pub(super) level: Level,
     pub(super) nodes: NodeRange,
-    /// The number of the summary; `None` for messages.
+    /// Number of the summary; `None` for messages.
     pub(super) summary: Option<SummaryId>,
     /// Name of the entry in a word or two: `META 41-80`, `57 user`.
     pub(super) name: String,
-    /// The beginning of its text on one line.
+    /// Beginning of the text, on one line.
     pub(super) beginning: String,
     /// Facts about the entry, by lines.
     pub(super) facts: Vec<String>,
-    /// Its text.
+    /// Text of the entry.
     pub(super) text: String,
 }
 

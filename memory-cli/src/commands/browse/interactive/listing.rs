@@ -1,4 +1,4 @@
-//! A window of the entries of a level, which is moved by pages.
+//! A window of the entries of a level, which moves by pages.
 
 use memory_core::{NodeId, NodeRange, SummaryId};
 
@@ -6,12 +6,12 @@ use super::item::Item;
 
 /// Entries of one page.
 pub(super) const PAGE: usize = 50;
-/// How near to an end of the window the selection comes before the next page is read.
+/// Distance of the selection from an end of the window at which the next page is read.
 const NEAR: usize = 20;
 /// The most entries in memory.
 const MOST: usize = 8 * PAGE;
 
-/// Place that a listing shows.
+/// Part of the tree that a listing shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The top of the tree.
@@ -22,12 +22,12 @@ pub(super) enum Place {
     Messages(NodeRange),
 }
 
-/// Where a page of it begins or ends.
+/// Position of a page in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
     Start,
     End,
-    /// A page with this message in it, which is selected.
+    /// A page around this message, which is selected.
     Around(NodeId),
     /// The page that ends before this message.
     Before(NodeId),
@@ -83,7 +83,7 @@ impl Listing {
         self.items.get(self.selected)
     }
 
-    /// Adds a page at the end that it is of.
+    /// Adds a page at its end of the window.
     pub(super) fn add(&mut self, at: At, page: Page) {
         let added = page.items.len();
         if let At::Before(_) = at {
@@ -106,7 +106,7 @@ impl Listing {
         }
     }
 
-    /// The page that is to be read, since the selection is near the end of the window.
+    /// The page to read, if the selection is near the end of the window.
     pub(super) fn wanted(&self) -> Option<At> {
         let left = self.items.len().saturating_sub(self.selected + 1);
         if self.after && left < NEAR {
@@ -121,7 +121,7 @@ impl Listing {
         self.selected = self.selected.saturating_add_signed(steps).min(last);
     }
 
-    /// Goes to an end; returns the page to be read if that end is not in the window.
+    /// Goes to an end; returns the page to read if that end is not in the window.
     pub(super) fn go_to(&mut self, end: At) -> Option<Load> {
         let (is_there, selected) = match end {
             At::Start => (!self.before, 0),

@@ -1,4 +1,4 @@
-//! The terminal while the whole of it is drawn on, and its return to what it was, however the program goes on.
+//! The terminal while the program draws on the whole of it, and its restoration however the program ends.
 #![expect(clippy::disallowed_methods, reason = "what is drawn was made harmless in item.rs and state.rs")]
 
 use std::{
@@ -26,14 +26,14 @@ use crate::terminal::hold_errors;
 static IS_DRAWN: AtomicBool = AtomicBool::new(false);
 static PANICS: Once = Once::new();
 
-/// The terminal that is drawn on. Dropping it gives the terminal back.
+/// The terminal that is drawn on. A drop restores it.
 pub(super) struct Screen {
     pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Screen {
     pub(super) fn enter() -> io::Result<Self> {
-        // The screen would be drawn over the message of a panic.
+        // The message of a panic would be drawn over, so the terminal is restored first.
         PANICS.call_once(|| {
             let said = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {
@@ -51,12 +51,12 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal to others while `other` runs.
+    /// Lends the terminal to others while `other` runs.
     pub(super) fn paused<T>(&mut self, other: impl FnOnce() -> T) -> io::Result<T> {
         leave();
         let done = other();
         take()?;
-        // `clear` would ask the terminal where its cursor is, and the answer comes among the keys, or not at all.
+        // `clear` would ask the terminal for its cursor, and the answer comes among the keys, or not at all.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())?;
         Ok(done)
@@ -79,7 +79,7 @@ fn take() -> io::Result<()> {
     taken
 }
 
-/// Gives the terminal back. A terminal that is gone needs nothing.
+/// Restores the terminal. A terminal that is gone needs nothing.
 fn leave() {
     if IS_DRAWN.swap(false, Ordering::SeqCst) {
         drop(execute!(io::stdout(), LeaveAlternateScreen, Show));

@@ -1,23 +1,23 @@
-//! Wishes of the system for the program while it has the terminal.
+//! Signals of the system for the program while it has the terminal.
 
 #[cfg(not(unix))]
 use std::{io, time::Duration};
 
-/// A wish of the system.
+/// Request of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// To end, by this signal.
+    /// End by this signal.
     End(i32),
-    /// To stop until it is continued.
+    /// Stop until continued.
     Stop,
 }
 
-/// Input that the terminal has.
+/// Result of a wait for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// A key, or a signal came, or nothing did in time.
+    /// A key or a signal came, or the time is over.
     Perhaps,
-    /// The terminal is gone: nothing comes from it any more.
+    /// The terminal is gone: no more input comes from it.
     Gone,
 }
 
@@ -51,10 +51,10 @@ mod unix {
 
     const HEARD: [i32; 4] = [SIGHUP, SIGINT, SIGTERM, SIGTSTP];
 
-    /// Hears signals from when it is made on.
+    /// The signals that came since it was made.
     pub(in super::super) struct Signals {
         heard: Vec<(i32, Arc<AtomicBool>)>,
-        /// The terminal, where it is not standard input.
+        /// Terminal, if it is not standard input.
         other: Option<File>,
     }
 
@@ -70,8 +70,8 @@ mod unix {
             Ok(Self { heard, other })
         }
 
-        /// Waits so long for a key or a signal. crossterm reads a terminal that is gone again and again without an end,
-        /// so it is asked only where something is there.
+        /// Waits at most `patience` for a key or a signal. crossterm reads a terminal that is gone again and again
+        /// without end, so it is called only if there is input.
         pub(in super::super) fn wait(&self, patience: Duration) -> io::Result<Input> {
             let stdin = io::stdin();
             let terminal = self.other.as_ref().map_or_else(|| stdin.as_fd(), |other| other.as_fd());
@@ -86,7 +86,7 @@ mod unix {
             Ok(if is_gone { Input::Gone } else { Input::Perhaps })
         }
 
-        /// The wish that was not asked for before.
+        /// A request that was not returned before.
         pub(in super::super) fn wish(&self) -> Option<Wish> {
             let (signal, _) = self.heard.iter().find(|(_, is_sent)| is_sent.swap(false, Ordering::SeqCst))?;
             Some(if *signal == SIGTSTP { Wish::Stop } else { Wish::End(*signal) })
@@ -98,14 +98,14 @@ mod unix {
         emulate_default_handler(SIGTSTP)
     }
 
-    /// Ends as the signal ends a program that does not hear it, so that the shell sees that.
+    /// Ends as the signal ends a program without a handler, so that the shell sees the signal.
     pub(in super::super) fn end_by(signal: i32) {
         // The default handler ends the program and does not return.
         drop(emulate_default_handler(signal));
     }
 }
 
-/// Here the system has no such signals.
+/// The signals of a system that has none of these.
 #[cfg(not(unix))]
 pub(super) struct Signals;
 

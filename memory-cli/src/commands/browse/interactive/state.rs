@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::listing::{At, Listing, Load, Page, Place};
 
-/// Effect that a key asks for, which the caller carries out.
+/// Effect of a key that the caller carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Load(Load),
@@ -29,11 +29,11 @@ pub(super) enum Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Browsing,
-    /// A pattern is being typed.
+    /// The user types a pattern.
     Asking(String),
-    /// The user is asked to confirm that this summary is dissolved.
+    /// The user is asked to confirm the dissolution of this summary.
     Confirming(SummaryId, String),
-    /// A conversation is being chosen from rows.
+    /// The user chooses a conversation from rows.
     Choosing {
         rows: Vec<String>,
         selected: usize,
@@ -54,16 +54,16 @@ struct Matches {
     pattern: String,
     nodes: Vec<NodeId>,
     at: usize,
-    /// True if there are more after the last one.
+    /// True if there are matches after the last one.
     more: bool,
 }
 
 /// The state of the screen.
 #[derive(Clone, Debug)]
 pub(super) struct Browser {
-    /// The conversation.
+    /// Id of the conversation.
     pub(super) id: String,
-    /// Its title, which may be empty.
+    /// Title of the conversation; may be empty.
     pub(super) title: String,
     nodes: u64,
     /// True if summaries can be changed.
@@ -71,12 +71,12 @@ pub(super) struct Browser {
     stack: Vec<Listing>,
     pub(super) mode: Mode,
     pub(super) focus: Focus,
-    /// Lines of the text that are above the screen.
+    /// Lines of the text above the screen.
     pub(super) scroll: usize,
     /// Message about the last event.
     pub(super) status: String,
     matches: Option<Matches>,
-    /// Rows of a page of the list and of the text.
+    /// Rows of the list and of the text on the screen.
     rows: [usize; 2],
 }
 
@@ -97,7 +97,7 @@ impl Browser {
         }
     }
 
-    /// Begins with another conversation. The caller loads what is returned.
+    /// Begins with another conversation. The caller loads the returned page.
     pub(super) fn begin(&mut self, id: &str, title: &str, nodes: u64) -> Load {
         self.id = one_line(id).into_owned();
         self.title = one_line(title).into_owned();
@@ -110,7 +110,7 @@ impl Browser {
         Load { place: Place::Top, name: "top of the tree".to_owned(), at: At::Start }
     }
 
-    /// Takes note of how many rows of the list and of the text the screen has.
+    /// Sets the number of rows of the list and of the text on the screen.
     pub(super) fn resize(&mut self, rows: [usize; 2]) {
         self.rows = rows.map(|rows| rows.max(1));
     }
@@ -146,7 +146,7 @@ impl Browser {
         self.scroll = 0;
     }
 
-    /// A page that is needed before the screen is drawn.
+    /// A page that must be read before the screen is drawn.
     pub(super) fn wanted(&self) -> Option<Load> {
         let listing = self.listing()?;
         if listing.is_stale {
@@ -155,13 +155,13 @@ impl Browser {
         listing.wanted().map(|at| listing.load(at))
     }
 
-    /// Takes note that a summary was repaired: what was read before may be different now.
+    /// Marks all entries as stale after a repair.
     pub(super) fn repaired(&mut self, status: String) {
         self.stack.iter_mut().for_each(|listing| listing.is_stale = true);
         self.status = status;
     }
 
-    /// Takes the messages that a pattern was found in, and goes to the first.
+    /// Takes the messages that match a pattern, and goes to the first.
     pub(super) fn found(&mut self, pattern: String, nodes: Vec<NodeId>, more: bool) -> Option<Effect> {
         if nodes.is_empty() {
             self.status = format!("no message from here on matches {}", one_line(&pattern));
@@ -256,7 +256,7 @@ impl Browser {
         let selected = match key {
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') => return Some(Effect::Open(selected)),
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h' | 'c' | 'q') => {
-                // Without a conversation there is nothing to go back to.
+                // Without a conversation there is nothing to return to.
                 return self.stack.is_empty().then_some(Effect::Leave);
             }
             KeyCode::Up | KeyCode::Char('k') => selected.saturating_sub(1),
@@ -319,7 +319,7 @@ impl Browser {
 
     fn go_to(&mut self, end: At) -> Option<Effect> {
         if self.focus == Focus::Text {
-            // Drawing stops at the last line.
+            // Drawing limits the scroll to the last line.
             self.scroll = if end == At::Start { 0 } else { usize::MAX };
             return None;
         }
@@ -338,7 +338,7 @@ impl Browser {
         }
     }
 
-    /// One level down; of a message, to its text.
+    /// Goes one level down, or from a message to its text.
     fn open(&mut self) -> Option<Effect> {
         let item = self.listing()?.item()?;
         let Some(summary) = item.summary else {
@@ -349,7 +349,7 @@ impl Browser {
         Some(Effect::Load(load))
     }
 
-    /// The messages of a summary verbatim.
+    /// Goes to the verbatim messages of a summary.
     fn source(&mut self) -> Option<Effect> {
         let item = self.listing()?.item()?;
         if item.summary.is_none() {
@@ -360,7 +360,7 @@ impl Browser {
         Some(Effect::Load(Load { place, name, at: At::Start }))
     }
 
-    /// The selected summary, if it can be changed; otherwise the status says why not.
+    /// The selected summary, if it can be changed; otherwise the status states the reason.
     fn summary_to_change(&mut self) -> Option<SummaryId> {
         let summary = self.listing()?.item()?.summary;
         match summary {

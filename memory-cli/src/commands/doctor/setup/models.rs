@@ -1,4 +1,4 @@
-//! The runtime, the embedding model and the cross-encoder: which of their files are missing.
+//! The runtime, the embedding model and the cross-encoder, with their missing files.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(super) fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     items
 }
 
-/// The model that commands would take, with the runtime if it needs one.
+/// The model that commands would use, with the runtime if it needs one.
 fn embedding_model(config: &Config, store: &ModelStore) -> Vec<Item> {
     let record = match ModelRecord::read(&config.store) {
         Ok(record) => record,
@@ -62,7 +62,7 @@ fn is_here(name: &str, store: &ModelStore) -> bool {
     files(&source, source.precision, store).is_ok() || files(&source, Precision::Full, store).is_ok()
 }
 
-/// The items of a model on this machine: all that is missing of it, and not only the first part.
+/// The items of a model on this machine: all its missing parts, not only the first.
 fn here(name: &str, store: &ModelStore) -> Vec<Item> {
     let source = source_of(name, store);
     let remedy = match &source.location {
@@ -104,7 +104,7 @@ fn here(name: &str, store: &ModelStore) -> Vec<Item> {
     items
 }
 
-/// Looks for the files of a model apart from the runtime, and loads nothing.
+/// Looks for the files of a model without the runtime, and loads nothing.
 fn files(source: &ModelSource, precision: Precision, store: &ModelStore) -> Result<PathBuf, ModelError> {
     let directory = source.directory(store);
     if ModelDirectory::read(&directory)?.backend != Backend::Static {
@@ -130,7 +130,7 @@ fn reranker(name: &str, store: &ModelStore) -> Item {
     }
 }
 
-/// Missing part, without the command that the remedy names.
+/// The missing part, without the command that the remedy names.
 fn of_file(error: &ModelError) -> String {
     match error {
         ModelError::Missing { what, path, .. } => format!("{what} is missing at {}", path.display()),

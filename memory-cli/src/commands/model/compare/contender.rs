@@ -1,4 +1,4 @@
-//! One of the models: what it finds in the sample, and what that takes.
+//! One of the models: its hits in the sample, and their cost.
 
 use std::{
     collections::BTreeSet,
@@ -22,52 +22,52 @@ use super::{
 };
 use crate::{Access, Config, Recall, globals::Globals};
 
-/// Hits of a question that count.
+/// Number of best hits of a question that count.
 const BEST: usize = 10;
 
-/// A model that is to be compared.
+/// A model to compare.
 #[derive(Debug)]
 pub(super) struct Contender {
     name: String,
     embedder: Arc<dyn Embedder>,
 }
 
-/// Figures of a model: its findings, and their price.
+/// Figures of a model: its hits, and their cost.
 #[derive(Debug)]
 pub(super) struct Figures {
     pub(super) model: ModelId,
     pub(super) dimensions: usize,
     pub(super) is_remote: bool,
-    /// 1 for each question whose reply is among the best, 0 for each other.
+    /// 1 for each question whose reply is among the best hits, otherwise 0.
     pub(super) found: Vec<f64>,
-    /// For each question, the best.
+    /// Best hits of each question.
     pub(super) best: Vec<BTreeSet<Place>>,
-    /// The time of each question.
+    /// Time of each question.
     pub(super) took: Vec<Duration>,
     pub(super) spent: Spent,
     /// Bytes of the vectors on disk.
     pub(super) vector_bytes: u64,
-    /// Bytes of the model's weights; `None` for one that is elsewhere.
+    /// Bytes of the model's weights; `None` for a remote model.
     pub(super) model_bytes: Option<u64>,
     /// Notices of the embedding.
     pub(super) notices: Vec<Notice>,
 }
 
 impl Contender {
-    /// Loads the model, which asks nothing of the network.
+    /// Loads the model, without any use of the network.
     ///
     /// # Errors
-    /// When it is missing or cannot be used.
+    /// If it is missing or cannot be used.
     pub(super) fn load(name: &str, globals: &Globals) -> anyhow::Result<Self> {
-        // The store has no part in it.
+        // The model is independent of any store.
         let embedder = models::load(&globals.config_at("none".into(), Access::Read), name)?;
         Ok(Self { name: name.to_owned(), embedder })
     }
 
-    /// Embeds the sample into a store of its own, which is removed afterwards, and asks all questions.
+    /// Embeds the sample into a temporary store, and asks all questions.
     ///
     /// # Errors
-    /// When the model fails, or does not take part in a question.
+    /// If the model fails, or does not take part in a question.
     pub(super) async fn measure(&self, sample: &Sample, globals: &Globals) -> anyhow::Result<Figures> {
         let is_remote = is_remote(&self.name);
         if is_remote {
@@ -132,7 +132,7 @@ impl Contender {
         let started = Instant::now();
         let answer = parts.retriever.search(&query).await?;
         figures.took.push(started.elapsed());
-        // A search only by words would be compared with a model.
+        // A search by words alone would be compared with a model.
         let without = |notice: &&Notice| {
             matches!(notice, Notice::WordsOnly { .. } | Notice::NotEmbedded { .. } | Notice::TokensNotCompared { .. })
         };
@@ -146,7 +146,7 @@ impl Contender {
     }
 }
 
-/// A temporary directory for only this user.
+/// A temporary directory that only this user can read.
 fn private_directory() -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -154,7 +154,7 @@ fn private_directory() -> io::Result<TempDir> {
     builder.prefix("memory-compare-").tempdir()
 }
 
-/// The configuration of a store that is everybody's and keeps no embeddings, so that each message is embedded.
+/// The configuration of a store without an owner and without cached embeddings, so that each message is embedded.
 fn alone(mut config: Config) -> Config {
     config.owner = None;
     config.recall = Recall::Hybrid;

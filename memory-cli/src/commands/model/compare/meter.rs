@@ -8,18 +8,18 @@ use std::{
 use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter, TokenEmbedder, TokenEmbedding};
 use memory_embed::TiktokenCounter;
 
-/// Time and tokens that embedding took.
+/// Time and tokens of embedding.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
-    /// Messages that were embedded.
+    /// Number of messages that were embedded.
     pub(super) messages: u64,
-    /// The time that their embedding took.
+    /// Time of their embedding.
     pub(super) took: Duration,
     /// Tokens of messages and questions, in `cl100k_base`; 0 if they are not counted.
     pub(super) tokens: u64,
 }
 
-/// Embeds by another embedder, and records what that takes.
+/// Embeds by another embedder, and records time and tokens.
 #[derive(Debug)]
 pub(super) struct Meter {
     inner: Arc<dyn Embedder>,
@@ -32,7 +32,7 @@ impl Meter {
         Self { inner, counter: None, spent: Mutex::default() }
     }
 
-    /// Also counts tokens.
+    /// A meter that also counts tokens.
     pub(super) fn counting(inner: Arc<dyn Embedder>) -> Self {
         Self { counter: Some(TiktokenCounter::cl100k()), ..Self::new(inner) }
     }
@@ -83,7 +83,7 @@ impl Embedder for Meter {
 }
 
 impl Meter {
-    /// The measured embedder with token vectors, for calls that are made only if it has them.
+    /// The measured embedder with token vectors, for calls that are only made if it has them.
     fn tokens(&self) -> Result<&dyn TokenEmbedder, EmbedError> {
         self.inner.with_tokens().ok_or_else(|| EmbedError::BadOutput {
             model: self.model().clone(),

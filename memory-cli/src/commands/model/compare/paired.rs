@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::sample::{Place, SEED};
 
-/// Resamplings, and the places in their order between which 95 % of them lie.
+/// Number of resamplings, and the ranks between which 95 % of them lie.
 const SAMPLES: usize = 10_000;
 const LOW: usize = 249;
 const HIGH: usize = 9_750;
@@ -16,15 +16,15 @@ const HIGH: usize = 9_750;
 /// A mean difference, and the interval that holds 95 % of the resampled ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Interval {
-    /// The mean.
+    /// Mean difference.
     pub(super) mean: f64,
-    /// The lower end of its interval.
+    /// Lower end of the interval.
     pub(super) low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub(super) high: f64,
 }
 
-/// How much more the second has than the first, question by question (paired bootstrap over questions; Efron, 1979).
+/// Mean difference of the second less the first, question by question (paired bootstrap over questions; Efron, 1979).
 pub(super) fn difference(first: &[f64], second: &[f64]) -> Interval {
     let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| second - first).collect();
     let mut rng = Rng::with_seed(SEED);
@@ -36,7 +36,7 @@ pub(super) fn difference(first: &[f64], second: &[f64]) -> Interval {
     Interval { mean: mean(&differences), low: at(LOW), high: at(HIGH) }
 }
 
-/// The share of the best of one that are also among the best of the other, 0..=1; 1 if both have none.
+/// The share of one model's best hits that are also among the other's, 0..=1; 1 if both have none.
 #[expect(clippy::cast_precision_loss, reason = "at most ten")]
 pub(super) fn agreement(first: &BTreeSet<Place>, second: &BTreeSet<Place>) -> f64 {
     let most = first.len().max(second.len());

@@ -1,4 +1,4 @@
-//! Sample on which two models are compared: messages, and questions whose answers are among them.
+//! The sample on which two models are compared: messages, and questions whose answers are among them.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use memory_core::{ConversationId, ConversationState, Message, Node, NodeDraft, N
 
 use crate::failure::NotFound;
 
-/// The seed of whatever is drawn, so that a second run compares the same.
+/// Seed of all random draws, so that a second run compares the same.
 pub(super) const SEED: u64 = 7;
-/// The fewest messages that are taken of a conversation that has as many.
+/// Fewest messages of a sampled conversation that has as many.
 const LEAST_RUN: u64 = 20;
-/// The fewest characters of a question and of its reply.
+/// Fewest characters of a question and of its reply.
 const LEAST_CHARS: usize = 12;
 
 /// A message in the sample.
@@ -23,7 +23,7 @@ pub(super) type Place = (ConversationId, NodeId);
 pub(super) struct Sample {
     /// Conversations, each with its messages from node 1 on.
     pub(super) conversations: Vec<(ConversationId, Vec<NodeDraft>)>,
-    /// At least one.
+    /// Questions; at least one.
     pub(super) questions: Vec<Question>,
 }
 
@@ -31,21 +31,21 @@ pub(super) struct Sample {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) text: String,
-    /// The reply to it, which is to be found.
+    /// The reply to the question, which must be found.
     pub(super) reply: Place,
 }
 
 impl Sample {
-    /// How many messages there are.
+    /// Number of messages.
     pub(super) fn messages(&self) -> usize {
         self.conversations.iter().map(|(_, messages)| messages.len()).sum()
     }
 
-    /// At most so many messages of a store, of which at most so many are asked as questions and left out: the reply to
-    /// each is to be found among the messages of all conversations.
+    /// A sample of at most `messages` messages of a store, of which at most `questions` are asked and left out: the
+    /// reply to each must be found among the messages of all conversations.
     ///
     /// # Errors
-    /// When the store fails, is empty, or has no message with a reply.
+    /// If the store fails, is empty, or has no message with a reply.
     pub(super) async fn of_store(store: &dyn Store, messages: u64, questions: usize) -> anyhow::Result<Self> {
         let mut rng = Rng::with_seed(SEED);
         let mut conversations = Vec::new();
@@ -85,8 +85,8 @@ impl Sample {
     }
 }
 
-/// Runs of messages, at most so many in all, as evenly over conversations as these have messages. A fork counts with
-/// its own messages. Only some of many conversations are drawn, so that each has a run that is not too short.
+/// Runs of at most `messages` messages in all, spread over conversations by their numbers of messages. A fork counts
+/// with its own messages. Only some of many conversations are drawn, so that no run is too short.
 fn runs(states: &[ConversationState], messages: u64, rng: &mut Rng) -> Vec<(ConversationId, NodeRange)> {
     let mut own: Vec<(ConversationId, NodeRange)> = Vec::new();
     for state in states {
@@ -99,7 +99,7 @@ fn runs(states: &[ConversationState], messages: u64, rng: &mut Rng) -> Vec<(Conv
     own.sort_by_key(|(_, nodes)| nodes.count());
     let (mut left, mut conversations) = (messages, own.len() as u64);
     let mut runs = Vec::new();
-    // The shortest first: what they do not use is for the others.
+    // The shortest come first: the others get their unused share.
     for (id, nodes) in own {
         let count = nodes.count().min(left.div_ceil(conversations)).min(left);
         left -= count;
@@ -113,8 +113,8 @@ fn runs(states: &[ConversationState], messages: u64, rng: &mut Rng) -> Vec<(Conv
     runs
 }
 
-/// The places of messages that are followed by a reply: user's messages before the model's if there are such, else
-/// messages before somebody else's.
+/// The indices of messages that are followed by a reply: user's messages before the model's if there are such, else
+/// messages before another speaker's.
 fn with_replies(nodes: &[Node]) -> Vec<usize> {
     let pairs = || nodes.windows(2).enumerate().filter_map(|(at, pair)| Some((at, pair.first()?, pair.get(1)?)));
     let has_reply = |(_, asked, reply): &(usize, &Node, &Node)| {
@@ -130,15 +130,15 @@ fn with_replies(nodes: &[Node]) -> Vec<usize> {
     if answered.is_empty() { pairs().filter(has_reply).map(|(at, ..)| at).collect() } else { answered }
 }
 
-/// True if the message is somebody's, longer than a word, and no call of a tool.
+/// True if the message has a text longer than a word, and no call or result of a tool.
 fn is_prose(message: &Message) -> bool {
     message.tool_calls().next().is_none()
         && message.tool_results().next().is_none()
         && message.text().trim().chars().nth(LEAST_CHARS - 1).is_some()
 }
 
-/// At most so many of the pairs, in their order, none of which has a message of another: a question is not in the
-/// sample, and a reply is.
+/// At most `most` of the pairs, in order, none of which shares a message with another: a question is not in the sample,
+/// and a reply is.
 fn apart(pairs: Vec<(usize, usize)>, most: usize) -> HashSet<(usize, usize)> {
     let mut asked = HashSet::new();
     for (conversation, place) in pairs {

@@ -1,4 +1,4 @@
-//! Tests of what the screen shows.
+//! Tests of the drawn screen.
 
 use ratatui::{Terminal, backend::TestBackend, crossterm::event::KeyCode};
 

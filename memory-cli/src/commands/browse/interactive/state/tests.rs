@@ -1,4 +1,4 @@
-//! Tests of what keys do.
+//! Tests of the effects of keys.
 
 use memory_core::Level;
 
@@ -29,7 +29,7 @@ pub(in super::super) fn summary(number: u64, level: Level, span: NodeRange, text
     Item { level, nodes: span, summary, name, beginning: text.to_owned(), facts, text: text.to_owned() }
 }
 
-/// A conversation of 200 messages: a META, a SUMMARY and the messages from 42 on, of which the first page was read.
+/// A conversation of 200 messages: a META, a SUMMARY and the messages from 42 on, with the first page read.
 pub(in super::super) fn browser() -> Browser {
     let mut browser = Browser::new(true);
     let load = browser.begin("trip", "To Rome", 200);
