@@ -64,7 +64,7 @@ macro_rules! waiting {
                 #[doc = concat!("Waits for [`", stringify!($name), "`](", $of, "::", stringify!($name), ").")]
                 ///
                 /// # Errors
-                /// Those of the async call.
+                /// Errors of the async call.
                 pub fn $name(&self $(, $argument: $type)*) -> Result<$result, Error> {
                     block_on(self.0.$name($($argument),*)).map(Into::into)
                 }
