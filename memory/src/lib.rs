@@ -21,6 +21,12 @@
 //! 6. [`Conversation::levels`] pages through summaries and messages. [`Memory::documents`] keeps small texts under
 //!    names, such as notes of a model, in the log. [`text::fenced`] and [`text::quoted`] mark quoted text as data.
 //!
+//! # Modules
+//!
+//! The root has the types that most programs name. Events and functions that see them are in [`hooks`], traits to
+//! implement in [`port`], managers and limits in [`plan`], quoting and JSON in [`text`], details of answers in
+//! [`answer`].
+//!
 //! # Threads
 //!
 //! The futures work under any executor, or none: [`blocking`] has the same calls without async. The work is done on

@@ -99,7 +99,7 @@ fn the_last_handle_may_be_dropped_in_async_code() {
         let trip = dir.meaning().open().unwrap().conversation("trip").unwrap();
         trip.append(Message::user("The ferry leaves at noon.")).await.unwrap();
         // The conversation is the last handle. What was embedded for the question is on disk afterwards.
-        trip.prompt("When does the ferry leave?").await.unwrap();
+        trip.search("When does the ferry leave?", 1).await.unwrap();
         drop(trip);
         assert_eq!(dir.embedded_on_disk("trip"), 1);
     });
