@@ -1,7 +1,6 @@
 //! Nearest vectors, and the cache files that keep them between runs.
 
 mod auto;
-mod cores;
 mod exact;
 mod file;
 #[cfg(feature = "hnsw-rs")]

@@ -24,9 +24,9 @@ use super::super::{
         map::FileMap,
         turn::Turn,
     },
-    cores::cores,
     exact::ExactIndex,
     rows::Rows,
+    scan::cores,
 };
 
 /// Vectors that are linked while inserts to the conversation are locked out: a few hundredths of a second.
