@@ -11,7 +11,6 @@ mod graph;
 mod header;
 mod kind;
 mod map;
-mod other_models;
 mod packs;
 mod questions;
 mod stored;
@@ -22,9 +21,8 @@ mod words;
 
 pub use graph::{Codes, Graph, GraphOptions, Near};
 pub(crate) use header::{NAMED_BY, is_of_store};
-pub use other_models::forget_other_models;
 pub use questions::RecordedQuestions;
-pub use stored::DerivedFiles;
+pub use stored::{DerivedFiles, forget_other_models};
 pub use tokens::{QuantizedTokens, TokenBits};
 pub use vectors::{AutoIndex, AutoOptions, ExactIndex, Kernels, Method, quantize};
 #[cfg(feature = "hnsw-rs")]

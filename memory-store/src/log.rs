@@ -5,11 +5,9 @@ mod format;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod leaves;
 mod media;
 mod options;
 mod read;
-pub(crate) mod recordable;
 mod state;
 mod store;
 #[cfg(test)]
@@ -18,10 +16,10 @@ mod upkeep;
 mod write;
 
 pub use format::compressed::{CompressedSegment, CompressionError, CompressionOptions, ReadAt, compress_segment};
-pub(crate) use leaves::Leaves;
 pub use options::LogOptions;
 pub use read::recovery::OpenReport;
 pub use state::damage::{Damage, LostNodes, TornTail};
+pub(crate) use store::Leaves;
 pub use store::LogStore;
 pub use upkeep::{
     backup::{BackupCheck, BackupReport, RestoreReport, backup_taken, check_backup, restore},
@@ -31,3 +29,4 @@ pub use upkeep::{
     salvage::{SalvageReport, salvage},
     vacuum::{VacuumOptions, VacuumReport},
 };
+pub(crate) use write::prepared::{check_event, check_message};

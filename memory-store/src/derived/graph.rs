@@ -5,7 +5,6 @@ mod file;
 mod levels;
 mod link;
 mod links;
-mod options;
 mod parallel;
 mod pool;
 mod select;
@@ -21,7 +20,6 @@ use std::sync::{
 
 pub use codes::Codes;
 pub(crate) use file::GraphBinding;
-pub use options::GraphOptions;
 pub(super) use stored::KIND;
 
 use self::{
@@ -29,6 +27,43 @@ use self::{
     tombstones::Tombstones,
     walk::{Layer, Walk},
 };
+
+/// How a graph is built. Two graphs with the same options and rows are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GraphOptions {
+    /// Neighbours that a node chooses on each layer. It has at most that many on each layer, on the lowest at most
+    /// twice as many: the paper's M. 8 to 64, by default 24.
+    pub degree: usize,
+    /// Candidates that a node chooses its neighbours from: the paper's efConstruction. 1 to 4096, by default 200.
+    pub ef_construction: usize,
+    /// The seed of the layers of nodes.
+    pub seed: u64,
+}
+
+impl Default for GraphOptions {
+    fn default() -> Self {
+        Self { degree: 24, ef_construction: 200, seed: 0 }
+    }
+}
+
+impl GraphOptions {
+    memory_core::setters! {
+        const degree: usize,
+        const ef_construction: usize,
+        const seed: u64,
+    }
+
+    /// Clamps each value to its range.
+    fn checked(self) -> Self {
+        Self { degree: self.degree.clamp(8, 64), ef_construction: self.ef_construction.clamp(1, 4096), seed: self.seed }
+    }
+
+    /// Neighbours of a node on a layer at most.
+    fn capacity(&self, layer: usize) -> usize {
+        if layer == 0 { 2 * self.degree } else { self.degree }
+    }
+}
 
 /// A row that a search found.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,6 @@
 //! Nearest-vector search, and its cache files.
 
 mod auto;
-mod cores;
 mod exact;
 mod file;
 #[cfg(feature = "hnsw-rs")]

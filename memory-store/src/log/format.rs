@@ -3,9 +3,13 @@
 pub(super) mod codec;
 pub(super) mod compressed;
 pub(super) mod frame;
-pub(super) mod location;
 pub(super) mod pieces;
 pub(super) mod scan;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) mod scanned;
 pub(super) mod segment;
+
+/// A place of the log: where a record stands, or where the log ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
+    pub(crate) segment: u32,
+    pub(crate) offset: u32,
+}

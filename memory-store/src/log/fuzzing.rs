@@ -21,7 +21,6 @@ use super::{
         codec::{self, EventRecord, Record, StoredMessage},
         compressed::CompressedSegment,
         frame::{RECORD_HEADER, StoreId, finish_record, parse_record},
-        scanned,
         segment::segment_path,
     },
     media::{Access, sim::SimDisk},
@@ -40,7 +39,7 @@ use crate::{ExportFile, ReadLimits};
 /// every machine.
 #[must_use]
 pub fn take_scanned() -> u64 {
-    scanned::take()
+    super::format::frame::take_scanned()
 }
 
 /// Memory for a node in the log's index, in the copies that are made while it is built, and in answers.

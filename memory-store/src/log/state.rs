@@ -4,7 +4,6 @@ pub(super) mod conversation;
 pub(super) mod damage;
 pub(super) mod keys;
 pub(super) mod nodes;
-pub(super) mod read_request;
 mod revised;
 pub(super) mod shared_vec;
 pub(super) mod summaries;
@@ -25,9 +24,9 @@ use self::{
     keys::{Kept, key_hash},
 };
 use super::format::{
+    Location,
     codec::{Opening, Past},
     frame::StoreId,
-    location::Location,
     segment::Segment,
 };
 

@@ -17,7 +17,7 @@ use super::{
     ExchangeError, ReadLimits, Spool, WITH_OWNER,
     line::{BEGINNING, Closing, Header, NodeLine, SummaryLine, Version},
 };
-use crate::log::recordable;
+use crate::log::{check_event, check_message};
 
 /// An export that was read from its first line to its closing one: it is complete, its messages give its root, and a
 /// log can hold all of it.
@@ -123,7 +123,7 @@ fn check(name: &str, from: &mut dyn Read, longest_line: u64) -> Result<Header, E
 
 fn check_labels(lines: &Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
     let fits = |what: &str, event: Event| {
-        recordable::check_event(&event).map_err(|why| lines.fault(format!("its {what} cannot be recorded: {why}")))
+        check_event(&event).map_err(|why| lines.fault(format!("its {what} cannot be recorded: {why}")))
     };
     fits("tags", Event::Tags(header.tags.clone()))?;
     header.title.clone().map_or(Ok(()), |title| fits("title", Event::Title(title)))
@@ -140,7 +140,7 @@ fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeErr
         {
             return Err(lines.fault(format!("another message has the key `{key}`, too")));
         }
-        recordable::check_message(draft, leaf).map_err(|why| lines.fault(why))?;
+        check_message(draft, leaf).map_err(|why| lines.fault(why))?;
         frontier.push(leaf);
     }
     if frontier.root() == header.root {
@@ -163,7 +163,7 @@ fn check_summaries(lines: &mut Lines<'_>, header: &Header) -> Result<(), Exchang
             check_summary(&body, header.nodes, |child| spans.get(&child).copied()).map_err(|why| lines.fault(why))?;
         }
         let span = body.span;
-        recordable::check_event(&Event::Summary(body)).map_err(|why| lines.fault(why))?;
+        check_event(&Event::Summary(body)).map_err(|why| lines.fault(why))?;
         spans.insert(id, span);
         last = Some(id);
     }

@@ -2,13 +2,13 @@
 
 use std::{
     cmp::Ordering,
+    num::NonZero,
     ops::Range,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
     thread,
 };
 
 use super::{
-    cores::cores,
     kernel::{Kernels, quantize},
     rows::{DamagedRow, Rows},
 };
@@ -25,6 +25,13 @@ const SCATTERED: usize = 4;
 /// Minimum candidates to rescore. Codes are off by some 0.003 in cosine; if few results are wanted, as many others may
 /// be that close to each other.
 const FEWEST_CANDIDATES: usize = 32;
+
+/// The cores that this process may use, queried once: the system answers from several files, which takes longer to read
+/// than a few thousand vectors.
+pub(super) fn cores() -> NonZero<usize> {
+    static CORES: OnceLock<NonZero<usize>> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
+}
 
 /// A query as codes and as components.
 #[derive(Debug)]

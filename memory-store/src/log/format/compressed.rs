@@ -8,7 +8,6 @@ mod header;
 mod options;
 mod pack;
 mod reader;
-mod recent;
 mod source;
 mod table;
 #[cfg(test)]

@@ -235,9 +235,9 @@ mod tests {
         let (mut bytes, starts) = segment(&durable);
         starts[1..FRAMES - 1].iter().step_by(2).for_each(|start| bytes[start + 20] ^= 1);
         bytes.resize(bytes.len() + 100_000, 0);
-        let _: u64 = crate::log::format::scanned::take();
+        let _: u64 = crate::log::format::frame::take_scanned();
         let (frames, damage, torn, _) = outcome(&bytes, false);
-        let scanned = crate::log::format::scanned::take();
+        let scanned = crate::log::format::frame::take_scanned();
         assert_eq!((frames, damage.len(), torn), (FRAMES.div_ceil(2) + 1, FRAMES / 2 - 1, None));
         assert!(scanned < 10 * bytes.len() as u64, "{scanned} of {}", bytes.len());
     }

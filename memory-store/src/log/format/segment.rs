@@ -1,16 +1,17 @@
 //! Segments: the numbered files that frames are written to.
 
 mod header;
-mod name;
 
-use std::{io, ops::Range, path::Path, sync::Arc};
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use memory_core::StoreError;
 
-pub(crate) use self::{
-    header::{MAGIC, SEGMENT_HEADER, SegmentHeader},
-    name::{segment_name, segment_number, segment_path},
-};
+pub(crate) use self::header::{MAGIC, SEGMENT_HEADER, SegmentHeader};
 use super::{
     compressed::{CompressedSegment, LostBlocks},
     frame::{Place, StoreId},
@@ -193,6 +194,22 @@ impl Segment {
     }
 }
 
+/// `0001.seg` for segment 1; longer numbers take more digits.
+pub(crate) fn segment_name(number: u32) -> String {
+    format!("{number:04}.seg")
+}
+
+/// The path of segment `number` in the directory `log`.
+pub(crate) fn segment_path(log: &Path, number: u32) -> PathBuf {
+    log.join(segment_name(number))
+}
+
+/// The number in a segment's file name; `None` for any other file.
+pub(crate) fn segment_number(name: &str) -> Option<u32> {
+    let number = name.strip_suffix(".seg")?.parse().ok()?;
+    (number > 0 && segment_name(number) == name).then_some(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,5 +279,15 @@ mod tests {
         assert!(segment.is_compressed());
         assert_eq!(segment.bytes(64, 8, &mut Vec::new()).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert!(segment.image().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_name_gives_the_number_and_nothing_else_does() {
+        for number in [1, 42, 9_999, 10_000] {
+            assert_eq!(segment_number(&segment_name(number)), Some(number));
+        }
+        for other in ["0000.seg", "1.seg", "0001.tmp", "00001.seg", "+001.seg", ".seg"] {
+            assert_eq!(segment_number(other), None, "{other}");
+        }
     }
 }

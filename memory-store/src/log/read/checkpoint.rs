@@ -12,8 +12,8 @@ use crate::{
     checksum,
     log::{
         format::{
+            Location,
             frame::{FRAME_HEADER, FrameHeader, StoreId},
-            location::Location,
             segment::{SEGMENT_HEADER, Segment},
         },
         media::Media,

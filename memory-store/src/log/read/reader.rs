@@ -6,13 +6,13 @@ use memory_core::{MessageKey, Node, NodeId, NodeProof, Place, StoreError, Summar
 
 use crate::log::{
     format::{
+        Location,
         codec::{self, CodecError, EventRecord, MessageRecord, Opening, Record, StoredMessage},
         frame::{RECORD_HEADER, parse_record, record_bytes},
-        location::Location,
         segment::{Segment, segment_name},
     },
     media::prefetch,
-    state::read_request::ReadRequest,
+    state::nodes::ReadRequest,
 };
 
 /// Bytes fetched of a record of unknown length; a message is rarely longer.

@@ -12,7 +12,7 @@ use super::{
 use crate::log::{
     failure::io_error,
     format::{
-        location::Location,
+        Location,
         pieces::used,
         segment::{Segment, SegmentHeader, segment_number, segment_path},
     },

@@ -6,9 +6,9 @@ use memory_core::{Place, StoreError};
 
 use crate::log::{
     format::{
+        Location,
         codec::{self, EventRecord, Record},
         frame::{FrameHeader, FrameKind, records},
-        location::Location,
         scan::{Found, Scan},
         segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name},
     },

@@ -2,7 +2,6 @@
 //!
 //! Doctor and salvage see the log through a survey, so that both judge alike.
 
-mod finding;
 mod records;
 mod source;
 
@@ -25,10 +24,25 @@ use crate::log::{
     media::Media,
     state::{MOST_DEPTH, MOST_LOST, damage::TornTail},
 };
-pub(crate) use finding::RawFinding;
 pub(crate) use records::{Part, Reading};
 use source::SourceSegment;
 pub(crate) use source::{Source, read_image};
+
+/// A damaged place of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RawFinding {
+    pub(crate) path: PathBuf,
+    pub(crate) offset: u64,
+    /// 0 when it is not known.
+    pub(crate) bytes: u64,
+    pub(crate) why: String,
+    /// The number of the conversation, where that is known.
+    pub(crate) conversation: Option<u64>,
+    /// The node that is lost with it, if it is exactly one.
+    pub(crate) node: Option<NodeId>,
+    /// True if frames or records that nothing else records may have stood here.
+    pub(crate) hides: bool,
+}
 
 /// A frame whose header is whole and whose place in the log is right.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use memory_core::{Hash, StoreError};
 use crate::log::{
     failure::io_error,
     format::{
+        Location,
         frame::{Fields, StoreId},
-        location::Location,
     },
     media::{Access, Media, Words},
 };

@@ -8,13 +8,12 @@ use memory_core::{
 use super::{
     damage::{Damage, LostNodes},
     keys::Keys,
-    nodes::Nodes,
-    read_request::ReadRequest,
+    nodes::{Nodes, ReadRequest},
     revised::Revised,
     summaries::Summaries,
     views::Views,
 };
-use crate::log::format::{codec::Past, location::Location};
+use crate::log::format::{Location, codec::Past};
 
 /// Most messages of unknown time that are skipped in the search for the last one with a time.
 const UNTIMED: usize = 1_000;

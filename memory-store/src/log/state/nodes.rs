@@ -1,14 +1,11 @@
 //! State of each node in memory: 22 bytes. Its text, leaf and key stay on disk.
 
-use std::mem;
+use std::{mem, sync::Arc};
 
 use memory_core::{NodeId, NodeOutline, NodeRange, Role, Timestamp};
 
-use super::{
-    read_request::ReadRequest,
-    shared_vec::{LEAF, SharedVec},
-};
-use crate::log::format::location::Location;
+use super::shared_vec::{LEAF, SharedVec};
+use crate::log::format::{Location, segment::Segment};
 
 /// Marks a slot whose values do not fit and are in [`Nodes::wide`].
 const WIDE_AT: i16 = i16::MIN;
@@ -17,6 +14,20 @@ const WIDE_TOOLS: u8 = 0xFF;
 const ROLE: u8 = 0b0011;
 const PINNED: u8 = 0b0100;
 const KEPT_OUT: u8 = 0b1000;
+
+/// A node to be read, with what events changed in it since it was appended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadRequest {
+    pub(crate) node: NodeId,
+    pub(crate) location: Location,
+    /// The longest that its record can be, where that is known.
+    pub(crate) most_bytes: Option<u32>,
+    pub(crate) importance: f32,
+    pub(crate) pinned: bool,
+}
+
+/// Nodes to be read, and the segments to read them from.
+pub(crate) type Snapshot = (Arc<Vec<Segment>>, Vec<ReadRequest>);
 
 /// A node. The odd order and the loose alignment keep it at 22 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

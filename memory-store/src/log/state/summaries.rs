@@ -3,7 +3,7 @@
 use memory_core::{Level, NodeId, NodeRange, SummaryId};
 
 use super::shared_vec::SharedVec;
-use crate::log::format::location::Location;
+use crate::log::format::Location;
 
 /// A summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -214,7 +214,7 @@ fn ten_thousand_forks_cost_no_ten_thousand_copies() {
         };
         let applied = crate::log::state::Applied {
             conversation: 10 + number,
-            opened: Some((opening, crate::log::format::location::Location::default())),
+            opened: Some((opening, crate::log::format::Location::default())),
             nodes_before: 0,
             changes: Vec::new(),
         };

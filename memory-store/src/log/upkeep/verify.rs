@@ -7,9 +7,9 @@ use memory_core::{ConversationId, NodeId, StoreError, Verification, VerifiedConv
 use super::merkle::MerkleBuilder;
 use crate::log::{
     format::{
+        Location,
         codec::{self, Record},
         frame::{FrameHeader, records},
-        location::Location,
         segment::{SEGMENT_HEADER, Segment},
     },
     state::{State, conversation::Conversation, damage::Damage},

@@ -10,9 +10,9 @@ use memory_core::{
 use super::prepared::{Prepared, PreparedMessage, check_weight};
 use crate::log::{
     format::{
+        Location,
         codec::{CodecError, Past, encode_event, encode_opened, encode_view},
         frame::{MAX_PAYLOAD, Payload},
-        location::Location,
     },
     read::reader::Reader,
     state::{

@@ -4,7 +4,7 @@ use std::{io, path::Path, sync::Arc};
 
 use super::shared::Shared;
 use crate::log::{
-    format::{location::Location, segment::Segment},
+    format::{Location, segment::Segment},
     media::{Access, Media},
     read::{
         checkpoint::{FILE, encode},

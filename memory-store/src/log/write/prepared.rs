@@ -5,10 +5,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use memory_core::{LeafHasher, Message, MessageKey, NodeDraft, NodeOutline, NodeProof, Salt};
+use memory_core::{Event, Hash, LeafHasher, Message, MessageKey, NodeDraft, NodeOutline, NodeProof, Salt, SummaryId};
 
 use crate::log::format::{
-    codec::{CodecError, StoredMessage, check_depth},
+    codec::{CodecError, StoredMessage, check_depth, encode_event},
     frame::{FRAME_HEADER, Payload},
 };
 
@@ -96,4 +96,19 @@ pub(crate) fn check_weight(importance: f32) -> Result<(), CodecError> {
     } else {
         Err(CodecError(format!("an importance lies in 0..=1, not at {importance}")))
     }
+}
+
+/// `Err` says why a message with this leaf would be refused.
+pub(crate) fn check_message(draft: NodeDraft, leaf: Hash) -> Result<(), String> {
+    let refused = check_depth(&draft.message).and_then(|()| check_weight(draft.importance)).and_then(|()| {
+        let proof = NodeProof { salt: draft.salt.unwrap_or_default(), leaf };
+        StoredMessage::of(draft, proof).encode_onto(&mut Vec::new())
+    });
+    refused.map_err(|error| error.0)
+}
+
+/// `Err` says why an event would be refused.
+pub(crate) fn check_event(event: &Event) -> Result<(), String> {
+    let Some(number) = SummaryId::new(1) else { return Ok(()) };
+    encode_event(event, number).map(drop).map_err(|error| error.0)
 }

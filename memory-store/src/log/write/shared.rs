@@ -14,7 +14,7 @@ use super::{prepared::Buffers, queue::Queue, request::Request};
 use crate::log::{
     failure::io_error,
     format::{
-        location::Location,
+        Location,
         segment::{SEGMENT_HEADER, Segment, segment_path},
     },
     media::{Access, Media},

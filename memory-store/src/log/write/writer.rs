@@ -21,9 +21,9 @@ use super::{
 use crate::log::{
     failure::{Failure, fill_random, repeated},
     format::{
+        Location,
         codec::Opening,
         frame::{FRAME_HEADER, FrameHeader, FrameKind},
-        location::Location,
         segment::{SEGMENT_HEADER, SegmentHeader},
     },
     read::watermark::{Durable, Watermark},

@@ -24,9 +24,9 @@ use super::super::{
         map::FileMap,
         turn::Turn,
     },
-    cores::cores,
     exact::ExactIndex,
     rows::Rows,
+    scan::cores,
 };
 
 /// Vectors that are linked under one lock, during which inserts to the conversation wait: a few hundredths of a second.

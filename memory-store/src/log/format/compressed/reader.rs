@@ -1,10 +1,14 @@
 //! Reads the image of a segment from its compressed file.
 
-use std::{fmt, io, mem, ops::Range, sync::Arc};
+use std::{
+    collections::VecDeque,
+    fmt, io, mem,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use super::{
     header::{HEADER, Header},
-    recent::Recent,
     source::{ReadAt, damaged, read_exact},
     table::Table,
     zstandard::{Dictionary, restore},
@@ -218,4 +222,32 @@ fn read_copy<F: ReadAt + ?Sized>(
         }
     }
     Err(failure)
+}
+
+/// Blocks kept of each segment: neighbours are read together, by several readers at once.
+const KEPT: usize = 8;
+
+/// The last blocks, the newest in front. The lock is held while pointers move, never while a block is decompressed.
+#[derive(Debug, Default)]
+struct Recent {
+    blocks: Mutex<VecDeque<(u32, Arc<[u8]>)>>,
+}
+
+impl Recent {
+    fn get(&self, index: u32) -> Option<Arc<[u8]>> {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = blocks.iter().position(|(kept, _)| *kept == index)?;
+        let block = blocks.remove(at)?;
+        let bytes = block.1.clone();
+        blocks.push_front(block);
+        Some(bytes)
+    }
+
+    fn put(&self, index: u32, bytes: Arc<[u8]>) {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two readers may have missed the same block.
+        blocks.retain(|(kept, _)| *kept != index);
+        blocks.truncate(KEPT - 1);
+        blocks.push_front((index, bytes));
+    }
 }

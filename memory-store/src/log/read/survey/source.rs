@@ -9,12 +9,12 @@ use std::{
 
 use memory_core::StoreError;
 
-use super::finding::RawFinding;
+use super::RawFinding;
 use crate::log::{
     failure::io_error,
     format::{
+        Location,
         frame::StoreId,
-        location::Location,
         segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_number},
     },
     media::{Access, Media, read_from},

@@ -6,7 +6,7 @@ use memory_core::StoreError;
 
 use crate::log::{
     failure::io_error,
-    format::{location::Location, segment::Segment},
+    format::{Location, segment::Segment},
     media::Access,
     state::State,
     write::shared::Shared,
