@@ -20,10 +20,6 @@ fn a_long_conversation_is_searched_by_its_graph_from_the_first_search_of_a_proce
     run(&["--embedding-model", &model, "import", "--format", "jsonl", &talk]);
     let found: Value = serde_json::from_str(&run(&["--json", "search", "--explain", "the remark17 is"])).unwrap();
     assert_eq!(found["hits"][0]["node"], 18, "{found}");
-    assert_eq!(
-        found["steps"].to_string().contains(r#"{"graph":{"backend":"memory"}}"#)
-            && found["steps"].to_string().contains("subset_scan"),
-        true,
-        "{found}"
-    );
+    let steps = found["steps"].to_string();
+    assert!(steps.contains(r#"{"graph":{"backend":"memory"}}"#) && steps.contains("subset_scan"), "{found}");
 }
