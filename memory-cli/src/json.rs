@@ -20,7 +20,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         SummaryPage,
     };
 
-    let mut all = vec![
+    vec![
         ("Errors", of::<ErrorLine<'_>>()),
         ("append", of::<append::Answer<'_>>()),
         ("backup", of::<memory_store::BackupReport>()),
@@ -58,7 +58,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("model migrate", of::<model::migrate::Answer<'_>>()),
         ("model test", of::<model::test::Answer<'_>>()),
         ("pin", of::<pin::Answer<'_>>()),
-        ("plugins check", of::<plugins::check::Answer>()),
+        ("plugins check", of::<plugins::check::Answer<'_>>()),
         ("plugins info", of::<plugins::list::Strategy<'_>>()),
         ("plugins list", of::<plugins::list::Answer<'_>>()),
         ("replay", of::<Of<'_, replay::Answer<'_>>>()),
@@ -86,9 +86,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("verify-proof", of::<verify_proof::Inclusion<'_>>()),
         ("verify-proof (of a history)", of::<verify_proof::Consistency<'_>>()),
         ("watch", of::<watch::Grown<'_>>()),
-    ];
-    all.sort_by_key(|(command, _)| (*command != "Errors", *command));
-    all
+    ]
 }
 
 fn of<T: JsonSchema>() -> Schema {

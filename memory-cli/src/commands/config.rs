@@ -84,6 +84,12 @@ pub(crate) struct At {
     exists: bool,
 }
 
+impl At {
+    fn of(file: &ConfigFile) -> Self {
+        Self { file: file.choice.path().map(|path| path.display().to_string()), exists: file.exists }
+    }
+}
+
 /// A file that was made.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Made {
@@ -123,8 +129,7 @@ fn chosen(file: &ConfigFile) -> Result<&Path, Usage> {
 fn path(globals: &Globals) -> anyhow::Result<()> {
     let (output, file) = (globals.output, &globals.file);
     if output.json {
-        let path = file.choice.path().map(|path| path.display().to_string());
-        return Ok(output.value(&At { file: path, exists: file.exists })?);
+        return Ok(output.value(&At::of(file))?);
     }
     output.line(&chosen(file)?.display().to_string())?;
     if !file.exists {
@@ -174,7 +179,7 @@ fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
             }
         });
         output.value(&Check {
-            at: At { file: file.choice.path().map(|path| path.display().to_string()), exists: file.exists },
+            at: At::of(file),
             valid: file.faults.is_empty(),
             settings: settings.collect(),
             faults: &file.faults,

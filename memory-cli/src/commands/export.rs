@@ -116,11 +116,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     if output.json {
-        let file = |(exported, file): &'_ (Exported, PathBuf)| InFile {
-            answer: exported.clone(),
-            file: file.display().to_string(),
-        };
-        output.value(&Answer { exported: exported.iter().map(file).collect() })?;
+        let exported = exported.iter().map(|(answer, file)| InFile { answer, file: file.display().to_string() });
+        output.value(&Answer { exported: exported.collect() })?;
     } else {
         for (done, path) in &exported {
             output.line(&format!("{}, in {}", words(done), path.display()))?;

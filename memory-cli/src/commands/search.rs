@@ -124,7 +124,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     };
     let lost: Vec<_> = losses.iter().filter(|(id, _)| !is_named(id)).filter_map(|(id, lost)| lost.notice(id)).collect();
     let news = news::of(found.notices.iter().cloned().chain(lost));
-    let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
     let held = runtime.retriever.held();
     let output = globals.output;
     if output.json {
@@ -163,6 +162,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         };
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
+        let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
         compared::explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
         let held: Vec<_> = held.iter().map(held_of).collect();
         output.line(&format!("held in memory, in bytes: {}", held.join(", ")))?;

@@ -133,21 +133,17 @@ fn tables() -> BTreeMap<(bool, &'static str), Vec<Row>> {
         tables.insert((command != "Errors", command), table);
     }
     let all = tables.clone();
-    for (here, table) in &mut tables {
-        for ((_, other), like) in all.iter().filter(|(there, like)| *there != here && like.len() >= SHORT) {
+    for ((_, here), table) in &mut tables {
+        for ((_, other), like) in all.iter().filter(|((_, there), like)| there != here && like.len() >= SHORT) {
+            let like: Vec<_> = like.iter().map(|(path, kind, _)| (path.as_str(), kind)).collect();
             let within: BTreeSet<_> = table.iter().flat_map(|(path, ..)| prefixes(path)).collect();
             for prefix in within {
-                let below = |row: &Row| row.0.strip_prefix(&prefix).map(str::to_owned);
-                let part: Vec<_> = table.iter().filter_map(|row| Some((below(row)?, row.1.clone()))).collect();
-                let is_whole = prefix.is_empty() && here.1 < *other;
-                if part.is_empty()
-                    || is_whole
-                    || !part.iter().eq(like
-                        .iter()
-                        .map(|(path, kind, _)| (path.clone(), kind.clone()))
-                        .collect::<Vec<_>>()
-                        .iter())
-                {
+                // Of two that are the same, the first has the rows.
+                if prefix.is_empty() && *here < *other {
+                    continue;
+                }
+                let below = table.iter().filter_map(|(path, kind, _)| Some((path.strip_prefix(&prefix)?, kind)));
+                if !below.eq(like.iter().copied()) {
                     continue;
                 }
                 let at = table.iter().position(|row| row.0.starts_with(&prefix)).unwrap();

@@ -112,7 +112,7 @@ pub(super) fn run(changed: bool, globals: &Globals) -> anyhow::Result<()> {
             value: value.as_ref().and_then(|value| shown(name, value)),
         });
         return Ok(output.value(&Answer {
-            at: At { file: file.choice.path().map(|path| path.display().to_string()), exists: file.exists },
+            at: At::of(file),
             settings: rows.iter().map(|row| row.effective(file)).collect(),
             variables: variables.collect(),
         })?);

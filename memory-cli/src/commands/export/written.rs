@@ -52,7 +52,7 @@ impl Shape {
 }
 
 /// A conversation that was written in the shape of another program.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Done {
     /// Name of the conversation.
     conversation: ConversationId,
@@ -122,8 +122,8 @@ fn lost(done: &Done) -> Option<String> {
 
 fn report(done: &[(Done, PathBuf)], output: Output) -> anyhow::Result<()> {
     if output.json {
-        let file = |(done, file): &(Done, PathBuf)| InFile { answer: done.clone(), file: file.display().to_string() };
-        return Ok(output.value(&Answer { exported: done.iter().map(file).collect() })?);
+        let exported = done.iter().map(|(answer, file)| InFile { answer, file: file.display().to_string() });
+        return Ok(output.value(&Answer { exported: exported.collect() })?);
     }
     for (done, path) in done {
         output.line(&format!("{}, in {}", words(done), path.display()))?;

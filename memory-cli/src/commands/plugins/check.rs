@@ -46,14 +46,14 @@ pub(crate) struct Args {
 
 /// A plugin that was checked.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Answer {
+pub(crate) struct Answer<'a> {
     /// Path of the library.
     file: String,
     /// The checks, in order.
-    checks: Vec<Finding>,
+    checks: &'a [Finding],
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Finding {
     /// Name of the check.
     check: String,
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     drop(child.wait());
     let findings = findings?;
     if globals.output.json {
-        globals.output.value(&Answer { file: args.file.display().to_string(), checks: findings.clone() })?;
+        globals.output.value(&Answer { file: args.file.display().to_string(), checks: &findings })?;
     } else {
         let row = |finding: &Finding| {
             let why = finding.why.clone().unwrap_or_default();

@@ -73,11 +73,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let output = globals.output;
     let news = news::of(state.notices.iter().cloned());
     if output.json {
-        let one = |(agent, listed): &'_ (String, ListedConversation)| OfAgent {
-            agent: Some(agent.clone()).filter(|agent| !agent.is_empty()),
-            listed: listed.clone(),
+        let of_agent = |(agent, listed): (String, ListedConversation)| OfAgent {
+            agent: Some(agent).filter(|agent| !agent.is_empty()),
+            listed,
         };
-        let conversations = listed.iter().map(one).collect();
+        let conversations = listed.into_iter().map(of_agent).collect();
         let last = last.as_ref().map(Said::of);
         return Ok(output.value(&Answer { session: &session.name, conversations, last, state: &state })?);
     }
