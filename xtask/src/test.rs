@@ -25,6 +25,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// nothing is compiled twice; `setup` would add a release build of the whole tree, which no test runs. It also puts the
 /// plugin libraries where the host's tests load them.
 pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
+    // First, because they take seconds: they need only what runs now.
+    let tests = steps.run("xtask", || unit_and_integration(workspace, &["-p", "xtask"]))?;
     steps.run("build", || {
         Invocation::cargo(workspace, "build")
             .args(["build", "--locked"])
@@ -35,8 +37,7 @@ pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tall
     steps.run("model", || {
         Invocation::program(workspace, "model", workspace.memory_binary("debug")).args(["model", "fetch"]).run()
     })?;
-    let tests = steps.run("tests", || unit_and_integration(workspace, &ALL_BUT_XTASK))?;
-    let tests = tests.and(steps.run("xtask", || unit_and_integration(workspace, &["-p", "xtask"]))?);
+    let tests = tests.and(steps.run("tests", || unit_and_integration(workspace, &ALL_BUT_XTASK))?);
     let doctests = steps.run("doctests", || doctests(workspace))?;
     Ok(tests.and(doctests))
 }
