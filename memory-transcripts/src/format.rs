@@ -42,21 +42,10 @@ pub enum Format {
 
 impl Format {
     /// All formats.
+    #[rustfmt::skip]
     pub const ALL: [Self; 14] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Pi,
-        Self::OpenClaw,
-        Self::LosslessClaw,
-        Self::ChatGpt,
-        Self::ClaudeAi,
-        Self::OpenAi,
-        Self::Responses,
-        Self::Anthropic,
-        Self::Bedrock,
-        Self::LangChain,
-        Self::Strands,
-        Self::Markdown,
+        Self::ClaudeCode, Self::Codex, Self::Pi, Self::OpenClaw, Self::LosslessClaw, Self::ChatGpt, Self::ClaudeAi,
+        Self::OpenAi, Self::Responses, Self::Anthropic, Self::Bedrock, Self::LangChain, Self::Strands, Self::Markdown,
     ];
 
     /// The name on a command line; it never changes.

@@ -15,29 +15,10 @@ const TAGS: [&str; 8] = [
 ];
 
 /// Commands that configure the program; their arguments are not addressed to the model.
+#[rustfmt::skip]
 const SETTINGS: [&str; 22] = [
-    "add-dir",
-    "agents",
-    "clear",
-    "color",
-    "config",
-    "context",
-    "copy",
-    "effort",
-    "exit",
-    "export",
-    "fast",
-    "login",
-    "mcp",
-    "memory",
-    "model",
-    "output-style",
-    "permissions",
-    "plugin",
-    "quit",
-    "rename",
-    "resume",
-    "theme",
+    "add-dir", "agents", "clear", "color", "config", "context", "copy", "effort", "exit", "export", "fast", "login",
+    "mcp", "memory", "model", "output-style", "permissions", "plugin", "quit", "rename", "resume", "theme",
 ];
 
 /// Origin of the text of a user message.

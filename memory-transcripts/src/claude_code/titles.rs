@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{ClaudeCode, hashed, line::Line};
 use crate::{
     Why,
-    out::{Out, usable_title},
-    records::Place,
+    out::{ItemQueue, usable_title},
+    records::RecordPlace,
 };
 
 /// Titles kept per conversation, and titles that may wait for their record.
@@ -47,7 +47,7 @@ pub(super) struct Named {
     pub(super) session: String,
     /// Last record of the branch that it names; `None` if it names the session.
     pub(super) leaf: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: RecordPlace,
 }
 
 /// Titles that come before the first message of their branch.
@@ -80,14 +80,14 @@ impl Waiting {
 }
 
 impl ClaudeCode {
-    pub(super) fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, place: Place, out: &mut Out) {
+    pub(super) fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, out: &mut ItemQueue) {
         let Some(title) = title.and_then(usable_title) else {
-            out.skip(Why::Broken, &line.kind, place);
+            out.skip(Why::Broken, &line.kind);
             return;
         };
         let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
         let leaf = line.leaf_uuid.as_deref().map(str::to_owned);
-        let named = Named { title, is_chosen, kind: line.kind.to_string(), session, leaf, place };
+        let named = Named { title, is_chosen, kind: line.kind.to_string(), session, leaf, place: out.place };
         match self.named(&named) {
             Some(number) => self.entitle(number, &named, out),
             None => {
@@ -105,16 +105,16 @@ impl ClaudeCode {
         }
     }
 
-    pub(super) fn entitle(&mut self, number: usize, named: &Named, out: &mut Out) {
+    pub(super) fn entitle(&mut self, number: usize, named: &Named, out: &mut ItemQueue) {
         let Some(branch) = self.branches.get_mut(number) else { return };
         match branch.titles.take(&named.title, named.is_chosen) {
             Some(replaced) => out.title(&branch.conversation, &named.title, replaced),
-            None => out.skip(Why::Note, &named.kind, named.place),
+            None => out.skip_at(Why::Note, &named.kind, named.place),
         }
     }
 }
 
 /// Counts a title whose session is not in the file.
-pub(super) fn skip_title(named: &Named, out: &mut Out) {
-    out.skip(Why::Note, &format!("{} of what is not in the file", named.kind), named.place);
+pub(super) fn skip_title(named: &Named, out: &mut ItemQueue) {
+    out.skip_at(Why::Note, &format!("{} of what is not in the file", named.kind), named.place);
 }
