@@ -128,12 +128,6 @@ struct Bedrock {
     client: OnceCell<Client>,
 }
 
-impl fmt::Debug for Bedrock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bedrock").field("model", &self.model).field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
 impl Bedrock {
     /// Creates the client. Its requests report to `log` which proxy they use.
     async fn connect(&self, log: Dispatch) -> Result<Client, RemoteError> {
@@ -188,7 +182,7 @@ impl Protocol for Bedrock {
         let log = tracing::dispatcher::get_default(Dispatch::clone);
         let silent = NoSubscriber::default;
         let client = self.client.get_or_try_init(|| self.connect(log)).with_subscriber(silent()).await?;
-        let body = wire::request(&self.model, texts, purpose)?;
+        let body = wire::request(&self.model, texts, purpose);
         let call =
             client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(Blob::new(body));
         match call.send().with_subscriber(silent()).await {

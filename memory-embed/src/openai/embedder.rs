@@ -127,13 +127,6 @@ struct Endpoint {
     client: Client,
 }
 
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = redacted(self.address.as_str());
-        f.debug_struct("Endpoint").field("model", &self.model).field("address", &address).finish_non_exhaustive()
-    }
-}
-
 impl Endpoint {
     fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>, plain_http: bool) -> Result<Self, RemoteError> {
         keep_secret_of_address(base);
