@@ -20,6 +20,7 @@ use memory_files::{Links, open_with};
 
 pub use self::embedder::CachedEmbedder;
 use self::generation::{Generation, size_of};
+use crate::files::if_there;
 
 /// The vectors of a text, one for each chunk.
 type Vectors = Vec<Vec<f32>>;
@@ -332,10 +333,7 @@ fn of_text(hash: &TextHash) -> TextId {
 
 /// Removes a file, if it is there.
 fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    if_there(fs::remove_file(path)).map(drop)
 }
 
 #[cfg(test)]
