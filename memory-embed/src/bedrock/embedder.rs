@@ -77,7 +77,6 @@ impl fmt::Debug for BedrockOptions {
 /// chunks at sentence boundaries and has one vector for each chunk. The service is asked to refuse a chunk that is too
 /// long, which is then cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts per
 /// call, the others one.
-/// call, the others one.
 ///
 /// Works under any async runtime or none. Sends nothing before the first text. The SDK's own retries are off, because
 /// [`RemoteOptions`] sets the retries and the deadline of a whole request. The SDK runs without a `tracing` subscriber,

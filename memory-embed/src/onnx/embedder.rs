@@ -106,7 +106,6 @@ pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]
 ///
 /// Works under any async runtime or none. Queries take precedence over documents. Dropping it waits for running
 /// batches; drop it before the process ends.
-/// batches; drop it before the process ends.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
     model: ModelId,
