@@ -28,7 +28,7 @@ use branch::{Branch, Pending};
 use command::{Command, command};
 use line::{Inner, Line, unknown_members};
 use queued::Prompts;
-use titles::{Titles, Waiting, skip_title};
+use titles::{Named, Titles, skip_title};
 
 /// Model name of lines that the program wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -60,7 +60,7 @@ pub(crate) struct ClaudeCode {
     /// Branch of the last message.
     current: Option<usize>,
     /// Titles that come before the record or session they name.
-    waiting: Waiting,
+    waiting: Vec<Named>,
     /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,
 }
@@ -207,9 +207,10 @@ impl ClaudeCode {
             self.by_name.insert((session.clone(), agent.clone()), number);
         }
         out.begin(Conversation::new(id.clone()).fork(fork.clone()));
-        let waiting = if is_main && agent.is_none() { self.waiting.of_session(&session) } else { Vec::new() };
+        let is_due = |named: &mut Named| is_main && agent.is_none() && named.leaf.is_none() && named.session == session;
+        let due: Vec<_> = self.waiting.extract_if(.., is_due).collect();
         self.branches.push(Branch::new(id, session, agent, fork));
-        waiting.into_iter().for_each(|named| self.entitle(number, &named, out));
+        due.into_iter().for_each(|named| self.entitle(number, &named, out));
         number
     }
 
@@ -347,7 +348,7 @@ impl FormatReader for ClaudeCode {
 
     fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         self.branches.iter_mut().for_each(|branch| branch.flush(out));
-        for named in self.waiting.all() {
+        for named in std::mem::take(&mut self.waiting) {
             match self.named(&named) {
                 Some(number) => self.entitle(number, &named, out),
                 None => skip_title(&named, out),
@@ -358,8 +359,8 @@ impl FormatReader for ClaudeCode {
 
     fn held_from(&self) -> Option<u64> {
         // A title before the first message is read again together with that message.
-        let waits = self.waiting.start().filter(|_| self.branches.is_empty());
-        self.branches.iter().filter_map(Branch::held_from).chain(waits).min()
+        let waiting = self.waiting.iter().filter(|named| self.branches.is_empty() && named.leaf.is_none());
+        self.branches.iter().filter_map(Branch::held_from).chain(waiting.map(|named| named.place.start)).min()
     }
 
     fn state(&self, _: &ItemQueue) -> String {

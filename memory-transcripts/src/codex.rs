@@ -15,14 +15,10 @@ use crate::{
 };
 
 /// Beginnings of texts that Codex itself puts before a user's words.
+#[rustfmt::skip]
 const BOILERPLATE: [&str; 7] = [
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<permissions instructions>",
-    "<turn_aborted>",
-    "<skill>",
-    "<collaboration_mode>",
+    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>",
+    "<turn_aborted>", "<skill>", "<collaboration_mode>",
 ];
 /// Members that describe a session, apart from its name.
 #[rustfmt::skip]

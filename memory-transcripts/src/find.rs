@@ -18,7 +18,7 @@ use crate::{
     claude_code::ClaudeCode,
     codex::Codex,
     format::SQLITE,
-    lists::{Dialect, Lists},
+    lists::Lists,
     markdown::Markdown,
     names::conversation_id,
     out::ItemQueue,
@@ -225,11 +225,9 @@ impl Transcript {
             Format::Markdown => Box::new(Markdown::new(&name)),
             Format::ChatGpt => Box::new(ChatGpt::default()),
             Format::ClaudeAi => Box::new(ClaudeAi::default()),
-            Format::OpenAi => Box::new(Lists::new(Dialect::Chat, &name)),
-            Format::Responses => Box::new(Lists::new(Dialect::Responses, &name)),
-            Format::Anthropic => Box::new(Lists::new(Dialect::Anthropic, &name)),
-            Format::Bedrock => Box::new(Lists::new(Dialect::Bedrock, &name)),
-            Format::LangChain => Box::new(Lists::new(Dialect::LangChain, &name)),
+            Format::OpenAi | Format::Responses | Format::Anthropic | Format::Bedrock | Format::LangChain => {
+                Box::new(Lists::new(self.format, &name))
+            }
             Format::Strands | Format::OpenClaw | Format::LosslessClaw => {
                 let why = "expected a session folder, which holds session.json and agents/";
                 return Err(TranscriptError::unfit(&self.path, why));
@@ -250,10 +248,7 @@ const IN_PLACE: &str = "a database is read where it lies: give its path";
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
-        _ => name.to_owned(),
-    }
+    Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Unpacked content of a file.

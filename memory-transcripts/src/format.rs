@@ -127,14 +127,10 @@ const CLAUDE_CODE: [&str; 4] = ["summary", "file-history-snapshot", "queue-opera
 /// Message types of LangChain.
 const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 /// Item types that only the Responses API has.
+#[rustfmt::skip]
 const RESPONSES: [&str; 7] = [
-    "function_call",
-    "function_call_output",
-    "reasoning",
-    "custom_tool_call",
-    "web_search_call",
-    "image_generation_call",
-    "code_interpreter_call",
+    "function_call", "function_call_output", "reasoning", "custom_tool_call", "web_search_call",
+    "image_generation_call", "code_interpreter_call",
 ];
 
 fn of_value(seen: &Seen) -> Option<Format> {

@@ -13,7 +13,7 @@ use memory_core::{ConversationId, Role, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    Conversation, TranscriptError, Why, exact,
+    Conversation, Format, TranscriptError, Why, exact,
     members::by_model,
     names::{Chain, conversation_id, key},
     out::{ItemQueue, says_nothing},
@@ -21,13 +21,12 @@ use crate::{
     records::RecordPlace,
     responses::{ListItem, Thoughts},
 };
-pub(crate) use dialect::Dialect;
 use exchange::{Exchange, NAMES};
 
 /// Reader of such files.
 #[derive(Debug)]
 pub(crate) struct Lists {
-    dialect: Dialect,
+    format: Format,
     /// Name of a conversation that has no name of its own.
     name: String,
     /// The conversation whose messages are single records.
@@ -45,8 +44,8 @@ struct Loose {
     model: Option<String>,
 }
 impl Lists {
-    pub(crate) fn new(dialect: Dialect, name: &str) -> Self {
-        Self { dialect, name: name.to_owned(), loose: None, whole: 0 }
+    pub(crate) fn new(format: Format, name: &str) -> Self {
+        Self { format, name: name.to_owned(), loose: None, whole: 0 }
     }
 
     /// Emits a conversation that is a single record.
@@ -65,13 +64,13 @@ impl Lists {
             thoughts: Thoughts::default(),
             model: model_of(object).map(str::to_owned),
         };
-        if let Some((name, system)) = self.dialect.system(object) {
+        if let Some((name, system)) = dialect::system(self.format, object) {
             let mut chain = Chain::default();
             chain.take(&object.get(name).map(exact::written).unwrap_or_default());
             out.say(&loose.id, chain.key(), system, None);
         }
         for message in messages {
-            loose.take(self.dialect, message, out);
+            loose.take(self.format, message, out);
         }
         loose.think(out);
     }
@@ -83,9 +82,9 @@ fn model_of(object: &Value) -> Option<&str> {
 }
 
 impl Loose {
-    fn take(&mut self, dialect: Dialect, value: &Value, out: &mut ItemQueue) {
+    fn take(&mut self, format: Format, value: &Value, out: &mut ItemQueue) {
         self.chain.take(&exact::written(value));
-        for (number, read) in dialect.message(value).into_iter().enumerate() {
+        for (number, read) in dialect::message(format, value).into_iter().enumerate() {
             let (message, id) = match read {
                 ListItem::Message(message, id) => (*message, id),
                 ListItem::Reasoning(block, beside, id) => {
@@ -141,7 +140,7 @@ impl FormatReader for Lists {
         }
         if let Some(exchange) = Exchange::of(&value) {
             self.whole(&value, &exchange.messages, out);
-            let system = self.dialect.system(&value).map(|(name, _)| name);
+            let system = dialect::system(self.format, &value).map(|(name, _)| name);
             exchange.count_others(&value, system, out);
             return Ok(());
         }
@@ -154,7 +153,7 @@ impl FormatReader for Lists {
             out.begin(Conversation::new(id.clone()));
             Loose { id, chain: Chain::default(), thoughts: Thoughts::default(), model: None }
         });
-        loose.take(self.dialect, &value, out);
+        loose.take(self.format, &value, out);
         Ok(())
     }
 

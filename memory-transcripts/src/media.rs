@@ -13,15 +13,9 @@ use crate::{
 /// Minimum characters of base64 for a text to count as bytes.
 const BYTES: usize = 512;
 /// Members and types of blocks that never hold words.
+#[rustfmt::skip]
 const WORDLESS: [&str; 9] = [
-    "redacted_thinking",
-    "redactedContent",
-    "input_audio",
-    "audio",
-    "video",
-    "input_video",
-    "cachePoint",
-    "cache_point",
+    "redacted_thinking", "redactedContent", "input_audio", "audio", "video", "input_video", "cachePoint", "cache_point",
     "image_generation_call",
 ];
 
@@ -78,14 +72,9 @@ pub(crate) fn generated(item: &Value) -> Option<ContentBlock> {
     picture(&format!("data:image/{format};base64,{}", text("result")?))
 }
 
-/// A message of Bedrock with its base64 texts wrapped as bytes, in the form that Strands uses.
-pub(crate) fn wrapped(mut value: Value) -> Value {
-    wrap(&mut value);
-    value
-}
-
-/// Wraps the bytes of pictures and files in blocks and in tool results, but not in the input of tools.
-fn wrap(value: &mut Value) {
+/// Wraps the base64 texts of a message of Bedrock as bytes, in the form that Strands uses: those of pictures and files in
+/// blocks and in tool results, but not in the input of tools.
+pub(crate) fn wrap(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(wrap),
         Value::Object(members) => {

@@ -20,7 +20,7 @@ pub(crate) struct ItemQueue {
     pub(crate) items: VecDeque<Item>,
     pub(crate) report: Report,
     /// Name of the file in reported places.
-    file: String,
+    pub(crate) file: String,
     /// Name of the format, which is added to each message.
     format: &'static str,
     /// The last message of each conversation.
@@ -123,19 +123,6 @@ impl ItemQueue {
         if count > 0 {
             self.report.count(why, what, count, || format!("{}:{}", self.file, self.place.line));
         }
-    }
-
-    /// Sets the name of the file in the places that follow.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn set_file(&mut self, file: String) {
-        self.file = file;
-    }
-
-    /// Adds a summary of messages that were added before.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn summarize(&mut self, summarized: crate::Summarized) {
-        self.report.summaries += 1;
-        self.items.push_back(Item::Summarized(summarized));
     }
 
     /// Parses a record. A record of another structure is counted as broken.

@@ -81,25 +81,6 @@ pub enum Why {
     OtherFile,
 }
 
-impl Why {
-    /// The reason in kebab-case; it never changes.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Broken => "broken",
-            Self::View => "view",
-            Self::Note => "note",
-            Self::Repeated => "repeated",
-            Self::Empty => "empty",
-            Self::Unfit => "unfit",
-            Self::NoPlace => "no-place",
-            Self::Unfinished => "unfinished",
-            Self::OtherFile => "other-file",
-        }
-    }
-}
-
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -28,23 +28,15 @@ impl From<Message> for ListItem {
 }
 
 /// Types of calls of tools that the provider runs, which include their results.
+#[rustfmt::skip]
 const HOSTED: [&str; 7] = [
-    "web_search_call",
-    "file_search_call",
-    "computer_call",
-    "computer_call_output",
-    "code_interpreter_call",
-    "mcp_call",
+    "web_search_call", "file_search_call", "computer_call", "computer_call_output", "code_interpreter_call", "mcp_call",
     "tool_search_call",
 ];
 /// Types of items that are notes of the program or of the API.
+#[rustfmt::skip]
 const NOTES: [&str; 6] = [
-    "ghost_snapshot",
-    "compaction_trigger",
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "other",
+    "ghost_snapshot", "compaction_trigger", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "other",
 ];
 
 /// Reads an item. An item without a type is a message.

@@ -3,15 +3,10 @@
 use memory_core::ContentBlock;
 
 /// Tags around a command, its output, and news for the model.
+#[rustfmt::skip]
 const TAGS: [&str; 8] = [
-    "<command-name>",
-    "<command-message>",
-    "<command-args>",
-    "<command-contents>",
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<local-command-caveat>",
-    "<task-notification>",
+    "<command-name>", "<command-message>", "<command-args>", "<command-contents>", "<local-command-stdout>",
+    "<local-command-stderr>", "<local-command-caveat>", "<task-notification>",
 ];
 
 /// Commands that configure the program; their arguments are not addressed to the model.

@@ -45,16 +45,9 @@ struct Origin<'a> {
     kind: Option<Cow<'a, str>>,
 }
 
-/// A prompt that was typed while the model worked.
-#[derive(Debug)]
-struct Queued {
-    blocks: Blocks,
-    /// Id of the prompt itself, if its line has another.
-    source: Option<String>,
-}
-
-/// Prompt in an attachment; `None` for any other attachment, and for a prompt that the program queued itself.
-fn queued(line: &Line<'_>) -> Option<Queued> {
+/// Prompt in an attachment, with its own id if its line has another. `None` for any other attachment, and for a prompt
+/// that the program queued itself.
+fn queued(line: &Line<'_>) -> Option<(Blocks, Option<String>)> {
     let attachment: Attachment<'_> = serde_json::from_str(line.attachment?.get()).ok()?;
     let by_person = attachment.mode.is_none_or(|mode| mode == "prompt")
         && attachment.origin.and_then(|origin| origin.kind).is_none_or(|kind| kind == "human")
@@ -62,8 +55,7 @@ fn queued(line: &Line<'_>) -> Option<Queued> {
     if attachment.kind != "queued_command" || !by_person {
         return None;
     }
-    let source = attachment.source_uuid.map(Cow::into_owned);
-    Some(Queued { blocks: anthropic(attachment.prompt?), source })
+    Some((anthropic(attachment.prompt?), attachment.source_uuid.map(Cow::into_owned)))
 }
 
 /// Fingerprints of prompts typed while the model worked, to recognize messages that repeat them.
@@ -109,18 +101,19 @@ fn fingerprint(line: &Line<'_>, blocks: &[ContentBlock]) -> Option<String> {
 impl ClaudeCode {
     /// Adds the prompt of an attachment, or counts the attachment as skipped.
     pub(super) fn attached(&mut self, line: &Line<'_>, raw: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
-        let Some(queued) = queued(line).filter(|queued| command(&queued.blocks.blocks) == Command::None) else {
+        let queued = queued(line).filter(|(prompt, _)| command(&prompt.blocks) == Command::None);
+        let Some((prompt, source)) = queued else {
             self.skip(line, Why::Note, &line.kind, out);
             return Ok(());
         };
         let uuid = uuid_of(line, raw);
         let is_there = |uuid: &str| self.spots.contains_key(&hashed(uuid));
-        let repeats = |branch: &Branch| branch.prompts.repeats(line, &queued.blocks.blocks);
-        if is_there(&uuid) || queued.source.as_deref().is_some_and(is_there) || self.branches.iter().any(repeats) {
+        let repeats = |branch: &Branch| branch.prompts.repeats(line, &prompt.blocks);
+        if is_there(&uuid) || source.as_deref().is_some_and(is_there) || self.branches.iter().any(repeats) {
             self.skip(line, Why::Repeated, "attachment (a prompt)", out);
             return Ok(());
         }
-        if says_nothing(&queued.blocks.blocks) {
+        if says_nothing(&prompt.blocks) {
             self.skip(line, Why::Empty, "attachment (a prompt)", out);
             return Ok(());
         }
@@ -129,13 +122,12 @@ impl ClaudeCode {
         self.current = Some(number);
         let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };
         branch.is_linked |= line.parent().is_some();
-        branch.prompts.push(line, &queued.blocks.blocks);
+        branch.prompts.push(line, &prompt.blocks);
         let mut message = Message::new(Role::User, Vec::new());
         branch.set_out(&mut message, line);
-        let message =
-            branch.push(&uuid, pending(&uuid, message, line, out.place.start, true), queued.blocks, None, out);
+        let message = branch.push(&uuid, pending(&uuid, message, line, out.place.start, true), prompt, None, out);
         let spot = Spot { branch: number, message };
-        self.spots.extend(queued.source.iter().map(|source| (hashed(source), spot)));
+        self.spots.extend(source.iter().map(|source| (hashed(source), spot)));
         self.spots.insert(hashed(&uuid), spot);
         Ok(())
     }

@@ -50,35 +50,6 @@ pub(super) struct Named {
     pub(super) place: RecordPlace,
 }
 
-/// Titles that come before the first message of their branch.
-#[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<Named>);
-
-impl Waiting {
-    /// Keeps a title; returns it if too many wait.
-    pub(super) fn push(&mut self, named: Named) -> Option<Named> {
-        if self.0.len() >= MOST {
-            return Some(named);
-        }
-        self.0.push(named);
-        None
-    }
-
-    /// Removes and returns the titles of a session that has begun.
-    pub(super) fn of_session(&mut self, session: &str) -> Vec<Named> {
-        self.0.extract_if(.., |named| named.leaf.is_none() && named.session == session).collect()
-    }
-
-    pub(super) fn all(&mut self) -> Vec<Named> {
-        std::mem::take(&mut self.0)
-    }
-
-    /// Offset of the first title that waits for a session, in bytes.
-    pub(super) fn start(&self) -> Option<u64> {
-        self.0.iter().filter(|named| named.leaf.is_none()).map(|named| named.place.start).min()
-    }
-}
-
 impl ClaudeCode {
     pub(super) fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, out: &mut ItemQueue) {
         let Some(title) = title.and_then(usable_title) else {
@@ -90,11 +61,8 @@ impl ClaudeCode {
         let named = Named { title, is_chosen, kind: line.kind.to_string(), session, leaf, place: out.place };
         match self.named(&named) {
             Some(number) => self.entitle(number, &named, out),
-            None => {
-                if let Some(named) = self.waiting.push(named) {
-                    skip_title(&named, out);
-                }
-            }
+            None if self.waiting.len() < MOST => self.waiting.push(named),
+            None => skip_title(&named, out),
         }
     }
 

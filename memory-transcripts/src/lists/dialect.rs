@@ -5,72 +5,55 @@ use serde_json::Value;
 
 use super::{chat, langchain};
 use crate::{
-    Why,
+    Format, Why,
     blocks::{Blocks, anthropic_value},
-    media::wrapped,
+    media::wrap,
     members::{keep, others},
     responses::{self, ListItem},
 };
 
-/// The API whose messages a list holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    /// OpenAI's Chat Completions API.
-    Chat,
-    /// OpenAI's Responses API.
-    Responses,
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// The Converse API of Amazon Bedrock.
-    Bedrock,
-    /// Messages of LangChain, as dictionaries or serialized.
-    LangChain,
-}
-
-impl Dialect {
-    pub(super) fn message(self, value: &Value) -> Vec<ListItem> {
-        if let Some(text) = value.as_str() {
-            return vec![Message::user(text).into()];
-        }
-        match self {
-            Self::Chat => chat::message(value),
-            Self::Responses => vec![responses::item(value)],
-            Self::Anthropic => vec![anthropic(value)],
-            Self::Bedrock => vec![match message_from_strands(&wrapped(value.clone())) {
+/// Content of a value of a list.
+pub(super) fn message(format: Format, value: &Value) -> Vec<ListItem> {
+    if let Some(text) = value.as_str() {
+        return vec![Message::user(text).into()];
+    }
+    match format {
+        Format::Responses => vec![responses::item(value)],
+        Format::Anthropic => vec![anthropic(value)],
+        Format::Bedrock => {
+            let mut value = value.clone();
+            wrap(&mut value);
+            vec![match message_from_strands(&value) {
                 Ok(message) => message.into(),
                 Err(error) => ListItem::Skip(Why::Broken, format!("message ({})", error.at)),
-            }],
-            Self::LangChain => vec![langchain::message(value)],
+            }]
         }
+        Format::LangChain => vec![langchain::message(value)],
+        _ => chat::message(value),
     }
+}
 
-    /// The instructions of a request, with the name of their member.
-    pub(super) fn system(self, object: &Value) -> Option<(&'static str, Message)> {
-        let says_so = |name: &&str| object.get(*name).is_some_and(Value::is_string);
-        let name = match self {
-            Self::Anthropic | Self::Bedrock => "system",
-            Self::Responses => "instructions",
-            Self::Chat | Self::LangChain => ["system", "instructions"].into_iter().find(says_so)?,
-        };
-        let mut blocks = Blocks::default();
-        match self {
-            Self::Anthropic => blocks = anthropic_value(object.get("system")?),
-            Self::Bedrock => {
-                for block in object.get("system")?.as_array()? {
-                    if let Some(text) = block["text"].as_str() {
-                        blocks.add((ContentBlock::Text(text.to_owned()), others(block, &["text"])));
-                    }
+/// The instructions of a request, with the name of their member.
+pub(super) fn system(format: Format, object: &Value) -> Option<(&'static str, Message)> {
+    let says_so = |name: &&str| object.get(*name).is_some_and(Value::is_string);
+    let name = match format {
+        Format::Anthropic | Format::Bedrock => "system",
+        Format::Responses => "instructions",
+        _ => ["system", "instructions"].into_iter().find(says_so)?,
+    };
+    let mut blocks = Blocks::default();
+    match format {
+        Format::Anthropic => blocks = anthropic_value(object.get("system")?),
+        Format::Bedrock => {
+            for block in object.get("system")?.as_array()? {
+                if let Some(text) = block["text"].as_str() {
+                    blocks.add((ContentBlock::Text(text.to_owned()), others(block, &["text"])));
                 }
             }
-            Self::Responses | Self::Chat | Self::LangChain => {
-                blocks.blocks.push(ContentBlock::Text(object.get(name)?.as_str()?.to_owned()));
-            }
         }
-        if crate::out::says_nothing(&blocks.blocks) {
-            return None;
-        }
-        Some((name, blocks.message(Role::System)))
+        _ => blocks.blocks.push(ContentBlock::Text(object.get(name)?.as_str()?.to_owned())),
     }
+    (!crate::out::says_nothing(&blocks.blocks)).then(|| (name, blocks.message(Role::System)))
 }
 
 fn anthropic(value: &Value) -> ListItem {

@@ -64,7 +64,7 @@ impl Lines {
             // The byte after the limit shows that the line is longer.
             let most = self.longest.saturating_add(1).saturating_sub(have);
             let read = self.input.by_ref().take(most).read_until(b'\n', &mut self.begun);
-            let read = read.map_err(|error| self.failed(error))?;
+            let read = read.map_err(|error| crate::archive::failed(&self.path, error))?;
             let is_whole = self.begun.last() == Some(&b'\n');
             if !is_whole && self.begun.len() as u64 > self.longest {
                 let place = RecordPlace { line: self.place.line + 1, start: self.place.end, ..self.place };
@@ -87,10 +87,6 @@ impl Lines {
     /// Offset of the first byte that was not returned yet.
     pub(crate) fn end(&self) -> u64 {
         self.place.end
-    }
-
-    fn failed(&self, source: std::io::Error) -> TranscriptError {
-        crate::archive::failed(&self.path, source)
     }
 }
 

@@ -9,16 +9,10 @@ use super::LeftOut;
 use crate::exact;
 
 /// Types of blocks that the API accepts and core keeps verbatim.
+#[rustfmt::skip]
 const KNOWN: [&str; 9] = [
-    "redacted_thinking",
-    "server_tool_use",
-    "web_search_tool_result",
-    "web_fetch_tool_result",
-    "code_execution_tool_result",
-    "search_result",
-    "mcp_tool_use",
-    "mcp_tool_result",
-    "compaction",
+    "redacted_thinking", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result",
+    "code_execution_tool_result", "search_result", "mcp_tool_use", "mcp_tool_result", "compaction",
 ];
 
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use memory_core::{ConversationId, Level, MessageKey, WrittenBy};
 use rusqlite::{Row, types::Value as Key};
 
 use crate::{
-    Summarized, TranscriptError, Why,
+    Item, Summarized, TranscriptError, Why,
     out::ItemQueue,
     records::RecordPlace,
     sqlite::{
@@ -108,7 +108,8 @@ impl Summaries {
                     let (conversation, id) = (id.clone(), row.id);
                     let summary =
                         Summarized { conversation, id, level, first, last, messages, children, text, written_by };
-                    out.summarize(summary);
+                    out.report.summaries += 1;
+                    out.items.push_back(Item::Summarized(summary));
                 }
                 Err(why) => {
                     let what = format!("summary {why}");
