@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use memory_core::{BoxError, BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxError, BoxFuture, EmbedError, Embedder},
+};
 use ndarray::{Array1, Array2, Axis};
 use safetensors::SafeTensors;
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 
 /// Why a transcript cannot be read.
 ///

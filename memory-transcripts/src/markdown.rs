@@ -2,7 +2,7 @@
 
 mod speaker;
 
-use memory_core::{ConversationId, Json, Message, Role, Timestamp, one_line};
+use memory_core::{ConversationId, Json, Message, Role, Timestamp, text::one_line};
 
 use crate::{
     Conversation, TranscriptError,

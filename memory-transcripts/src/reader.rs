@@ -1,6 +1,6 @@
 //! Reads one transcript, item by item.
 
-use memory_core::mend_surrogates;
+use memory_core::text::mend_surrogates;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -6,7 +6,10 @@ use std::{
     thread,
 };
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder, TokenEmbedding, TokenVectors};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenEmbedder, TokenEmbedding, TokenVectors},
+};
 
 use super::{
     runtime,

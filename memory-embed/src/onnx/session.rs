@@ -1,6 +1,6 @@
 //! ONNX sessions: of any model that reads tokens, and of one that embeds chunks.
 
-use memory_core::{BoxError, TokenVectors};
+use memory_core::port::{BoxError, TokenVectors};
 use ndarray::{Array2, ArrayView2, Axis, Ix3, Slice};
 use ort::{
     environment::Environment,

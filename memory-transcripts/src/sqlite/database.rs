@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 use rusqlite::{Error, ErrorCode, Params, Row, types::Value as Key};
 
 use super::{

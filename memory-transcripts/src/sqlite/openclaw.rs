@@ -57,7 +57,7 @@ impl OpenClaw {
         let Some((key, id)) = found else { return Ok(None) };
         self.last = Some(key.clone());
         let id = id.unwrap_or_else(|| "session".to_owned());
-        out.file = format!("{}, session {}", self.database.path().display(), memory_core::one_line(&id));
+        out.file = format!("{}, session {}", self.database.path().display(), memory_core::text::one_line(&id));
         let (session_key, title) = self.named(&key)?;
         let opening = session_key.map(|session_key| ("session_key", session_key)).into_iter().collect();
         Ok(Some(Session { key, entries: Pi::of_session(&id, opening), seq: None, number: 0, title }))
