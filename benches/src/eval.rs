@@ -1,6 +1,7 @@
 //! Retrieval over evaluation data: imports conversations, asks every question and writes a run file.
 
 mod contexts;
+mod data;
 mod fit;
 mod judge;
 mod prices;
@@ -21,7 +22,6 @@ use std::{
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::parts::Parts;
-use memory_cli::import::eval::{Question, questions};
 use memory_core::{
     ConversationId, Hit, MessageKey, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter,
     plan::PlanError,
@@ -29,6 +29,8 @@ use memory_core::{
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 
 pub use contexts::{ContextsOptions, write_contexts};
+pub(crate) use data::conversations;
+use data::{Question, questions};
 pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
 pub use question_mode::{QuestionMode, question_mode};
@@ -263,7 +265,7 @@ pub(crate) fn index_with_bar(retriever: &dyn Retriever, id: &ConversationId, nod
 }
 
 async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId, Subject>> {
-    let conversations = memory_cli::import::eval::read(data)?;
+    let conversations = conversations(data)?;
     let messages: usize = conversations.iter().map(|conversation| conversation.messages.len()).sum();
     let bar = Bars::of(messages as u64, "messages imported");
     let mut subjects = HashMap::new();

@@ -27,7 +27,7 @@ use pollster::block_on;
 
 use crate::{
     corpus::{Corpus, QuarterOfBytes},
-    eval::directories,
+    eval::{conversations, directories},
     figure::{Entrant, Figure, Samples, interleave, median_of},
     process,
 };
@@ -227,7 +227,7 @@ impl Texts {
     fn of_data(data: &Path) -> Result<Self> {
         let mut texts = Vec::new();
         for directory in directories(data)? {
-            for conversation in memory_cli::import::eval::read(&directory)? {
+            for conversation in conversations(&directory)? {
                 texts.extend(conversation.messages.iter().map(|(message, _)| (message.role, message.text())));
             }
         }

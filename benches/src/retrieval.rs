@@ -80,7 +80,7 @@ impl Talk {
         let id = ConversationId::new("ten-thousand")?;
         let (mut drafts, mut questions) = (Vec::new(), Vec::new());
         for directory in eval::directories(data)? {
-            for conversation in memory_cli::import::eval::read(&directory)? {
+            for conversation in eval::conversations(&directory)? {
                 for (mut message, _) in conversation.messages {
                     message.key = None;
                     let at = Timestamp::from_millis(i64::try_from(drafts.len())? * SECOND);

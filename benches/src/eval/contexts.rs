@@ -8,11 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval::Question;
 use memory_core::Node;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Bars, Budget, EvalParts, fresh_context, prepare, shown::Shown, subject::Subject};
+use super::{Bars, Budget, EvalParts, Question, fresh_context, prepare, shown::Shown, subject::Subject};
 
 pub(super) use sample::{Asked, data_name, pack, sample};
 

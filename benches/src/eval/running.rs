@@ -3,17 +3,16 @@
 use std::{fmt, path::Path};
 
 use anyhow::{Context, Result};
-use memory_cli::import::{
-    ImportedConversation,
-    eval::{Question, questions},
-};
 use memory_core::{Message, Node, NodeId, Role, Timestamp};
 use memory_hooks::{Prompt, PromptOptions};
 
 use super::{
-    Bars, EvalParts,
+    Bars, EvalParts, Question,
     contexts::{data_name, pack},
+    conversations,
+    data::Conversation,
     prices::{PromptTokens, SlidingWindow},
+    questions,
     score::mean,
     shown::Shown,
     subject::Subject,
@@ -122,9 +121,8 @@ impl fmt::Display for Running {
 /// When the data does not follow the format, or a part of the memory fails.
 pub async fn running(parts: &EvalParts, data: &Path) -> Result<Running> {
     let asked = questions(data)?;
-    let conversations = memory_cli::import::eval::read(data)?;
     let mut total = Running { data: data_name(data), ..Running::default() };
-    for conversation in conversations {
+    for conversation in conversations(data)? {
         let of_it = asked.iter().filter(|question| question.conversation == conversation.id).collect();
         let name = conversation.id.clone();
         let played = Play::new(parts, of_it).all(conversation).await.with_context(|| format!("playing `{name}`"))?;
@@ -181,12 +179,11 @@ impl<'a> Play<'a> {
         }
     }
 
-    async fn all(mut self, conversation: ImportedConversation) -> Result<Running> {
-        let ImportedConversation { id, messages } = conversation;
-        let bar = Bars::of(messages.len() as u64, "messages played");
-        let mut subject = Subject::empty(id);
+    async fn all(mut self, conversation: Conversation) -> Result<Running> {
+        let bar = Bars::of(conversation.messages.len() as u64, "messages played");
+        let mut subject = Subject::empty(conversation.id);
         let mut waiting: Vec<(Message, Option<Timestamp>)> = Vec::new();
-        for (message, at) in messages {
+        for (message, at) in conversation.messages {
             if message.role == Role::Assistant && !subject.outline.is_empty() | !waiting.is_empty() {
                 self.say(&mut subject, std::mem::take(&mut waiting)).await?;
                 self.prompt(&subject).await?;

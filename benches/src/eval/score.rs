@@ -3,17 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::{self, Write as _},
-    fs::{self, File},
+    fs::File,
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval::Question;
 use memory_core::{MessageKey, SearchStep};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Asked;
+use super::{Asked, Question, contexts::read_lines};
 use crate::figure::quantile;
 
 /// Turns over which the discounted gain is computed.
@@ -96,11 +95,7 @@ impl Scored {
     /// # Errors
     /// When the file cannot be read, or a line does not follow the format.
     pub(super) fn read(path: &Path, questions: &[Question]) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        let line = |(number, line)| -> Result<Line> {
-            serde_json::from_str(line).with_context(|| format!("{}:{}", path.display(), number))
-        };
-        let lines = (1..).zip(text.lines()).map(line).collect::<Result<Vec<_>>>()?;
+        let lines: Vec<Line> = read_lines(path)?;
         let lines: BTreeMap<_, _> = lines.into_iter().map(|line| (line.query_id.clone(), line)).collect();
         let with_evidence = questions.iter().filter(|question| !question.evidence.is_empty());
         let worth = with_evidence
@@ -352,9 +347,7 @@ impl Steps {
             }
         }
     }
-}
 
-impl Steps {
     /// The medians of one kind of call in one line, as in `words 0.8 ms, embed 4.1 ms`.
     pub(crate) fn line(&self, call: &str) -> String {
         let of_call = self.by_name.iter().filter(|((of, _), ..)| *of == call);

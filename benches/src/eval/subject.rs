@@ -3,10 +3,9 @@
 use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, bail, ensure};
-use memory_cli::import::{ImportedConversation, eval::Question};
 use memory_core::{ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
 
-use super::EvalParts;
+use super::{EvalParts, Question, data::Conversation};
 
 /// An imported conversation.
 #[derive(Debug)]
@@ -25,10 +24,9 @@ impl Subject {
     }
 
     /// Appends a conversation to the store.
-    pub(super) async fn import(parts: &EvalParts, conversation: ImportedConversation) -> Result<Self> {
-        let ImportedConversation { id, messages } = conversation;
-        let mut subject = Self::empty(id);
-        subject.say(parts, messages).await?;
+    pub(super) async fn import(parts: &EvalParts, conversation: Conversation) -> Result<Self> {
+        let mut subject = Self::empty(conversation.id);
+        subject.say(parts, conversation.messages).await?;
         Ok(subject)
     }
 

@@ -262,7 +262,7 @@ pub(super) struct Texts {
 pub(super) fn texts_below(data: &Path, wanted: usize) -> Result<Texts> {
     let (mut sentences, mut pairs, mut questions) = (Distinct::default(), Distinct::default(), Distinct::default());
     for directory in eval::directories(data)? {
-        for conversation in memory_cli::import::eval::read(&directory)? {
+        for conversation in eval::conversations(&directory)? {
             for (message, _) in conversation.messages {
                 let text = message.text();
                 let parts = split(&text);

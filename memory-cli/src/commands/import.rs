@@ -23,8 +23,6 @@ use crate::{
     failure::Usage,
     globals::Globals,
     import::{
-        ImportedConversation,
-        eval::EvalFile,
         is_pipe,
         jsonl::{JsonlFile, ReadMessage},
     },
@@ -43,9 +41,8 @@ const MOST_ROWS: usize = 40;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The format of the files. `memory` as `memory export` writes it and transcripts of other programs are recognized
-    /// without this flag; `jsonl` is a message a line, its time as RFC 3339 or in milliseconds since 1970; `eval` a
-    /// conversation a line
-    #[arg(long, value_enum)]
+    /// without this flag; `jsonl` is a message a line, its time as RFC 3339 or in milliseconds since 1970
+    #[arg(long, value_parser = format::named())]
     format: Option<Format>,
     /// The files, or - for standard input; of other programs also zip archives and directories (docs/import.md)
     #[arg(required = true, value_name = "FILE")]
@@ -81,7 +78,6 @@ impl Args {
 
 /// A file that was checked.
 enum Checked {
-    Eval(EvalFile),
     Jsonl(ConversationId, JsonlFile),
     Memory(Box<ExportFile>),
     Transcripts(TranscriptFiles),
@@ -92,7 +88,6 @@ impl Checked {
     fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
         refuse_utf16(file)?;
         let bar = output.bar("reading");
-        let read = |lines: usize| bar.report(lines as u64, 0);
         let checked = match Format::of(file, args.format)? {
             Format::Transcript(format) => Self::Transcripts(transcripts::check(file, format, args, &bar)?),
             Format::Memory => {
@@ -103,12 +98,7 @@ impl Checked {
                 let hint = "a stream is read as an export unless --format says otherwise";
                 Self::Memory(Box::new(if is_other { read.context(hint)? } else { read? }))
             }
-            Format::Eval if args.conversation.is_some() => {
-                let why = "an eval file names its conversations: leave --conversation out";
-                return Err(Usage(why.to_owned()).into());
-            }
-            Format::Eval => Self::Eval(EvalFile::check(file, args.limits(), read)?),
-            Format::Jsonl => Self::Jsonl(name(file, args)?, JsonlFile::check(file, args.limits(), read)?),
+            Format::Jsonl => Self::Jsonl(name(file, args)?, JsonlFile::check(file, args.limits(), &bar)?),
         };
         bar.finish();
         Ok(checked)
@@ -117,7 +107,6 @@ impl Checked {
     /// The conversations of the file.
     fn names<'a>(&'a self, args: &'a Args) -> Vec<&'a ConversationId> {
         match self {
-            Self::Eval(file) => file.conversations().iter().collect(),
             Self::Jsonl(id, _) => vec![id],
             Self::Memory(file) => vec![args.conversation.as_ref().unwrap_or(file.conversation())],
             Self::Transcripts(files) => files.conversations().collect(),
@@ -178,20 +167,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 let name = args.conversation.as_ref();
                 restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
-            Checked::Eval(file) => {
-                let take = async |conversation| {
-                    all.push(import(&capture, conversation, after, output).await?);
-                    anyhow::Ok(())
-                };
-                file.each(take).await?;
-            }
             Checked::Transcripts(files) => {
                 let imported = capture.import_files(files, after, &output).await?;
                 all.extend(imported.into_iter().map(Imported::from));
                 transcripts.extend(files.files().iter().cloned());
             }
             Checked::Jsonl(id, file) => {
-                let mut appender = capture.conversation(id.clone(), file.messages(), &output);
+                let mut appender = capture.conversation(id.clone(), file.messages, &output);
                 let take = async |ReadMessage { mut message, line_key, at, bytes }| {
                     if !args.again {
                         message.key = message.key.or(line_key);
@@ -200,8 +182,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 };
                 file.each(take).await?;
                 let mut imported = Imported::from(appender.finish(after).await?);
-                let news = News::Mended { conversation: id.clone(), characters: file.mended() };
-                imported.news.extend((file.mended() > 0).then_some(news));
+                let news = News::mended(id, file.mended);
+                imported.news.extend((file.mended > 0).then_some(news));
                 all.push(imported);
             }
         }
@@ -232,22 +214,6 @@ fn name(file: &Path, args: &Args) -> Result<ConversationId, Usage> {
     }
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     ConversationId::new(&stem).map_err(|error| Usage(format!("{error}: name the conversation by --conversation")))
-}
-
-/// Appends, compacts and indexes one conversation.
-pub(super) async fn import(
-    capture: &Capture,
-    imported: ImportedConversation,
-    after: Afterwards,
-    output: Output,
-) -> anyhow::Result<Imported> {
-    let ImportedConversation { id, messages } = imported;
-    let mut appender = capture.conversation(id, messages.len(), &output);
-    for (message, at) in messages {
-        let bytes = message.text_bytes();
-        appender.take(message, at, bytes).await?;
-    }
-    Ok(appender.finish(after).await?.into())
 }
 
 /// Outcome of an import.

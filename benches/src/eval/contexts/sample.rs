@@ -6,11 +6,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval::{Question, questions};
 use memory_core::{Node, NodeId, NodeRange, RecallRequest};
 use memory_hooks::PromptOptions;
 
-use crate::eval::{EvalParts, subject::Subject};
+use crate::eval::{EvalParts, Question, questions, subject::Subject};
 
 /// A question of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,9 @@
 use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::{Context, Result};
-use memory_cli::import::eval::{Question, questions};
 use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
 
-use crate::eval::{Asked, Bars, EvalParts, everything, import, index};
+use crate::eval::{Asked, Bars, EvalParts, Question, everything, import, index, questions};
 
 /// Hits of a question that are used: those that the ranker considers.
 const CANDIDATES: usize = 200;

@@ -46,12 +46,12 @@ pub(super) async fn import(
     let mut news = Vec::new();
     if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {
         // A salvage writes such a file for a conversation that has lost all its messages.
-        news.push(News::NothingToImport { file: file.name().to_owned() });
+        news.push(News::nothing_to_import(file.name()));
         let verification = Verification::of(Vec::new(), Vec::new());
         return Ok(Restored { file: file.name().to_owned(), imported, verification, news });
     }
     if imported.orphaned_summaries > 0 {
-        news.push(News::SummariesLeftOut { summaries: imported.orphaned_summaries, file: file.name().to_owned() });
+        news.push(News::summaries_left_out(imported.orphaned_summaries, file.name()));
     }
     if embed {
         let bar = output.bar("embedding");
@@ -62,7 +62,7 @@ pub(super) async fn import(
     let verification = runtime.store.verify(Some(&imported.conversation)).await?;
     if verification.nodes > imported.nodes {
         let messages = verification.nodes - imported.nodes;
-        news.push(News::LongerThanFile { conversation: imported.conversation.clone(), messages });
+        news.push(News::longer_than_file(&imported.conversation, messages));
     }
     // A conversation with more messages has another root; its beginning was compared with the file's messages.
     let is_whole = verification.is_whole() && (verification.nodes > imported.nodes || verification.root == file.root());

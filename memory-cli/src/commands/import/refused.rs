@@ -27,7 +27,7 @@ pub(super) fn refuse_namesakes(files: &[(&Path, &Checked)]) -> Result<(), Usage>
         let of_names: Vec<_> = match checked {
             Checked::Jsonl(id, _) => vec![(id, *path)],
             Checked::Transcripts(files) => files.named_by_files().collect(),
-            Checked::Eval(_) | Checked::Memory(_) => Vec::new(),
+            Checked::Memory(_) => Vec::new(),
         };
         for (id, path) in of_names {
             let Some(other) = named.insert(id, path).filter(|other| *other != path) else { continue };
