@@ -20,7 +20,7 @@ use memory_transcripts::{Format, Limits, Position, Reader, TranscriptError, foll
 use crate::{
     Afterwards, AgentEvent, ConversationAppender, Error, ImportNotice, ImportReport, ImportedConversation, LookUp,
     Options, Stage, Stages, TranscriptFiles,
-    appender::Appender,
+    appender::{Appender, Closed},
     beside::beside,
     mark::{Mark, MarkFile},
     reminder,
@@ -45,14 +45,6 @@ pub struct Captured {
     pub last: Option<ConversationId>,
     /// Branches that messages went to, and messages that differ from the store's under the same keys.
     pub notices: Vec<ImportNotice>,
-}
-
-/// Result of reading a file.
-struct Taken {
-    grown: Vec<(ConversationId, usize)>,
-    notices: Vec<ImportNotice>,
-    /// Position where the next call continues; `None` for the beginning.
-    position: Option<Position>,
 }
 
 /// Capture of transcripts into a store. Cheap to clone; clones share everything.
@@ -214,24 +206,24 @@ impl Capture {
             _ => None,
         };
         let position = mark.as_ref().map(|mark| &mark.position);
-        let read = match self.read(path, format, position, part).await {
+        let (closed, position) = match self.read(path, format, position, part).await {
             // A record continues one before the position.
             Err(error) if mark.is_some() && is_rewound(&error) => self.read(path, format, None, part).await?,
             read => read?,
         };
         self.parts.log.check_place()?;
-        let last = read.grown.last().map(|(id, _)| id.clone()).or(mark.and_then(|mark| mark.conversation));
+        let last = closed.grown.last().map(|(id, _)| id.clone()).or(mark.and_then(|mark| mark.conversation));
         let nodes = match &last {
             Some(id) => self.nodes(id).await?,
             None => 0,
         };
-        let mark = read.position.and_then(|position| Mark::new(path, format, position));
+        let mark = position.and_then(|position| Mark::new(path, format, position));
         let whole = (part == Part::All).then_some(size);
         // The mark is a cache: without it the file is read from its beginning.
         if let Err(error) = mark_file.write(mark.map(|mark| mark.stored(last.clone(), nodes).whole(whole))) {
             tracing::warn!(%error, "the place in a transcript is not kept");
         }
-        Ok(Captured { grown: read.grown, last, notices: read.notices })
+        Ok(Captured { grown: closed.grown, last, notices: closed.notices })
     }
 
     /// True if the store has the messages captured before: an earlier store may have been put back.
@@ -250,7 +242,13 @@ impl Capture {
         }
     }
 
-    async fn read(&self, path: &Path, format: Format, position: Option<&Position>, part: Part) -> Result<Taken, Error> {
+    async fn read(
+        &self,
+        path: &Path,
+        format: Format,
+        position: Option<&Position>,
+        part: Part,
+    ) -> Result<(Closed, Option<Position>), Error> {
         let mut reader = follow(path, format, position, Limits::default())?;
         let mut appender = Appender::new(&self.parts, 0, &());
         append_all(&mut reader, &mut appender).await?;
@@ -267,7 +265,7 @@ impl Capture {
         }
         // Only the beginning of the file shows which branch continues.
         let position = position.filter(|_| !closed.diverged);
-        Ok(Taken { grown: closed.grown, notices: closed.notices, position })
+        Ok((closed, position))
     }
 }
 

@@ -29,32 +29,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Sets [`Self::format`].
-    #[must_use]
-    pub fn format(mut self, format: Format) -> Self {
-        self.format = Some(format);
-        self
-    }
-
-    /// Sets [`Self::conversation`].
-    #[must_use]
-    pub fn conversation(mut self, conversation: ConversationId) -> Self {
-        self.conversation = Some(conversation);
-        self
-    }
-
-    /// Sets [`Self::limits`].
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets [`Self::afterwards`].
-    #[must_use]
-    pub fn afterwards(mut self, afterwards: Afterwards) -> Self {
-        self.afterwards = afterwards;
-        self
+    memory::setters! {
+        some format: Format,
+        some conversation: ConversationId,
+        limits: Limits,
+        afterwards: Afterwards
     }
 }
 

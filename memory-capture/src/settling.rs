@@ -70,19 +70,7 @@ impl Default for Afterwards {
 }
 
 impl Afterwards {
-    /// Sets [`Self::summarize`].
-    #[must_use]
-    pub const fn summarize(mut self, summarize: bool) -> Self {
-        self.summarize = summarize;
-        self
-    }
-
-    /// Sets [`Self::embed`].
-    #[must_use]
-    pub const fn embed(mut self, embed: bool) -> Self {
-        self.embed = embed;
-        self
-    }
+    memory::setters! { const summarize: bool, const embed: bool }
 }
 
 /// Report of importing one conversation.

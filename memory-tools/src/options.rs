@@ -30,31 +30,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets [`Self::profile`].
-    #[must_use]
-    pub const fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
-
-    /// Sets [`Self::append`].
-    #[must_use]
-    pub const fn append(mut self, append: bool) -> Self {
-        self.append = append;
-        self
-    }
-
-    /// Sets [`Self::memory_tool`].
-    #[must_use]
-    pub const fn memory_tool(mut self, memory_tool: bool) -> Self {
-        self.memory_tool = memory_tool;
-        self
-    }
-
-    /// Sets [`Self::scratchpad`].
-    #[must_use]
-    pub const fn scratchpad(mut self, scratchpad: bool) -> Self {
-        self.scratchpad = scratchpad;
-        self
+    memory::setters! {
+        const profile: Profile,
+        const append: bool,
+        const memory_tool: bool,
+        const scratchpad: bool,
     }
 }

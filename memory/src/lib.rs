@@ -94,6 +94,8 @@ pub use chat::ModelSummaries;
 pub use config::{Access, Config, Recall};
 pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
+#[doc(hidden)]
+pub use memory_core::setters;
 pub use memory_core::{
     Appended, Attachment, AttachmentKind, ContentBlock, ConversationId, ConversationState, Conversations, Filter, Hit,
     InvalidConversationId, Json, Level, Mark, Media, Message, MessageKey, Node, NodeId, NodeKind, NodeRange, Notice,

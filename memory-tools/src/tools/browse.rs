@@ -224,10 +224,7 @@ async fn dated(mut line: LevelLine, conversation: &Conversation, entry: &LevelEn
 
 /// The sign of used memory.
 pub(crate) fn used(entries: &[LevelLine]) -> Option<String> {
-    let summaries = entries.iter().filter(|entry| entry.summary.is_some()).count() as u64;
-    let pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();
-    let recalled = pieces.len() as u64 - summaries;
-    memory::answer::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
+    shown::used(entries, entries.iter().filter(|entry| entry.summary.is_some()).count())
 }
 
 impl Answer for Output {

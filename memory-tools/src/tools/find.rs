@@ -181,7 +181,7 @@ impl Tool for Find {
                 left.node, left.conversation
             ));
         }
-        let memory_used = used(&page.entries);
+        let memory_used = shown::used(&page.entries, 0);
         Ok(Output { matches: page.entries, notices, memory_used, next_cursor, skipped: skip })
     }
 }
@@ -217,15 +217,6 @@ fn explained(error: Error) -> Failure {
         }
         _ => error.into(),
     }
-}
-
-/// The sign of used memory.
-fn used(matches: &[FoundMatch]) -> Option<String> {
-    let mut pieces: Vec<_> =
-        matches.iter().map(|one| format!("message {} of {}", one.node, one.conversation)).collect();
-    pieces.dedup();
-    let count = pieces.len() as u64;
-    memory::answer::MemoryUsed::new(pieces).recalled(count).sentence()
 }
 
 impl Answer for Output {
