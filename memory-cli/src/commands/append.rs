@@ -6,14 +6,14 @@ use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{
-    Appended, ConversationId, Json, Message, MessageKey, StoreError, Timestamp, message_with_members, utc_offset,
+    Appended, ConversationId, Json, Message, MessageKey, Role, StoreError, Timestamp, message_with_members, utc_offset,
     without_half_surrogates,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{filter::RoleName, resolve};
+use super::{filter, resolve};
 use crate::{
     Access,
     failure::Usage,
@@ -38,8 +38,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "ID")]
     conversation: Option<ConversationId>,
     /// Who said it
-    #[arg(long, value_name = "ROLE", default_value = "user")]
-    role: RoleName,
+    #[arg(long, value_name = "ROLE", default_value = "user", value_parser = filter::role())]
+    role: Role,
     /// The name of who said it
     #[arg(long, value_name = "NAME")]
     speaker: Option<String>,
@@ -128,7 +128,7 @@ impl Args {
             return Err(Usage("the message is empty".to_owned()).into());
         }
         let given = Given {
-            role: self.role.role().as_str(),
+            role: self.role.as_str(),
             content: &text,
             speaker: self.speaker.as_deref(),
             key: self.key.as_ref().map(MessageKey::as_str),

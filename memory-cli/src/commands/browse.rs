@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use memory_core::{Level, NodeId};
 use memory_hooks::{LevelEntry, LevelsRequest};
 
-use super::{level, resolve};
+use super::{filter, resolve};
 #[cfg(feature = "tui")]
 use crate::terminal;
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::One,
     /// Only this level [default: the top of the tree]
-    #[arg(long, value_parser = level::from(Level::Full))]
+    #[arg(long, value_parser = filter::level(Level::Full))]
     level: Option<Level>,
     /// First node to show [default: 1]
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]

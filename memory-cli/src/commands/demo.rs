@@ -10,17 +10,11 @@ use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    context,
-    detail::Detail,
-    import::{self, Imported},
-    stats::Figures,
-    verify,
-};
+use super::{context, import::Imported, message::Detail, stats::Figures, verify};
 use crate::{
     Access,
     globals::Globals,
-    import::{ImportedConversation, jsonl},
+    import::jsonl,
     open,
     output::{Of, Output, grouped, shorten},
     target::Target,
@@ -94,9 +88,13 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let messages = jsonl::parse(SAMPLE, Path::new("demo.jsonl"))?;
     let secret = secret(&messages)?;
 
-    let imported = ImportedConversation { id: id.clone(), messages };
-    let imported =
-        import::import(&Capture::with_parts(runtime.clone(), &config), imported, Afterwards::default(), output).await?;
+    let capture = Capture::with_parts(runtime.clone(), &config);
+    let mut appender = capture.conversation(id.clone(), messages.len(), &output);
+    for (message, at) in messages {
+        let bytes = message.text_bytes();
+        appender.take(message, at, bytes).await?;
+    }
+    let imported = Imported::from(appender.finish(Afterwards::default()).await?);
     if !output.json {
         print_imported(output, &imported)?;
     }

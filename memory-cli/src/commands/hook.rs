@@ -22,7 +22,6 @@ use memory_core::ConversationId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::capture;
 use crate::{
     Access,
     failure::{self, Usage},
@@ -116,11 +115,12 @@ async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<
     let is_start = event.kind == EventKind::SessionStart;
     let reminds = is_start && call.budget > 0;
     let mut failed = Vec::new();
-    let capture = match capture::open(globals, Access::Write) {
+    let open = |access| anyhow::Ok(Capture::open(globals.config(access)?)?);
+    let capture = match open(Access::Write) {
         Ok(capture) => capture,
         Err(error) if reminds => {
             // A store that takes no writes may still be read.
-            let Ok(capture) = capture::open(globals, Access::Read) else { return Err(error) };
+            let Ok(capture) = open(Access::Read) else { return Err(error) };
             return remind(&capture, &event, None, call.budget, globals).await.and(Err(error));
         }
         Err(error) => return Err(error),

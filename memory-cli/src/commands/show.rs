@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    detail::{self, Detail},
+    message::{self, Detail},
     resolve,
 };
 use crate::{
@@ -128,7 +128,7 @@ impl Args {
     }
 
     fn print(&self, output: Output, id: &ConversationId, node: &Node) -> std::io::Result<()> {
-        output.line(&detail::heading(node))?;
+        output.line(&message::heading(node))?;
         let text = node.message.text();
         match text.char_indices().nth(MOST_CHARS).filter(|_| !self.whole) {
             None => output.text(&text),

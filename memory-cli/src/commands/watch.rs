@@ -1,8 +1,13 @@
 //! `memory watch`: follows transcripts of other programs while they are written.
 
-mod stop;
-
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    cell::Cell,
+    fs, io,
+    path::PathBuf,
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
 
 use clap::Args as ClapArgs;
 use memory_capture::{Capture, Captured, ChangedFile, Part, TranscriptError, WatchedFiles, followed_format};
@@ -10,9 +15,7 @@ use memory_core::ConversationId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::capture;
 use crate::{Access, failure, globals::Globals, output::grouped, terminal::To};
-use stop::Stop;
 
 /// Follows transcripts of Claude Code and Codex while they are written, and takes what is new into the store.
 ///
@@ -42,7 +45,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     let stop = Stop::listen()?;
-    let capture = capture::open(globals, Access::Write)?;
+    let capture = Capture::open(globals.config(Access::Write)?)?;
     let mut files = WatchedFiles::new(&args.paths);
     loop {
         for changed in files.look() {
@@ -118,4 +121,54 @@ fn print(changed: &ChangedFile, captured: &Captured, globals: &Globals) -> anyho
         }
     }
     Ok(())
+}
+
+/// SIGINT and SIGTERM, caught from its creation on.
+struct Stop {
+    signals: Receiver<()>,
+    is_asked: Cell<bool>,
+}
+
+impl Stop {
+    #[cfg(unix)]
+    fn listen() -> io::Result<Self> {
+        use signal_hook::{
+            consts::{SIGINT, SIGTERM},
+            iterator::Signals,
+        };
+
+        let mut asked = Signals::new([SIGINT, SIGTERM])?;
+        let (tell, signals) = channel();
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for _ in asked.forever() {
+                // Without a receiver, the program is ending already.
+                let _ = tell.send(());
+            }
+        })?;
+        Ok(Self { signals, is_asked: Cell::new(false) })
+    }
+
+    /// The system ends the program at once; the next run continues from the recorded state.
+    #[cfg(not(unix))]
+    fn listen() -> io::Result<Self> {
+        let (tell, signals) = channel();
+        // The channel never gets a message.
+        thread::Builder::new().spawn(move || {
+            let _tell = tell;
+            thread::park();
+        })?;
+        Ok(Self { signals, is_asked: Cell::new(false) })
+    }
+
+    fn is_asked(&self) -> bool {
+        self.wait(Duration::ZERO)
+    }
+
+    /// Waits at most `at_most`, or until the program must end. Returns true if it must.
+    fn wait(&self, at_most: Duration) -> bool {
+        let is_asked =
+            self.is_asked.get() || !matches!(self.signals.recv_timeout(at_most), Err(RecvTimeoutError::Timeout));
+        self.is_asked.set(is_asked);
+        is_asked
+    }
 }
