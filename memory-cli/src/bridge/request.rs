@@ -75,6 +75,9 @@ fn empty() -> Value {
 }
 
 impl Request {
+    /// Operations of no manager, session or list of items.
+    const OPS: [&'static str; 7] = ["open", "close", "reply", "split", "query", "kept", "shorten"];
+
     /// Passes a reply on to its question; any other request is refused, and the question stays.
     pub(crate) fn reply_to(self, question: Question) -> Result<(), Box<(BridgeError, Question)>> {
         match self {
@@ -93,6 +96,11 @@ impl Request {
         let mut value: Value = serde_json::from_slice(line).map_err(malformed)?;
         let op = value.get("op").and_then(Value::as_str);
         let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
+        let known = [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS, &ItemsRequest::OPS].concat();
+        if !known.contains(&op) {
+            let why = format!("unknown variant `{op}`, expected one of `{}`", known.join("`, `"));
+            return Err(BridgeError::Malformed(why));
+        }
         if ManagerRequest::OPS.contains(&op) {
             let id = value.as_object_mut().and_then(|members| members.remove("id"));
             let id = id.ok_or_else(|| BridgeError::Malformed("missing field `id`".to_owned()))?;

@@ -23,7 +23,7 @@ use super::{
 };
 
 /// A manager and its conversation.
-pub(super) struct Stored {
+pub(super) struct ConversationBridge {
     name: String,
     conversation: Conversation,
     /// The most tokens of the agent's list.
@@ -59,7 +59,7 @@ const RECALLED: f32 = 512.0;
 /// Most tokens of a view beyond its plan.
 const MARGIN: u32 = 64;
 
-impl Stored {
+impl ConversationBridge {
     pub(super) fn open(name: &str, config: Value, memory: &Memory) -> Result<Self, BridgeError> {
         let Config { conversation, budget } = config.read()?;
         if budget == 0 {

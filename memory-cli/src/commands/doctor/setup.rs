@@ -1,5 +1,6 @@
 //! Report of `memory doctor` on the surroundings of a store: present and missing parts, and remedies.
 
+mod hooks;
 mod models;
 
 use memory::parts::Parts;
@@ -8,10 +9,7 @@ use memory_store::{AutoIndex, AutoOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::{
-    hook::{InstalledState, installed},
-    plugins::registry,
-};
+use super::super::plugins::registry;
 use crate::{
     Access, Config,
     config_file::Choice,
@@ -83,7 +81,7 @@ pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     let mut items = configuration(globals);
     items.extend(models::look(config, globals));
     items.extend(behind(config).await);
-    items.extend(hooks());
+    items.extend(hooks::look());
     items.extend(strategies(config, globals));
     items
 }
@@ -143,28 +141,6 @@ async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
         conversations += u64::from(missing > 0);
     }
     Some((behind, conversations))
-}
-
-fn hooks() -> Vec<Item> {
-    let item = |hooks: super::super::hook::Installed| {
-        let what = if hooks.agent == "codex" { "hooks of Codex" } else { "hooks of Claude Code" };
-        let project = if hooks.is_of_project { " --project" } else { "" };
-        let install = format!("memory hook install {}{project}", hooks.agent);
-        let file = hooks.file.display();
-        match hooks.state {
-            InstalledState::Absent => {
-                Item::new(what, State::Missing, format!("none in {file}: its sessions are not taken in"))
-                    .remedy(install)
-            }
-            InstalledState::Calls(program) => Item::new(what, State::Here, format!("{program}, by {file}")),
-            InstalledState::CallsNothing(program) => {
-                let detail = format!("{file} calls {program}, which does not exist: its sessions are not taken in");
-                Item::new(what, State::Wrong, detail).remedy(install)
-            }
-            InstalledState::Unreadable(why) => Item::new(what, State::Wrong, format!("{file}: {why}")),
-        }
-    };
-    installed().into_iter().map(item).collect()
 }
 
 /// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.

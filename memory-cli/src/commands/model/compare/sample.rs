@@ -16,7 +16,7 @@ const LEAST_RUN: u64 = 20;
 const LEAST_CHARS: usize = 12;
 
 /// A message in the sample.
-pub(super) type Place = (ConversationId, NodeId);
+pub(super) type MessageAddress = (ConversationId, NodeId);
 
 /// Messages, and questions whose answers are among them.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Sample {
 pub(super) struct Question {
     pub(super) text: String,
     /// The reply to the question, which must be found.
-    pub(super) reply: Place,
+    pub(super) reply: MessageAddress,
 }
 
 impl Sample {
