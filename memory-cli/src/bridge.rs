@@ -27,7 +27,7 @@ use self::{
     message::StrandsMessage,
     request::{ManagerRequest, Read},
     sessions::{Documents, Sessions},
-    stored::Stored,
+    stored::ConversationBridge,
 };
 use crate::{Access, globals::Globals};
 
@@ -57,7 +57,7 @@ enum Managed {
     /// A manager over the caller's own list.
     List(Box<ListBridge>),
     /// A manager over a conversation in the store.
-    Stored(Box<Stored>),
+    Stored(Box<ConversationBridge>),
 }
 
 impl<'a> Bridge<'a> {
@@ -114,7 +114,9 @@ impl<'a> Bridge<'a> {
                 Managed::List(Box::new(ListBridge::new(ListStrategy::SlidingWindow(config.read()?), None)))
             }
             "summarizing" => Managed::List(Box::new(ListBridge::summarizing(config, self.globals)?)),
-            "semantic" | "hierarchical" => Managed::Stored(Box::new(Stored::open(manager, config, self.memory()?)?)),
+            "semantic" | "hierarchical" => {
+                Managed::Stored(Box::new(ConversationBridge::open(manager, config, self.memory()?)?))
+            }
             other => return Err(BridgeError::UnknownManager(other.to_owned())),
         })
     }

@@ -24,7 +24,7 @@ use memory_files::Links;
 use serde_json::Value;
 
 pub(crate) use self::{
-    fault::{Fault, FaultKind, Place},
+    fault::{Fault, FaultKind, Position},
     keys::{CONFIGURE, Key, Kind, MANAGER_SETTINGS, keys, with_values},
     secret::{hidden, is_secret, shown_text, without_texts},
     template::template,
@@ -76,7 +76,7 @@ pub(crate) struct Setting {
     pub(crate) key: Key,
     /// The strategy, of a table in [`CONFIGURE`].
     pub(crate) strategy: Option<String>,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
     /// As the option takes them: one, the elements of a list, or a table as JSON.
     pub(crate) texts: Vec<String>,
 }

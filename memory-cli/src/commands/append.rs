@@ -127,7 +127,7 @@ impl Args {
         if text.is_empty() {
             return Err(Usage("the message is empty".to_owned()).into());
         }
-        let given = Given {
+        let given = MessageMembers {
             role: self.role.as_str(),
             content: &text,
             speaker: self.speaker.as_deref(),
@@ -152,7 +152,7 @@ impl Args {
 
 /// The members of a message.
 #[derive(Serialize)]
-struct Given<'a> {
+struct MessageMembers<'a> {
     role: &'a str,
     content: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -77,13 +77,13 @@ impl Args {
 }
 
 /// A file that was checked.
-enum Checked {
+enum CheckedFile {
     Jsonl(ConversationId, JsonlFile),
     Memory(Box<ExportFile>),
     Transcripts(TranscriptFiles),
 }
 
-impl Checked {
+impl CheckedFile {
     /// Checks a whole file.
     fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
         refuse_utf16(file)?;
@@ -142,13 +142,13 @@ impl Stages for Output {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // All files are checked first: a fault in the last one must not leave the first one half-imported.
-    let checked = args.files.iter().map(|file| Checked::of(file, args, globals.output));
+    let checked = args.files.iter().map(|file| CheckedFile::of(file, args, globals.output));
     let mut checked = checked.collect::<anyhow::Result<Vec<_>>>()?;
     if args.conversation.is_none() {
         let files: Vec<_> = args.files.iter().map(PathBuf::as_path).zip(&checked).collect();
         refuse_namesakes(&files)?;
     }
-    let exports = checked.iter().filter(|file| matches!(file, Checked::Memory(_))).count();
+    let exports = checked.iter().filter(|file| matches!(file, CheckedFile::Memory(_))).count();
     if exports > 1 && args.conversation.is_some() {
         return Err(Usage("one name does for one export: import them one by one".to_owned()).into());
     }
@@ -163,16 +163,16 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
     for file in &mut checked {
         match file {
-            Checked::Memory(file) => {
+            CheckedFile::Memory(file) => {
                 let name = args.conversation.as_ref();
                 restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
-            Checked::Transcripts(files) => {
+            CheckedFile::Transcripts(files) => {
                 let imported = capture.import_files(files, after, &output).await?;
                 all.extend(imported.into_iter().map(Imported::from));
                 transcripts.extend(files.files().iter().cloned());
             }
-            Checked::Jsonl(id, file) => {
+            CheckedFile::Jsonl(id, file) => {
                 let mut appender = capture.conversation(id.clone(), file.messages, &output);
                 let take = async |ReadMessage { mut message, line_key, at, bytes }| {
                     if !args.again {
@@ -243,13 +243,13 @@ struct Row<'a> {
     /// Number of recorded summaries.
     new_summaries: u64,
     #[serde(flatten)]
-    rest: Rest,
+    rest: KindFigures,
 }
 
 /// Results of a conversation that only one kind of import has.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Rest {
+enum KindFigures {
     Messages {
         /// Tokens of the messages; not of an export.
         tokens: u64,
@@ -282,7 +282,7 @@ impl<'a> Row<'a> {
             nodes: report.stats.nodes,
             summaries: report.summaries.new + report.summaries.there,
             new_summaries: report.summaries.new,
-            rest: Rest::Messages {
+            rest: KindFigures::Messages {
                 tokens: report.stats.tokens,
                 view_tokens: report.stats.view_tokens,
                 append_seconds: seconds(report.append),

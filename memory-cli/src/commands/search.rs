@@ -55,7 +55,7 @@ pub(crate) struct Answer<'a> {
     /// The question.
     question: &'a str,
     /// Hits, the best first.
-    hits: Vec<Shown<'a>>,
+    hits: Vec<ShownHit<'a>>,
     /// Sources quoted in this answer.
     used: MemoryUsed,
     /// The steps of the search, in order.
@@ -65,11 +65,11 @@ pub(crate) struct Answer<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Shown<'a> {
+struct ShownHit<'a> {
     #[serde(flatten)]
     hit: &'a Hit,
     /// Part of the text that bears on the question.
-    excerpt: Part,
+    excerpt: ExcerptPart,
     /// Words of the question in the text, as byte ranges.
     highlights: Vec<Range<usize>>,
     /// Messages before the hit, with `--neighbours`.
@@ -79,7 +79,7 @@ struct Shown<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Part {
+struct ExcerptPart {
     /// First byte of the part in the text.
     start: usize,
     /// Byte after the part.
@@ -88,14 +88,14 @@ struct Part {
     text: String,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownHit<'a> {
     fn of(WithNeighbours { hit, before, after }: &'a WithNeighbours, question: &str) -> Self {
         let text = hit.node.message.text();
         let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
         let part = text.get(range.clone()).unwrap_or_default().to_owned();
         Self {
             hit,
-            excerpt: Part { start: range.start, end: range.end, text: part },
+            excerpt: ExcerptPart { start: range.start, end: range.end, text: part },
             highlights,
             before: before.iter().map(Brief::of).collect(),
             after: after.iter().map(Brief::of).collect(),
@@ -126,7 +126,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let held = runtime.retriever.held();
     let output = globals.output;
     if output.json {
-        let hits = hits.iter().map(|hit| Shown::of(hit, &args.question)).collect();
+        let hits = hits.iter().map(|hit| ShownHit::of(hit, &args.question)).collect();
         let answer = Answer { question: &args.question, hits, used, steps: &found.steps, held: &held };
         return Ok(output.value(&Noted { answer, notices: &news })?);
     }

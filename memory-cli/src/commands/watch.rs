@@ -1,16 +1,18 @@
 //! `memory watch`: follows transcripts of other programs while they are written.
 
 use std::{
-    cell::Cell,
     fs, io,
     path::PathBuf,
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clap::Args as ClapArgs;
-use memory_capture::{Capture, Captured, ChangedFile, Part, TranscriptError, WatchedFiles, followed_format};
+use memory_capture::{Capture, Captured, ChangedFile, TranscriptError, TranscriptPart, WatchedFiles, followed_format};
 use memory_core::ConversationId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -88,14 +90,14 @@ async fn take(
     once: bool,
     globals: &Globals,
 ) -> anyhow::Result<()> {
-    let part = if once { Part::All } else { changed.part() };
+    let part = if once { TranscriptPart::All } else { changed.part() };
     match capture.take(&changed.path, changed.format, part).await {
         Ok(captured) => {
             files.taken(changed, part);
             print(changed, &captured, globals)
         }
         Err(error) => {
-            files.taken(changed, Part::All);
+            files.taken(changed, TranscriptPart::All);
             let error = anyhow::Error::new(error);
             let text = failure::in_a_line(&error);
             if globals.output.json {
@@ -123,52 +125,33 @@ fn print(changed: &ChangedFile, captured: &Captured, globals: &Globals) -> anyho
     Ok(())
 }
 
-/// SIGINT and SIGTERM, caught from its creation on.
-struct Stop {
-    signals: Receiver<()>,
-    is_asked: Cell<bool>,
-}
+/// Longest time until a signal is noticed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// True once SIGINT or SIGTERM came. Without these signals the system ends the program at once; the next run continues
+/// from the recorded state.
+struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    #[cfg(unix)]
     fn listen() -> io::Result<Self> {
-        use signal_hook::{
-            consts::{SIGINT, SIGTERM},
-            iterator::Signals,
-        };
-
-        let mut asked = Signals::new([SIGINT, SIGTERM])?;
-        let (tell, signals) = channel();
-        thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            for _ in asked.forever() {
-                // Without a receiver, the program is ending already.
-                let _ = tell.send(());
-            }
-        })?;
-        Ok(Self { signals, is_asked: Cell::new(false) })
-    }
-
-    /// The system ends the program at once; the next run continues from the recorded state.
-    #[cfg(not(unix))]
-    fn listen() -> io::Result<Self> {
-        let (tell, signals) = channel();
-        // The channel never gets a message.
-        thread::Builder::new().spawn(move || {
-            let _tell = tell;
-            thread::park();
-        })?;
-        Ok(Self { signals, is_asked: Cell::new(false) })
+        let stop = Self(Arc::default());
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&stop.0))?;
+        }
+        Ok(stop)
     }
 
     fn is_asked(&self) -> bool {
-        self.wait(Duration::ZERO)
+        self.0.load(Ordering::SeqCst)
     }
 
     /// Waits at most `at_most`, or until the program must end. Returns true if it must.
     fn wait(&self, at_most: Duration) -> bool {
-        let is_asked =
-            self.is_asked.get() || !matches!(self.signals.recv_timeout(at_most), Err(RecvTimeoutError::Timeout));
-        self.is_asked.set(is_asked);
-        is_asked
+        let until = Instant::now() + at_most;
+        while !self.is_asked() && Instant::now() < until {
+            thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+        }
+        self.is_asked()
     }
 }

@@ -32,28 +32,19 @@ pub(crate) struct Files;
 pub(crate) struct Input {
     command: Command,
     /// Of a file or directory under /memories
-    #[serde(default)]
     path: Option<String>,
     /// view: first and last line, -1 for the end
-    #[serde(default)]
     view_range: Option<Vec<i64>>,
     /// create
-    #[serde(default)]
     file_text: Option<String>,
     /// str_replace
-    #[serde(default)]
     old_str: Option<String>,
-    #[serde(default)]
     new_str: Option<String>,
     /// insert: after this line
-    #[serde(default)]
     insert_line: Option<i64>,
-    #[serde(default)]
     insert_text: Option<String>,
     /// rename
-    #[serde(default)]
     old_path: Option<String>,
-    #[serde(default)]
     new_path: Option<String>,
 }
 

@@ -39,18 +39,13 @@ pub(crate) struct Input {
     /// Regular expression (Rust syntax; (?i) ignores case)
     pattern: String,
     /// Id, title or "last"; all if left out
-    #[serde(default)]
     conversation_id: Option<String>,
     /// First message, in one conversation
-    #[serde(default)]
     start: Option<u64>,
     /// Last message
-    #[serde(default)]
     end: Option<u64>,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::Failure,
-    page::Part,
+    page::TextPart,
     shown,
     tool::{Answer, Kind, Tool},
     tools::Tools,
@@ -28,9 +28,7 @@ pub(crate) struct Append;
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadInput {
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
@@ -71,7 +69,7 @@ impl Tool for Read {
         let (whole, at) = document.map_or_else(Default::default, |document| (document.text, Some(document.at)));
         let called = || "the scratchpad was changed, and".to_owned();
         let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
-        let (bytes, Part { text, next_cursor, .. }) = (whole.len(), part);
+        let (bytes, TextPart { text, next_cursor, .. }) = (whole.len(), part);
         Ok(ReadOutput { text, bytes, written_at: at.and_then(shown::known), next_cursor })
     }
 }

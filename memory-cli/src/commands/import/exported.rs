@@ -7,7 +7,7 @@ use memory_core::{ConversationId, Verification};
 use memory_embed::TiktokenCounter;
 use memory_store::{ExchangeError, ExportFile, ImportedExport, ReadLimits};
 
-use super::{Rest, Row};
+use super::{KindFigures, Row};
 use crate::{
     commands::verify,
     failure::Damage,
@@ -87,7 +87,7 @@ impl Restored {
             nodes: verification.nodes,
             summaries: imported.summaries,
             new_summaries: imported.new_summaries,
-            rest: Rest::Export {
+            rest: KindFigures::Export {
                 verified: verification.verified,
                 orphaned_summaries: imported.orphaned_summaries,
                 root: verification.root,

@@ -28,11 +28,11 @@ pub(super) struct OfStore {
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     held_bytes: u64,
     /// Derived data, by kind.
-    derived: BTreeMap<&'static str, Kind>,
+    derived: BTreeMap<&'static str, KindBytes>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Kind {
+struct KindBytes {
     /// Number of items.
     count: u64,
     /// Bytes on disk.
@@ -53,7 +53,7 @@ impl Bytes {
     pub(super) fn of_store(&self) -> OfStore {
         let derived = self.0.derived.iter().map(|(kind, holdings)| {
             let total = holdings.total();
-            (kind.name(), Kind { count: total.count, bytes: total.disk })
+            (kind.name(), KindBytes { count: total.count, bytes: total.disk })
         });
         OfStore {
             messages: self.0.messages,
