@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ManagerError, ManagerState, Message, ReduceCause, Summarizer, message_from_strands,
+    ManagerError, ManagerState, Message, ReduceCause, Summarizer,
     plan::list::{ListManager, ListPlan, ListSlot, ListStrategy, Summarizing},
 };
 use memory_embed::TiktokenCounter;
@@ -160,10 +160,8 @@ async fn summary(
     plan: &ListPlan,
     summarizer: &dyn Summarizer,
 ) -> Result<StrandsMessage, BridgeError> {
-    let read = |(index, message): (usize, &StrandsMessage)| {
-        message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
-    };
-    let list = messages.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let list =
+        messages.iter().enumerate().map(|(index, message)| message.read(index)).collect::<Result<Vec<_>, _>>()?;
     let written = summarize_list(&list, &plan.remove, summarizer, &TiktokenCounter::cl100k()).await?;
     let count = plan.remove.len();
     let plural = if count == 1 { "" } else { "s" };

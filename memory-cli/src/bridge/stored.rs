@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
     ManagerError, ManagerState, Message, MessageKey, NodeId, NodeRange, Role, StoreError, TokenCounter, WrittenBy,
-    message_from_strands,
     plan::{PlanError, list::Listed},
 };
 use memory_embed::TiktokenCounter;
@@ -111,8 +110,7 @@ impl ConversationBridge {
         let is_new = |message: &StrandsMessage| {
             !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains_key(id))
         };
-        let asks =
-            messages.last().filter(|last| is_new(last)).map(|last| read(messages.len() - 1, last)).transpose()?;
+        let asks = messages.last().filter(|last| is_new(last)).map(|last| last.read(messages.len() - 1)).transpose()?;
         let shows_all = !messages.iter().any(StrandsMessage::is_view);
         let asks = asks.filter(|asks| asks.begins_prompt() && !shows_all);
         if let Some(asks) = asks.as_ref().filter(|_| self.name == "semantic") {
@@ -228,7 +226,7 @@ impl ConversationBridge {
             if before == Some(message.words()) {
                 continue;
             }
-            let given = read(index, message)?;
+            let given = message.read(index)?;
             match self.append_one(given.clone().key(key.clone())).await? {
                 Some(node) if before.is_none() && message.item().pinned => self.conversation.pin(node, true).await?,
                 Some(_) => {}
@@ -325,10 +323,6 @@ fn needed(error: &BridgeError) -> Option<u32> {
     Some(*needed)
 }
 
-fn read(index: usize, message: &StrandsMessage) -> Result<Message, BridgeError> {
-    message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
-}
-
 /// The key of a message, under which the log has it once.
 fn key_of(index: usize, message: &StrandsMessage) -> Result<MessageKey, BridgeError> {
     let id = message.tracking_id().ok_or(BridgeError::NoTrackingId { index })?;
@@ -345,7 +339,7 @@ fn tokens(messages: &[StrandsMessage]) -> Result<u32, BridgeError> {
     let counter = TiktokenCounter::cl100k();
     let mut tokens = 0_u32;
     for (index, message) in messages.iter().enumerate() {
-        let text = read(index, message)?.text();
+        let text = message.read(index)?.text();
         tokens = tokens.saturating_add(counter.count(&text)).saturating_add(counter.per_message());
     }
     Ok(tokens)

@@ -104,18 +104,18 @@ pub(crate) struct Check<'a> {
     at: FileLocation,
     /// True if nothing is wrong.
     valid: bool,
-    settings: Vec<CheckedSetting>,
+    settings: Vec<CheckedSetting<'a>>,
     faults: &'a [Fault],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct CheckedSetting {
+struct CheckedSetting<'a> {
     /// The table; null at the top of the file.
-    table: Option<String>,
+    table: Option<&'a str>,
     /// The key.
-    key: String,
+    key: &'a str,
     /// The strategy, of a table of `configure`.
-    strategy: Option<String>,
+    strategy: Option<&'a str>,
     /// The value, without secrets.
     value: Value,
     /// The line.
@@ -167,16 +167,12 @@ fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
     });
     let (output, file) = (globals.output, named.as_ref().unwrap_or(&globals.file));
     if output.json {
-        let settings = file.settings.iter().map(|setting| {
-            let (key, strategy) = (&setting.key, &setting.strategy);
-            let (value, line) = (setting.to_json(), setting.place.line);
-            CheckedSetting {
-                table: key.table.map(str::to_owned),
-                key: key.name.to_owned(),
-                strategy: strategy.clone(),
-                value,
-                line,
-            }
+        let settings = file.settings.iter().map(|setting| CheckedSetting {
+            table: setting.key.table,
+            key: setting.key.name,
+            strategy: setting.strategy.as_deref(),
+            value: setting.to_json(),
+            line: setting.place.line,
         });
         output.value(&Check {
             at: FileLocation::of(file),

@@ -106,7 +106,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let prefix =
         |id: &ConversationId, sign| if conversations.len() > 1 { format!("{id}{sign}") } else { String::new() };
     if args.context == 0 {
-        found.matches.iter().try_for_each(|one| print(output, &prefix(&one.conversation, ":"), one))?;
+        let before = |one: &Match| format!("{}{}:{}: ", prefix(&one.conversation, ":"), one.node, one.line);
+        found.matches.iter().try_for_each(|one| mark(output, &before(one), one))?;
     }
     for (place, Excerpt { conversation, nodes }) in excerpts.iter().enumerate() {
         if place > 0 {
@@ -169,10 +170,6 @@ async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<
         }
     }
     Ok(excerpts)
-}
-
-fn print(output: Output, prefix: &str, one: &Match) -> std::io::Result<()> {
-    mark(output, &format!("{prefix}{}:{}: ", one.node, one.line), one)
 }
 
 /// Prints the line of a match after the text `before`.

@@ -163,14 +163,11 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
         let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
         explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
-        let held: Vec<_> = held.iter().map(held_of).collect();
+        let held = held.iter().map(|h| format!("{} {} of at most {}", h.kind, grouped(h.bytes), grouped(h.limit)));
+        let held: Vec<_> = held.collect();
         output.line(&format!("held in memory, in bytes: {}", held.join(", ")))?;
     }
     Ok(())
-}
-
-fn held_of(held: &HeldInMemory) -> String {
-    format!("{} {} of at most {}", held.kind, grouped(held.bytes), grouped(held.limit))
 }
 
 /// Parses a probability.

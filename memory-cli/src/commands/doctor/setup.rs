@@ -3,7 +3,6 @@
 mod hooks;
 mod models;
 
-use memory::parts::Parts;
 use memory_core::ModelId;
 use memory_store::{AutoIndex, AutoOptions};
 use schemars::JsonSchema;
@@ -117,7 +116,14 @@ async fn behind(config: &Config) -> Option<Item> {
     // Another item reports a broken model, and `doctor` itself a broken store.
     let record = ModelRecord::read(&config.store).ok().flatten()?;
     let parts = open(&config.clone().access(Access::Read).without_model()).ok()?;
-    let (behind, conversations) = count(&parts, &record).await?;
+    let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
+    let (mut behind, mut conversations) = (0, 0);
+    // Companions of conversations are never embedded.
+    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_companion()) {
+        let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
+        behind += missing;
+        conversations += u64::from(missing > 0);
+    }
     Some(if behind == 0 {
         Item::new(WHAT, State::Here, "all of them, so that recall finds them by meaning")
     } else {
@@ -128,19 +134,6 @@ async fn behind(config: &Config) -> Option<Item> {
         );
         Item::new(WHAT, State::Missing, detail).remedy("memory index")
     })
-}
-
-/// Numbers of messages that the vectors lack, and of their conversations.
-async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
-    let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
-    let (mut behind, mut conversations) = (0, 0);
-    // Companions of conversations are never embedded.
-    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_companion()) {
-        let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
-        behind += missing;
-        conversations += u64::from(missing > 0);
-    }
-    Some((behind, conversations))
 }
 
 /// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.
