@@ -1,6 +1,6 @@
 //! The answer with an agent's list.
 
-use memory_core::ManagerState;
+use memory_core::port::ManagerState;
 use serde::Serialize;
 use serde_json::Value;
 

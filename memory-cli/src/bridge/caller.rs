@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use memory::{Builder, ModelSummaries};
-use memory_core::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, message_from_strands, message_to_strands};
+use memory_core::{
+    json::{message_from_strands, message_to_strands},
+    port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest},
+};
 use memory_hooks::SpendLimits;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};

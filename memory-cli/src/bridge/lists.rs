@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ManagerError, ManagerState, Message, ReduceCause, Summarizer,
+    Message,
     plan::list::{ListManager, ListPlan, ListSlot, ListStrategy, Summarizing},
+    port::{ManagerError, ManagerState, ReduceCause, Summarizer},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::summarize_list;

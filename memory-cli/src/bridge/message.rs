@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memory_core::{
-    Message, Role, message_from_strands,
+    Message, Role,
+    json::message_from_strands,
     plan::list::{ListItem, Listed, shorten_text},
 };
 use serde::{Deserialize, Serialize};

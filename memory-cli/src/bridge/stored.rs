@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
-    ManagerError, ManagerState, Message, MessageKey, NodeId, NodeRange, Role, StoreError, TokenCounter, WrittenBy,
+    Message, MessageKey, NodeId, NodeRange, Role, WrittenBy,
     plan::{PlanError, list::Listed},
+    port::{ManagerError, ManagerState, StoreError, TokenCounter},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::Prompt;
@@ -132,7 +133,7 @@ impl ConversationBridge {
         let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
         let since = since.and_then(|(first, last)| NodeRange::new(first, last));
         let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
-        let added = self.conversation.add_message_beside(asks.key(key.clone()), visible).await?;
+        let added = self.conversation.add_message_with_visible(asks.key(key.clone()), visible).await?;
         self.appended.insert(key.as_str().to_owned(), last.words());
         messages.push(view::marked(&added.outgoing));
         let mut answer = ListAnswer::unchanged(messages);

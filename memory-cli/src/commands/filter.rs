@@ -4,7 +4,10 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use memory_core::{Filter, InvalidTimestamp, Level, Role, TimeRange, TimeWords, Timestamp};
+use memory_core::{
+    Filter, Level, Role, Timestamp,
+    time::{InvalidTimestamp, TimeRange, TimeWords},
+};
 
 use crate::failure::Usage;
 

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, num::NonZeroUsize, ops::Range};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    AnsweredBy, ConversationId, HeldInMemory, Hit, Losses, MemoryUsed, Node, Notice, Query, Scope, SearchStep, Signal,
-    Store, StoreError,
+    ConversationId, MemoryUsed, Node,
+    port::{AnsweredBy, CachedInMemory, Hit, Losses, Notice, Query, Scope, SearchStep, Signal, Store, StoreError},
 };
 use memory_search::{Excerpted, excerpt};
 use schemars::JsonSchema;
@@ -61,7 +61,7 @@ pub(crate) struct Answer<'a> {
     /// The steps of the search, in order.
     steps: &'a [SearchStep],
     /// Data that this process holds in memory.
-    held: &'a [HeldInMemory],
+    held: &'a [CachedInMemory],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

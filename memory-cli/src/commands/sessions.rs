@@ -3,7 +3,10 @@
 pub(crate) mod show;
 
 use clap::{Args as ClapArgs, Subcommand};
-use memory_core::{ConversationId, ConversationState, Mark, Message, NodeId, StoreError};
+use memory_core::{
+    ConversationId, Mark, Message, NodeId,
+    port::{ConversationState, StoreError},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 

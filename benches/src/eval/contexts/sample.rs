@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_core::{Node, NodeId, NodeRange, RecallRequest};
+use memory_core::{Node, NodeId, NodeRange, port::RecallRequest};
 use memory_hooks::PromptOptions;
 
 use crate::eval::{EvalParts, Question, questions, subject::Subject};

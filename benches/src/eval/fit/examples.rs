@@ -3,7 +3,10 @@
 use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::{Context, Result};
-use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{Hit, Query, Scope},
+};
 
 use crate::eval::{Asked, Bars, EvalParts, Question, everything, import, index, questions};
 
