@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{ci, invocation::Invocation, steps::Steps, strands, workspace::Workspace};
+use crate::{ci, conformance, invocation::Invocation, python, steps::Steps, strands, workspace::Workspace};
 
 /// Pinned because deny.toml is written in this version's format.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
@@ -20,6 +20,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("mpnet", || mpnet(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("strands", || strands::run(workspace))?;
+    steps.run("adapters", || python::adapters(workspace))?;
+    steps.run("importers", || python::importers(workspace))?;
+    steps.run("conformance", || conformance::run(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());
     Ok(())
