@@ -1,7 +1,7 @@
 //! Generated English text: the same texts from the same seed, on every machine.
 
 use fastrand::Rng;
-use memory_core::{Message, NodeDraft, Role, Timestamp, TokenCounter};
+use memory_core::{Message, NodeDraft, Role, Timestamp, port::TokenCounter};
 
 #[rustfmt::skip]
 const SUBJECTS: &[&str] = &[

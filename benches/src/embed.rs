@@ -7,7 +7,7 @@ use std::{ffi::OsStr, path::Path, thread, time::Instant};
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use memory::{Access, Config};
-use memory_core::{ConversationId, Embedder, Message, NodeDraft, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, Timestamp, port::Embedder};
 use memory_embed::{ALL_MINILM_L6_V2, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision};
 use pollster::block_on;
 

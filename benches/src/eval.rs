@@ -23,8 +23,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use memory::parts::Parts;
 use memory_cli::import::eval::{Question, questions};
 use memory_core::{
-    ConversationId, Hit, MessageKey, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter,
+    ConversationId, MessageKey, NodeRange,
     plan::PlanError,
+    port::{Hit, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter},
 };
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 

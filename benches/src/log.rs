@@ -8,7 +8,7 @@ use std::{fs, hint::black_box, io::Write, path::Path, thread, time::Instant};
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use fastrand::Rng;
-use memory_core::{ConversationId, Store};
+use memory_core::{ConversationId, port::Store};
 use memory_store::{CompressionOptions, VacuumOptions};
 
 use self::{

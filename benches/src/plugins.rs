@@ -13,8 +13,12 @@ use std::{
 use abi_stable::{library::lib_header_from_path, sabi_trait::TD_Opaque};
 use anyhow::{Context, Result, anyhow, ensure};
 use memory_core::{
-    BoxFuture, FirstWords, ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummarizeError, Summarizer,
-    SummaryJob, SummarySource, TokenCounter, WrittenBy, WrittenSummary,
+    Level, NodeId, NodeRange, Role, WrittenBy,
+    port::{
+        BoxFuture, ImportanceScorer, ScoreJob, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
+        WrittenSummary,
+    },
+    text::FirstWords,
 };
 use memory_plugin_abi::{
     testing::{TestHost, source},

@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use memory::{Access, Config, parts::Parts};
-use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Timestamp};
+use memory_core::{
+    ConversationId, NodeDraft, Timestamp,
+    port::{Query, Retriever, Scope},
+};
 use memory_search::HybridRetriever;
 use pollster::block_on;
 

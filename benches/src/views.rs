@@ -6,7 +6,10 @@ mod real;
 use std::{cell::RefCell, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use memory_core::{ConversationId, Store, TokenCounter};
+use memory_core::{
+    ConversationId,
+    port::{Store, TokenCounter},
+};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Conversation, Memory, Prompt};
 use memory_plugins::Registry;

@@ -1,6 +1,9 @@
 //! Filter of the messages that may answer a question.
 
-use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
+use crate::{
+    Level, Node, Role, Timestamp,
+    time::{TimeRange, TimeWords},
+};
 
 /// Filter of the messages that may answer a question. The default admits all.
 ///
@@ -24,7 +27,7 @@ pub struct Filter {
     pub roles: Vec<Role>,
     /// Sessions of its conversation; empty for any. See [`Filter::SESSION`].
     pub sessions: Vec<String>,
-    /// Tags that its conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::Scope) does:
+    /// Tags that its conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::port::Scope) does:
     /// other conversations are not searched at all.
     pub tags: Vec<String>,
     /// Its level, which is that of the highest summary that covers it; empty for any.

@@ -1,6 +1,6 @@
 //! A message at its position in a conversation.
 
-use crate::{Message, NodeId, Role, Salt, Timestamp};
+use crate::{Message, NodeId, Role, Timestamp, proof::Salt};
 
 /// A stored message with its metadata.
 ///

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use crate::{
     UnfitName,
     id::{check_name, check_new_name, shortened},
-    one_line,
+    text::one_line,
 };
 
 /// The name of an owner of conversations: a user, a tenant, a team. 1 to 200 bytes, as they are seen: without white

@@ -1,16 +1,19 @@
-//! Self-contained proofs about conversations.
+//! Self-contained proofs about conversations, and the Merkle tree that they are about.
 
+mod canonical;
 mod json;
+mod leaf;
+mod merkle;
 mod once;
 #[cfg(test)]
 mod tests;
 
+pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use json::InvalidProof;
+pub use leaf::LeafHasher;
+pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 
-use crate::{
-    ConsistencyProof, ConversationId, Hash, InclusionProof, Message, Node, NodeId, NodeProof, ProofError, Salt,
-    Timestamp, canonical_bytes, leaf_hash, size_with_root,
-};
+use crate::{ConversationId, Hash, Message, Node, NodeId, Timestamp, port::NodeProof};
 
 /// A proof about a conversation, which can be checked without its store.
 ///
@@ -20,7 +23,7 @@ use crate::{
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use memory_core::{ConversationId, HistoryProof, Proof, TreeHead, leaf_hash};
+/// use memory_core::{ConversationId, proof::{HistoryProof, Proof, TreeHead, leaf_hash}};
 ///
 /// let leaves: Vec<_> = (0u8..5).map(|n| leaf_hash(&[n; 16], b"canonical bytes")).collect();
 /// let earlier = TreeHead::of(&leaves[..3]);
@@ -80,7 +83,7 @@ impl TreeHead {
     /// The head of the tree over these leaves.
     #[must_use]
     pub fn of(leaves: &[Hash]) -> Self {
-        let frontier: crate::MerkleFrontier = leaves.iter().copied().collect();
+        let frontier: crate::proof::MerkleFrontier = leaves.iter().copied().collect();
         Self { nodes: frontier.len(), root: frontier.root() }
     }
 }

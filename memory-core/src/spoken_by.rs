@@ -78,7 +78,7 @@ mod tests {
     fn a_model_is_part_of_what_was_said() {
         let message = Message::assistant("Hi.").spoken_by("one \"two\"");
         assert_eq!(message.model().as_deref(), Some("one \"two\""));
-        let read = crate::message_from_json(&crate::message_to_json(&message)).unwrap();
+        let read = crate::json::message_from_json(&crate::json::message_to_json(&message)).unwrap();
         assert_eq!(read.model(), message.model());
         let mut odd = message;
         odd.metadata.insert(Message::MODEL.to_owned(), Json::new("7").unwrap());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Hash, NodeRange, SummaryId, is_hidden};
+use crate::{Hash, NodeRange, SummaryId, text::is_hidden};
 
 /// How strongly a node is compressed in a view. The numbers are fixed.
 ///

@@ -1,6 +1,14 @@
-//! Points in time.
+//! Points in time, and ranges of them in numbers and in words.
+
+mod period;
+mod range;
+mod words;
 
 use std::{fmt, str::FromStr};
+
+pub use period::{Period, UnknownPeriod};
+pub use range::{EmptyTimeRange, TimeRange};
+pub use words::{NoTimeWords, TimeWords};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! A sign that memory was used, and what of it.
 
-use crate::{ConversationId, NodeId, Retrieved, grouped};
+use crate::{ConversationId, NodeId, port::Retrieved, text::grouped};
 
 /// Most pieces that a sentence names.
 const NAMED: usize = 6;
@@ -89,7 +89,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Hit, Message, Node, Score, ScoreScale, Timestamp};
+    use crate::{
+        Message, Node, Timestamp,
+        port::{Hit, Score, ScoreScale},
+    };
 
     #[test]
     fn what_was_found_is_named_with_its_conversation() {

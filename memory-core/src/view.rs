@@ -1,6 +1,6 @@
 //! A record of what a model was shown, sufficient to write it out again byte for byte.
 
-use crate::{ConversationId, Hash, NodeId, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
+use crate::{ConversationId, Hash, NodeId, NodeRange, SummaryId, Timestamp, ViewId, WrittenBy, proof::Salt};
 
 /// Domains of hashes, distinct from those of leaves (0) and inner nodes (1) of the tree.
 const TEXT: u8 = 2;

@@ -7,10 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::Error as _
 use serde_json::Value;
 
 use crate::{
-    Attachment, AttachmentKind, ContentBlock, ConversationId, ConversationState, ForkedFrom, Hash, Hit, Json, Level,
-    Mark, Message, MessageKey, ModelId, NodeId, NodeRange, Notice, OwnerId, Role, Score, Signal, SummaryId, Timestamp,
-    ViewId, message_from_json,
-    message_json::{block_from_json, serialize_block, serialize_message},
+    Attachment, AttachmentKind, ContentBlock, ConversationId, Hash, Json, Level, Mark, Message, MessageKey, ModelId,
+    NodeId, NodeRange, OwnerId, Role, SummaryId, Timestamp, ViewId,
+    json::message::{block_from_json, serialize_block, serialize_message},
+    json::message_from_json,
+    port::{ConversationState, ForkedFrom, Hit, Notice, Score, Signal},
 };
 
 /// Schemas of types that are written inline.
@@ -334,7 +335,7 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 impl Serialize for Message {
-    /// As [`message_to_json`](crate::message_to_json) writes it.
+    /// As [`message_to_json`](crate::json::message_to_json) writes it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_message(self, serializer)
     }

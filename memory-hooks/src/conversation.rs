@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, CompactionReport, ConversationId, ConversationState, Event, IndexReport, ManagerState, Message,
-    MessageKey, Node, NodeDraft, NodeId, NodeRange, Progress, Query, Retrieved, Role, Scope, SummaryId, Timestamp,
-    WrittenBy, plan::PlanError,
+    ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, SummaryId, Timestamp, WrittenBy,
+    plan::PlanError,
+    port::{
+        Appended, CompactionReport, ConversationState, Event, IndexReport, ManagerState, Progress, Query, Retrieved,
+        Scope,
+    },
 };
 use memory_search::{FindRequest, Found};
 
@@ -58,7 +61,7 @@ impl Conversation {
     }
 
     /// Forks this conversation after `node` into `child`, which has the messages up to there as its shared prefix; see
-    /// [`Store::fork`](memory_core::Store::fork).
+    /// [`Store::fork`](memory_core::port::Store::fork).
     ///
     /// # Errors
     /// If the conversation or node does not exist, the name is taken, or the store fails.
@@ -155,7 +158,7 @@ impl Conversation {
     ///
     /// # Errors
     /// If the conversation, node or summary does not exist; if other background work on the store is under way
-    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); if a strategy and its
+    /// ([`StoreError::Locked`](memory_core::port::StoreError::Locked), [`MemoryError::AtWork`]); if a strategy and its
     /// fallback fail, or the store does.
     pub async fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, MemoryError> {
         self.call(move |this| async move { this.resummarize_with(what, &()).await }).await
@@ -466,5 +469,5 @@ fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
 /// The error for a store that breaks its contract: one message was appended, and no result was returned.
 fn unreachable_append(id: &ConversationId) -> MemoryError {
     let source = format!("an append of one message to `{id}` returned no result").into();
-    MemoryError::Store(memory_core::StoreError::Backend { backend: "the store", source })
+    MemoryError::Store(memory_core::port::StoreError::Backend { backend: "the store", source })
 }

@@ -1,6 +1,8 @@
 //! Events that are passed to hooks.
 
-use memory_core::{ContentBlock, ConversationId, HookEvent, Json, Message, NodeId, NodeRange, Timestamp, WrittenBy};
+use memory_core::{
+    ContentBlock, ConversationId, Json, Message, NodeId, NodeRange, Timestamp, WrittenBy, port::HookEvent,
+};
 
 /// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
 #[derive(Clone, Debug, PartialEq)]

@@ -85,7 +85,7 @@ impl Extents {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Changes, Message, Node};
+    use memory_core::{Message, Node, port::Changes};
     use proptest::prelude::*;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! One invocation of an agent: the steps that its loop reports, and the memory's work at each.
 
-use memory_core::{CompactionReport, ContentBlock, Json, Message};
+use memory_core::{ContentBlock, Json, Message, port::CompactionReport};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,

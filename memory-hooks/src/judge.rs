@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_core::{ChatError, ChatModel, ChatRequest, ContentBlock, Message, NodeRange, SummaryId, TokenCounter};
+use memory_core::{
+    ContentBlock, Message, NodeRange, SummaryId,
+    port::{ChatError, ChatModel, ChatRequest, TokenCounter},
+};
 
 use crate::{
     render::{FENCE_CLOSE, FENCE_OPEN, escape},

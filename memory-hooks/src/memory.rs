@@ -3,12 +3,16 @@
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use memory_core::{
-    BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, ConversationState, FirstWords,
-    HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter, WrittenBy,
+    ConversationId, WrittenBy,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
     },
+    port::{
+        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, HookRegistry,
+        ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
+    },
+    text::FirstWords,
 };
 use memory_search::{FindRequest, Found};
 use memory_strategies::Spans;
@@ -233,7 +237,7 @@ impl MemoryBuilder {
     }
 
     /// Builds the manager on the one that would be there otherwise, which `make` is given: usually a
-    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the
+    /// [`DerivedManager`](memory_core::port::DerivedManager), which passes on whatever it does not do itself and keeps the
     /// hooks below it. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(

@@ -8,8 +8,8 @@ mod words;
 use std::{collections::VecDeque, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ChatError, ChatModel, ChatRequest, Hash, Message, SummarizeError, Summarizer, SummaryJob, WrittenBy,
-    WrittenSummary,
+    Hash, Message, WrittenBy,
+    port::{BoxFuture, ChatError, ChatModel, ChatRequest, SummarizeError, Summarizer, SummaryJob, WrittenSummary},
 };
 use memory_strategies::Spans;
 

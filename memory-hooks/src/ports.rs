@@ -6,11 +6,14 @@ use std::{
 };
 
 use memory_core::{
-    Clock, ContextStrategy, ConversationId, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store,
-    Summarizer, TokenCounter,
+    ConversationId,
     plan::{
         ViewPolicy,
         list::{PerTurn, ProactiveCompression},
+    },
+    port::{
+        Clock, ContextStrategy, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store, Summarizer,
+        TokenCounter,
     },
 };
 

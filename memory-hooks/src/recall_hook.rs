@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxError, BoxFuture, ContentBlock, Node, NodeId, NodeRange, Query, Retriever, Scope, Store, TokenCounter,
+    ContentBlock, Node, NodeId, NodeRange,
+    port::{BoxError, BoxFuture, Query, Retriever, Scope, Store, TokenCounter},
 };
 use memory_strategies::is_small_talk;
 
@@ -45,7 +46,7 @@ pub struct RecallHookOptions {
     pub top_k: usize,
     /// Messages before and after each hit.
     pub radius: u64,
-    /// The least [relevance](memory_core::Hit::relevance) of a hit, 0..=1. A hit of unknown relevance passes.
+    /// The least [relevance](memory_core::port::Hit::relevance) of a hit, 0..=1. A hit of unknown relevance passes.
     pub min_relevance: f32,
 }
 

@@ -13,7 +13,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use memory_core::{ConversationId, Level, Look, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
+use memory_core::{
+    ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp,
+    text::{Look, lines},
+};
 use regex::Regex;
 
 pub(crate) use self::{

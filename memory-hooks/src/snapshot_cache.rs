@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{extent::Extents, kept_out::Redactor, learned::Learned};
-use memory_core::{ConversationId, Revision, Summary, View, plan::Tree};
+use memory_core::{ConversationId, Summary, plan::Tree, port::Revision, view::View};
 
 /// Most nodes of the cached conversations, unless one alone has more. The least recently used conversations leave the
 /// cache and are read again at their next use.

@@ -5,7 +5,10 @@ mod reader;
 
 use std::collections::BTreeMap;
 
-use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Timestamp};
+use memory_core::{
+    ConversationId, Level, Mark, Node, NodeId, NodeRange, Timestamp,
+    port::{Losses, Notice},
+};
 use memory_strategies::{StandingKind, StandingLine, StandingLines};
 
 use self::reader::Reader;

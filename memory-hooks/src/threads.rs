@@ -6,7 +6,7 @@
 use std::{future::Future, sync::Arc};
 
 use futures_channel::oneshot;
-use memory_core::Spawner;
+use memory_core::port::Spawner;
 
 use crate::{Conversation, Documents, Memory, MemoryError};
 
@@ -93,7 +93,8 @@ mod tests {
     };
 
     use memory_core::{
-        BoxFuture, ConversationId, Message,
+        ConversationId, Message,
+        port::BoxFuture,
         testing::{MemoryStore, WordCounter},
     };
     use pollster::block_on;

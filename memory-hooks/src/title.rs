@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use memory_core::{ContentBlock, ConversationId, ConversationState, Message, Node, NodeId, NodeRange, Role, Store};
+use memory_core::{
+    ContentBlock, ConversationId, Message, Node, NodeId, NodeRange, Role,
+    port::{ConversationState, Store},
+};
 
 use crate::MemoryError;
 

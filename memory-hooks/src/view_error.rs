@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_core::{ConversationId, NodeRange, Shown, SummaryId, ViewId};
+use memory_core::{ConversationId, NodeRange, SummaryId, ViewId, view::Shown};
 
 use crate::AsOf;
 

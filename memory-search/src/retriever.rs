@@ -5,9 +5,12 @@ mod recall;
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Filter, HeldInMemory, Hit, IndexReport, NodeId,
-    NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
-    Source, TokenIndex, VectorError, VectorIndex,
+    ConversationId, Filter, NodeId, NodeRange,
+    port::{
+        BlockCache, BoxFuture, ConversationState, Embedder, HeldInMemory, Hit, IndexReport, Notice, Progress, Query,
+        Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source, TokenIndex, VectorError,
+        VectorIndex,
+    },
 };
 
 use crate::{

@@ -5,9 +5,12 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, ConversationState, EmbedError, Embedder, HeldInMemory, NodeId, NodeRange, Notice, Progress,
-    RetrieveError, Source, StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart,
-    VectorQuery, ceil_char_boundary, floor_char_boundary,
+    ConversationId, NodeId, NodeRange,
+    port::{
+        ConversationState, EmbedError, Embedder, HeldInMemory, Notice, Progress, RetrieveError, Source, StoreError,
+        TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
+    },
+    text::{ceil_char_boundary, floor_char_boundary},
 };
 
 use crate::{

@@ -15,8 +15,9 @@
 use std::path::PathBuf;
 
 use memory_core::{
-    Appended, CompactionReport, ConversationId, ConversationState, HeldInMemory, IndexReport, InvalidConversationId,
-    ManagerState, Mark, Message, MessageKey, Node, NodeId, NodeRange, Period, Query, Retrieved, SummaryId, Timestamp,
+    ConversationId, InvalidConversationId, Mark, Message, MessageKey, Node, NodeId, NodeRange, SummaryId, Timestamp,
+    port::{Appended, CompactionReport, ConversationState, HeldInMemory, IndexReport, ManagerState, Query, Retrieved},
+    time::Period,
 };
 use memory_hooks::{
     Added, AsOf, ConversationStats, DerivedState, DetailedNodes, LevelPage, LevelsRequest, ListOptions, Listing,

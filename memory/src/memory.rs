@@ -8,7 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, ConversationId, HeldInMemory, InvalidConversationId, Lease, RetrieveError, Spawner, Store, StoreError,
+    ConversationId, InvalidConversationId,
+    port::{BoxFuture, HeldInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 

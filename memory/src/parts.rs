@@ -3,9 +3,11 @@
 use std::{io, sync::Arc};
 
 use memory_core::{
-    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError,
-    TokenIndex, VectorError, VectorIndex,
+    ConversationId, ModelId, NodeId,
     plan::{ManagerNameError, manager_named},
+    port::{
+        Embedder, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError, TokenIndex, VectorError, VectorIndex,
+    },
 };
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, MemoryBuilder};

@@ -256,5 +256,5 @@ impl<'a> Play<'a> {
 /// Bytes that two texts begin with, up to a boundary of characters.
 fn shared(before: &str, now: &str) -> usize {
     let same = before.bytes().zip(now.bytes()).take_while(|(a, b)| a == b).count();
-    memory_core::floor_char_boundary(now, same)
+    memory_core::text::floor_char_boundary(now, same)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::eval::Question;
-use memory_core::{MessageKey, SearchStep};
+use memory_core::{MessageKey, port::SearchStep};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::Asked;

@@ -8,7 +8,8 @@ use std::{path::Path, task};
 use anyhow::{Context, Result, bail, ensure};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode};
 use memory_core::{
-    BoxFuture, ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp,
+    ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Timestamp,
+    port::{BoxFuture, Store, StoreError},
 };
 use memory_store::LogStore;
 use redb::{ReadableDatabase, TableDefinition};

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use memory_core::TokenCounter as _;
+use memory_core::port::TokenCounter as _;
 use memory_embed::TiktokenCounter;
 use serde_json::{Value, json};
 

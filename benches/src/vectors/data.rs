@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use directories::ProjectDirs;
 use fastrand::Rng;
 use indicatif::ProgressBar;
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use memory_store::{Kernels, quantize};
 

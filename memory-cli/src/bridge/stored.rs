@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
-    ManagerError, ManagerState, Message, MessageKey, NodeId, NodeRange, Role, StoreError, TokenCounter, WrittenBy,
-    message_from_strands,
+    Message, MessageKey, NodeId, NodeRange, Role, WrittenBy,
+    json::message_from_strands,
     plan::{PlanError, list::Listed},
+    port::{ManagerError, ManagerState, StoreError, TokenCounter},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::Prompt;

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, num::NonZeroUsize, ops::Range};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    ConversationId, HeldInMemory, Hit, Losses, MemoryUsed, Node, Notice, Query, Scope, SearchStep, Signal, Store,
-    StoreError,
+    ConversationId, MemoryUsed, Node,
+    port::{HeldInMemory, Hit, Losses, Notice, Query, Scope, SearchStep, Signal, Store, StoreError},
 };
 use memory_search::{Excerpted, excerpt};
 use schemars::JsonSchema;

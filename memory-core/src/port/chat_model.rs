@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::{BoxError, BoxFuture};
-use crate::{Message, message_to_json};
+use crate::{Message, json::message_to_json};
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]

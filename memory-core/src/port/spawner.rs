@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::BoxFuture;
+use crate::port::BoxFuture;
 
 /// Threads for work that blocks: the futures of stores, indexes and models wait on the disk where they are polled, which
 /// would stop the executor of a caller.

@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::{BoxError, BoxFuture, HeldInMemory};
-use crate::{ConversationId, ModelId, NodeId, NodeSet, Progress};
+use crate::{ConversationId, ModelId, NodeId, NodeSet, port::Progress};
 
 /// Identity of a vector: a node and one of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::{HistoryProof, MessageProof, Proof, TreeHead, once::Once};
 use crate::{
-    ConversationId, Hash, Message, NodeId, Salt, Timestamp, canonical_bytes, message_from_canonical, message_from_json,
-    message_to_json,
+    ConversationId, Hash, Message, NodeId, Timestamp,
+    json::{message_from_json, message_to_json},
+    proof::{Salt, canonical_bytes, message_from_canonical},
 };
 
 /// Why bytes are not a proof.

@@ -6,7 +6,10 @@ mod fake;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crate::{BoxFuture, ConversationId, Derived, DerivedSize, Forget, Forgotten, NodeId, NodeSet};
+use crate::{
+    ConversationId, NodeId, NodeSet,
+    port::{BoxFuture, Derived, DerivedSize, Forget, Forgotten},
+};
 
 /// The node that the suite forgets, which is derived together with others.
 const GONE: u64 = 6;

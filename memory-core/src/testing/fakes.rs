@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, Hit, IndexReport,
-    Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved,
-    Retriever, Revision, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
-    TokenVectors, plan::Tree,
+    ConversationId, Filter, Hash, ModelId, Node, NodeId, NodeRange, Timestamp,
+    plan::Tree,
+    port::{
+        BoxFuture, Clock, ConversationState, EmbedError, Embedder, Excerpt, Hit, IndexReport, Losses, Progress, Query,
+        Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Revision, Score, ScoreScale, Store, TokenCounter,
+        TokenEmbedder, TokenEmbedding, TokenVectors,
+    },
 };
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use super::MemoryStore;
 use crate::{
-    BoxFuture, CompactionReport, ContentBlock, ConversationId, ConversationManager, Json, ManagedView, ManagerError,
-    ManagerState, Message, NodeDraft, NodeRange, Progress, ReduceCause, Role, Source, Store, Timestamp, ViewBody,
-    ViewPiece, ViewRequest, WrittenBy,
+    ContentBlock, ConversationId, Json, Message, NodeDraft, NodeRange, Role, Timestamp, WrittenBy,
     plan::{PlanError, turns},
+    port::{
+        BoxFuture, CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, Progress,
+        ReduceCause, Source, Store, ViewBody, ViewPiece, ViewRequest,
+    },
 };
 
 /// Most reductions before a manager has to say that it has nothing left.

@@ -5,7 +5,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Message};
+use crate::{
+    Message,
+    port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest},
+};
 
 /// Answer of a script to a request; the number is that of the request, from 0.
 type Script = dyn Fn(usize, &ChatRequest) -> Result<Message, ChatError> + Send + Sync;

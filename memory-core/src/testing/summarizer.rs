@@ -1,7 +1,10 @@
-//! The contract of [`Summarizer`](crate::Summarizer).
+//! The contract of [`Summarizer`](crate::port::Summarizer).
 
 use super::WordCounter;
-use crate::{Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
+use crate::{
+    Level, NodeId, NodeRange, Role, SummaryMetadata,
+    port::{Summarizer, SummaryJob, SummarySource, TokenCounter},
+};
 
 /// Texts of every kind, the last of them longer than any summary.
 fn texts() -> Vec<String> {
@@ -53,7 +56,7 @@ pub async fn summarizer_conformance(summarizer: &dyn Summarizer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FirstWords;
+    use crate::text::FirstWords;
 
     #[test]
     fn first_words_keep_the_contract() {

@@ -13,8 +13,11 @@ use std::{
 
 use self::plain::{Plain, Random, cosine};
 use crate::{
-    AnsweredBy, BoxFuture, ConversationId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery,
+    ConversationId, NodeId, NodeSet,
+    port::{
+        AnsweredBy, BoxFuture, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart,
+        VectorQuery,
+    },
 };
 
 /// Components of every vector in the suite.

@@ -3,9 +3,9 @@
 use std::sync::{Arc, atomic::AtomicUsize};
 
 use memory_core::{
-    CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, ShrinkScope, StoreError,
-    Summarizer, Summary, SummaryId, SummaryOutline,
+    ConversationId, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
     plan::{Compaction, Merge, Tree},
+    port::{CompactionReport, Event, Progress, Recorded, ShrinkScope, StoreError, Summarizer},
 };
 
 use super::{

@@ -3,9 +3,12 @@
 use std::{collections::HashMap, error::Error};
 
 use memory_core::{
-    Losses, ManagedView, Node, NodeId, NodeRange, Notice, PlanRequest, Query, Scope, ShrinkScope, StoreError, Summary,
-    SummaryId, ViewBody, ViewPiece, ViewRequest,
+    Node, NodeId, NodeRange, Summary, SummaryId,
     plan::{Cut, CutPiece, PlanError},
+    port::{
+        Losses, ManagedView, Notice, PlanRequest, Query, Scope, ShrinkScope, StoreError, ViewBody, ViewPiece,
+        ViewRequest,
+    },
 };
 
 use super::compacting::{self, Outcome};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, SummarySource};
+use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
 
 use super::writing::{Writer, is_of_a_lost_message};
 use crate::{MemoryError, render};

@@ -6,9 +6,9 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summarizer, Summary, SummaryDraft,
-    SummaryId, WrittenBy,
+    ConversationId, Hash, Level, Node, NodeRange, Summary, SummaryDraft, SummaryId, WrittenBy,
     plan::{Compaction, Merge, Tree},
+    port::{Event, Progress, StoreError, Summarizer},
 };
 
 use super::{

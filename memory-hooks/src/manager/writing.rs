@@ -6,10 +6,11 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Excluded, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob,
-    Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy,
-    WrittenSummary,
+    ConversationId, Hash, Level, Node, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, Tree},
+    port::{
+        Event, Excluded, ImportanceScorer, Losses, ScoreJob, Summarizer, SummaryJob, SummarySource, WrittenSummary,
+    },
 };
 
 use super::failing::{Patience, in_a_line};

@@ -1,6 +1,9 @@
 //! A model's reply, read as a summary.
 
-use memory_core::{ContentBlock, Excluded, Message, TokenCounter};
+use memory_core::{
+    ContentBlock, Message,
+    port::{Excluded, TokenCounter},
+};
 
 use super::{ModelSummaryError, chunks::Block};
 use crate::render;

@@ -1,6 +1,6 @@
 //! Words of a request to a model: the instructions, the text as data, and the task.
 
-use memory_core::{Level, NodeRange, SummaryJob};
+use memory_core::{Level, NodeRange, port::SummaryJob};
 
 use super::chunks::Block;
 use crate::render::{FENCE_CLOSE, FENCE_OPEN};

@@ -7,8 +7,8 @@ mod running;
 use std::collections::BTreeMap;
 
 use memory_core::{
-    ConversationId, Conversations, Losses, ManagedView, Node, NodeId, NodeRange, Notice, Scope, ViewBody, ViewPiece,
-    ViewRequest,
+    ConversationId, Node, NodeId, NodeRange,
+    port::{Conversations, Losses, ManagedView, Notice, Scope, ViewBody, ViewPiece, ViewRequest},
 };
 
 pub(crate) use self::running::{aside, turn, visible, window_of};

@@ -5,7 +5,10 @@ use std::{
     mem,
 };
 
-use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Node, NodeId, Role};
+use memory_core::{
+    ContentBlock, Message, Node, NodeId, Role,
+    port::{Breakpoint, ChatRequest},
+};
 
 use super::{Prompt, media};
 use crate::render::{self, Body, Part};

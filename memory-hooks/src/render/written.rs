@@ -4,7 +4,7 @@ mod elsewhere;
 
 use std::{fmt::Write as _, ops::Range, sync::LazyLock};
 
-use memory_core::{Civil, Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp};
+use memory_core::{Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp, time::Civil};
 use regex::Regex;
 
 use super::{

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use memory_core::{ConversationId, NodeRange, Revision, StoreError, plan::Tree};
+use memory_core::{
+    ConversationId, NodeRange,
+    plan::Tree,
+    port::{Revision, StoreError},
+};
 
 use super::Snapshot;
 use crate::{kept_out::Redactor, ports::Ports};

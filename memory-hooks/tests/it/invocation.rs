@@ -4,11 +4,12 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    BoxError, BoxFuture, ContentBlock, Hook, HookEvent, HookRegistry, Json, Message,
+    ContentBlock, Json, Message,
     plan::{
         list::{PerTurn, ProactiveCompression},
         manager_named,
     },
+    port::{BoxError, BoxFuture, Hook, HookEvent, HookRegistry},
 };
 use memory_hooks::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,

@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use memory_core::{
-    ConversationId, ConversationManager, DerivedManager, HookRegistry, Json, Level, ManagerError, ManagerState,
-    Message, ReduceCause, Source, WrittenBy,
+    ConversationId, Json, Level, Message, WrittenBy,
     plan::{MANAGERS, PlanError, Thresholds, manager_named},
+    port::{ConversationManager, DerivedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source},
     testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
 use memory_hooks::{AsOf, BuildError, ListOptions, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};

@@ -10,8 +10,11 @@ use std::{
 
 use lru::LruCache;
 use memory_core::{
-    BlockCache, BlockId, BlockKey, ConversationId, ConversationState, DerivedKind, HeldInMemory, Losses, Node, NodeId,
-    NodeOutline, NodeRange, Progress, Source, StoreError,
+    ConversationId, Node, NodeId, NodeOutline, NodeRange,
+    port::{
+        BlockCache, BlockId, BlockKey, ConversationState, DerivedKind, HeldInMemory, Losses, Progress, Source,
+        StoreError,
+    },
 };
 
 use super::{

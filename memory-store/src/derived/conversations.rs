@@ -10,7 +10,10 @@ use std::{
     time::Instant,
 };
 
-use memory_core::{ConversationId, DerivedKind, HeldInMemory};
+use memory_core::{
+    ConversationId,
+    port::{DerivedKind, HeldInMemory},
+};
 
 /// Fewer conversations than this are loaded by one thread, because starting a thread takes as long as loading some of
 /// them.

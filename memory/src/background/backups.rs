@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use memory_core::{OwnerId, StoreError, Timestamp};
+use memory_core::{OwnerId, Timestamp, port::StoreError};
 use memory_store::{RescueError, backup_taken, enclosing_store};
 
 use super::{BackgroundWork, Failures};

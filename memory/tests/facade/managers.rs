@@ -13,7 +13,7 @@ use memory::{
     },
 };
 use memory_core::{
-    RerankError,
+    port::RerankError,
     testing::{EverythingManager, HashEmbedder},
 };
 

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::eval::{Question, questions};
-use memory_core::{Node, NodeId, NodeRange, RecallRequest};
+use memory_core::{Node, NodeId, NodeRange, port::RecallRequest};
 use memory_hooks::PromptOptions;
 
 use crate::eval::{EvalParts, subject::Subject};

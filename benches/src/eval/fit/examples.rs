@@ -4,7 +4,10 @@ use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::{Context, Result};
 use memory_cli::import::eval::{Question, questions};
-use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{Hit, Query, Scope},
+};
 
 use crate::eval::{Asked, Bars, EvalParts, everything, import, index};
 

@@ -13,7 +13,7 @@ use super::{
     slots::ListPlan,
     split::trim_point,
 };
-use crate::ReduceCause;
+use crate::port::ReduceCause;
 
 /// Keeps the newest messages of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::{
     item::{ListItem, Listed},
     pins,
 };
-use crate::ReduceCause;
+use crate::port::ReduceCause;
 
 /// Changes to a list of messages. Indices refer to the list before the changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

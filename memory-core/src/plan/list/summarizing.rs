@@ -13,7 +13,7 @@ use super::{
     split::split_within,
     state::Extent,
 };
-use crate::{ReduceCause, plan::compaction::share_of};
+use crate::{plan::compaction::share_of, port::ReduceCause};
 
 /// Replaces the oldest messages of a list with a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

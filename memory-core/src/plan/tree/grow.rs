@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::{Place, Superseded, Tree, ViewPolicy};
-use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
+use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, port::Changes};
 
 /// Tokens of the line that marks an omitted middle.
 const CUT: u32 = 24;

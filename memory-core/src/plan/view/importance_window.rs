@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, selected};
 use crate::{
-    ContextStrategy, NodeId, PlanRequest, ShrinkScope, WrittenBy,
+    NodeId, WrittenBy,
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The last messages and the important ones verbatim; all others as coarse as their summaries allow.

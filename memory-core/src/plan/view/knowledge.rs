@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, selected};
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    WrittenBy,
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// Recent messages verbatim, older ones as coarse as possible, and a large share of the budget for knowledge: currently

@@ -9,8 +9,8 @@ use super::{
     SummarizingView, TieredView,
 };
 use crate::{
-    ContextStrategy,
     plan::{InvalidThresholds, Thresholds, list::InvalidListConfig},
+    port::ContextStrategy,
 };
 
 /// Names of the managers, the default first.

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, selected};
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    WrittenBy,
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The last messages, and each message that the retriever finds for the question, verbatim at its place in the history,

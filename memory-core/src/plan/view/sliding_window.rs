@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ContextStrategy, NodeId, NodeOutline, NodeRange, PlanRequest, WrittenBy,
+    NodeId, NodeOutline, NodeRange, WrittenBy,
     plan::{Cut, CutPiece, PlanError, Tree, cut::tokens},
+    port::{ContextStrategy, PlanRequest},
 };
 
 /// Tokens of the line for omitted messages.

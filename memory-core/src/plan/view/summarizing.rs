@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::selected::selected;
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    WrittenBy,
     plan::{
         Compaction, Cut, PlanError, Tree,
         list::{InvalidListConfig, Summarizing},
         plan_ratio,
     },
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The summarizing manager of Strands Agents 1.62 on the summary tree. Appending a message makes nothing due. If a view

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    ContextStrategy, Level, NodeOutline, NodeRange, PlanRequest, Summary, SummaryId,
+    Level, NodeOutline, NodeRange, Summary, SummaryId,
     plan::{
         Compaction, Thresholds, ViewPolicy, plan_compaction, plan_shrink,
         testing::{outlines, summary, tree, tree_under},
         turns,
     },
+    port::{ContextStrategy, PlanRequest},
 };
 
 fn settled(shape: &str) -> (Vec<NodeOutline>, Vec<Summary>) {

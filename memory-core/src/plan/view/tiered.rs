@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::selected::{newest, refined};
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    WrittenBy,
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The last messages verbatim (immediate), a SUMMARY for each of those before (working), and METAs and ARCHIVEs for

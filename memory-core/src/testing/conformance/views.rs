@@ -2,8 +2,9 @@
 
 use super::{draft, id, node, range, summary};
 use crate::{
-    Event, Level, Recorded, Revision, Shown, ShownElsewhere, ShownRun, Store, StoreError, SummaryId, Timestamp,
-    ViewDraft, ViewId, WrittenBy, run_check, text_hash,
+    Level, SummaryId, Timestamp, ViewId, WrittenBy,
+    port::{Event, Recorded, Revision, Store, StoreError},
+    view::{Shown, ShownElsewhere, ShownRun, ViewDraft, run_check, text_hash},
 };
 
 /// A view of five messages: a summary over two of them, one that is lost, and two verbatim.

@@ -1,6 +1,6 @@
 //! Turns that a model judges to matter for a question, to be shown verbatim.
 
-use memory_core::{Level, NodeRange, Notice};
+use memory_core::{Level, NodeRange, port::Notice};
 
 use super::Assembly;
 use crate::{

@@ -6,8 +6,9 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Scope, Timestamp,
+    ConversationId, Node, NodeId, NodeRange, Timestamp,
     plan::PlanError,
+    port::{Excerpt, Hit, Losses, Recall, RecallRequest, Scope},
 };
 use memory_strategies::is_small_talk;
 

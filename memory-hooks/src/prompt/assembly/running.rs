@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use memory_core::{
-    ConversationId, Losses, ManagedView, ManagerError, Node, NodeId, NodeRange, Notice, View, ViewId, ViewPiece,
-    ViewRequest, plan::PlanError,
+    ConversationId, Node, NodeId, NodeRange, ViewId,
+    plan::PlanError,
+    port::{Losses, ManagedView, ManagerError, Notice, ViewPiece, ViewRequest},
+    view::View,
 };
 
 use super::{Assembly, part};

@@ -11,8 +11,11 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, HeldInMemory, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError,
-    VectorIndex, VectorIndexStats, VectorQuery,
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{
+        AnsweredBy, BoxFuture, HeldInMemory, Progress, VectorAnswer, VectorError, VectorIndex, VectorIndexStats,
+        VectorQuery,
+    },
 };
 
 pub use options::{AutoOptions, Method};

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 pub(crate) use self::header::{MAGIC, SEGMENT_HEADER, SegmentHeader};
 use super::{

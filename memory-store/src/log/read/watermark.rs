@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use memory_core::{Hash, StoreError};
+use memory_core::{Hash, port::StoreError};
 
 use crate::log::{
     failure::io_error,

@@ -2,7 +2,10 @@
 
 use std::{fmt, path::PathBuf};
 
-use memory_core::{ConversationId, NodeRange, Place, StoreError};
+use memory_core::{
+    ConversationId, NodeRange,
+    port::{Place, StoreError},
+};
 
 /// A place of the log that cannot be read any more.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use memory_core::{Hash, Place, Progress, StoreError, Timestamp};
+use memory_core::{
+    Hash, Timestamp,
+    port::{Place, Progress, StoreError},
+};
 
 use super::rescue::{RescueError, make_file, write_file};
 use crate::log::{

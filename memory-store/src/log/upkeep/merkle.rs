@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Hash, MerkleFrontier};
+use memory_core::{Hash, proof::MerkleFrontier};
 
 /// A number of leaves, and how many of them were verified.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use crate::log::{
     failure::io_error,

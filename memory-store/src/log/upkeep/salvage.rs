@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Progress, StoreError};
+use memory_core::{
+    ConversationId,
+    port::{Progress, StoreError},
+};
 
 use super::{
     doctor::{ConversationLabel, Diagnosis, examine_on},

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use memory_core::{ConversationId, NodeId, StoreError, Verification, VerifiedConversation};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{StoreError, Verification, VerifiedConversation},
+};
 
 use super::merkle::MerkleBuilder;
 use crate::log::{

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use memory_core::{StoreError, Timestamp};
+use memory_core::{Timestamp, port::StoreError};
 
 use crate::log::{
     failure::io_error,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use super::{lock::Lock, tail::create_segment};
 use crate::log::{

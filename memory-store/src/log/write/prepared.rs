@@ -5,7 +5,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use memory_core::{Event, Hash, LeafHasher, Message, MessageKey, NodeDraft, NodeOutline, NodeProof, Salt, SummaryId};
+use memory_core::{
+    Hash, Message, MessageKey, NodeDraft, NodeOutline, SummaryId,
+    port::{Event, NodeProof},
+    proof::{LeafHasher, Salt},
+};
 
 use crate::log::format::{
     codec::{CodecError, StoredMessage, check_depth, encode_event},

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use super::{prepared::Buffers, queue::Queue, request::Request};
 use crate::log::{

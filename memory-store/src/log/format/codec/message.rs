@@ -2,10 +2,10 @@
 
 use bincode::{Encode, enc::Encoder, error::EncodeError};
 #[cfg(test)]
-use memory_core::Salt;
+use memory_core::proof::Salt;
 use memory_core::{
-    Hash, LeafHasher, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, Relation, RelationKind,
-    Role, Timestamp,
+    Hash, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, Relation, RelationKind, Role, Timestamp,
+    port::NodeProof, proof::LeafHasher,
 };
 
 use super::{

@@ -2,8 +2,8 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Hash, NodeRange, Shown, ShownAttached, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId,
-    WrittenBy,
+    Hash, NodeRange, SummaryId, Timestamp, ViewId, WrittenBy,
+    view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft},
 };
 
 use super::{

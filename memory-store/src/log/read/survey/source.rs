@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use super::RawFinding;
 use crate::log::{

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use memory_core::{Progress, Timestamp};
+use memory_core::{Timestamp, port::Progress};
 
 use super::{
     bytes::{copy_bytes, hash},

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use crate::log::{
     failure::io_error,

@@ -18,7 +18,7 @@ pub struct InvalidCanonical {
     pub why: &'static str,
 }
 
-/// Reads what [`canonical_bytes`](crate::canonical_bytes) wrote: the message, and when it was said.
+/// Reads what [`canonical_bytes`](crate::proof::canonical_bytes) wrote: the message, and when it was said.
 ///
 /// Only canonical bytes are accepted: writing the message again gives the same bytes. Memory use is bounded by their
 /// number.
@@ -172,7 +172,7 @@ mod tests {
     use proptest::{prelude::*, sample::Index};
 
     use super::*;
-    use crate::{canonical_bytes, testing::messages};
+    use crate::{proof::canonical_bytes, testing::messages};
 
     fn written_anew(bytes: &[u8]) -> Option<Vec<u8>> {
         message_from_canonical(bytes).ok().map(|(message, at)| canonical_bytes(&message, at))

@@ -1,8 +1,11 @@
 //! Hashing of messages into leaves of the Merkle tree.
 
-use crate::{Hash, Message, Salt, Timestamp, canonical::push_canonical_bytes, merkle::LEAF};
+use crate::{
+    Hash, Message, Timestamp,
+    proof::{Salt, canonical::push_canonical_bytes, merkle::LEAF},
+};
 
-/// Hashes messages into leaves as [`leaf_hash`](crate::leaf_hash) does, with one buffer for all of them.
+/// Hashes messages into leaves as [`leaf_hash`](crate::proof::leaf_hash) does, with one buffer for all of them.
 #[derive(Clone, Debug, Default)]
 pub struct LeafHasher {
     input: Vec<u8>,
@@ -36,7 +39,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{canonical_bytes, leaf_hash, testing::messages};
+    use crate::{
+        proof::{canonical_bytes, leaf_hash},
+        testing::messages,
+    };
 
     proptest! {
         #[test]

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::{InvalidTimestamp, Timestamp};
+use crate::{Timestamp, time::InvalidTimestamp};
 
 /// A half-open range of time: the start is included, the end is excluded. Either end may be open.
 ///
 /// ```
-/// use memory_core::TimeRange;
+/// use memory_core::time::TimeRange;
 ///
 /// let may = TimeRange::new(Some("2023-05-01".parse()?), Some("2023-06-01".parse()?))?;
 /// assert!(may.contains("2023-05-07T09:00:00Z".parse()?));

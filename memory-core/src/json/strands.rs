@@ -8,7 +8,7 @@ mod write;
 
 use serde_json::Value;
 
-use crate::{InvalidMessage, Json, Message};
+use crate::{Json, Message, json::InvalidMessage};
 
 /// The member of a message's metadata that holds what only Strands knows of it: members of the message, and blocks that
 /// could not be written back as they came.

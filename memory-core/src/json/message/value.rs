@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{quoted::unquoted, source::Source};
-use crate::{InvalidJson, Json};
+use crate::{Json, json::InvalidJson};
 
 /// The members of an object, in order.
 pub(super) type Members<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;

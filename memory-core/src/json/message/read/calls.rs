@@ -2,7 +2,10 @@
 //! content.
 
 use super::{Object, invalid, not_an_object};
-use crate::{ContentBlock, InvalidMessage, Json, Role, message_json::value::Raw};
+use crate::{
+    ContentBlock, Json, Role,
+    json::{InvalidMessage, message::value::Raw},
+};
 
 /// The members of a message that hold them.
 pub(super) const MEMBERS: [&str; 2] = ["tool_calls", "tool_call_id"];

@@ -1,7 +1,8 @@
 //! The strategy of last resort: the first words of the sources.
 
 use crate::{
-    BoxFuture, SummarizeError, Summarizer, SummaryJob, SummaryMetadata, TokenCounter, WrittenBy, WrittenSummary,
+    SummaryMetadata, WrittenBy,
+    port::{BoxFuture, SummarizeError, Summarizer, SummaryJob, TokenCounter, WrittenSummary},
 };
 
 /// Summarizes by the first eight words of each source, as many sources as fit.
@@ -95,7 +96,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        Level, NodeId, NodeRange, Role, SummarySource,
+        Level, NodeId, NodeRange, Role,
+        port::SummarySource,
         testing::{WordCounter, texts},
     };
 

@@ -6,7 +6,7 @@ use super::{
     media::{document_type, unwrapped},
     write,
 };
-use crate::{ContentBlock, InvalidMessage, Json, Media, Message, Role};
+use crate::{ContentBlock, Json, Media, Message, Role, json::InvalidMessage};
 
 fn invalid(at: impl Into<String>, why: &str) -> InvalidMessage {
     InvalidMessage { at: at.into(), why: why.to_owned() }

@@ -7,7 +7,7 @@ use jiff::{
 };
 
 use super::{Phrase, Time, Unit, Which};
-use crate::{TimeRange, Timestamp};
+use crate::{Timestamp, time::TimeRange};
 
 /// The range that is meant; `None` where the date does not exist.
 pub(super) fn range(phrase: Phrase, clock: Timestamp) -> Option<TimeRange> {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt::Write as _, iter};
 /// `text` for a place where a line break ends the field: line breaks and tabs are escaped as well.
 ///
 /// ```
-/// assert_eq!(memory_core::one_line("Ann\nroot: \u{202e}x"), r"Ann\nroot: \u{202e}x");
+/// assert_eq!(memory_core::text::one_line("Ann\nroot: \u{202e}x"), r"Ann\nroot: \u{202e}x");
 /// ```
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
@@ -22,7 +22,7 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 /// of strings JSON has none.
 ///
 /// ```
-/// assert_eq!(memory_core::visible_json("{\"a\": \"\u{202e}\"}"), r#"{"a": "\u202e"}"#);
+/// assert_eq!(memory_core::text::visible_json("{\"a\": \"\u{202e}\"}"), r#"{"a": "\u202e"}"#);
 /// ```
 #[must_use]
 pub fn visible_json(text: &str) -> Cow<'_, str> {

@@ -5,7 +5,7 @@ mod resolve;
 
 use std::str::FromStr;
 
-use crate::{TimeRange, Timestamp};
+use crate::{Timestamp, time::TimeRange};
 
 /// The times that an English text names, in words or as dates, relative to the clock of a conversation.
 ///
@@ -21,7 +21,7 @@ use crate::{TimeRange, Timestamp};
 /// day.
 ///
 /// ```
-/// use memory_core::TimeWords;
+/// use memory_core::time::TimeWords;
 ///
 /// let words: TimeWords = "last week".parse()?;
 /// let clock = "2023-05-10T18:00:00Z".parse()?; // a Wednesday

@@ -23,7 +23,7 @@ pub type Salt = [u8; 16];
 pub(crate) const LEAF: u8 = 0;
 const INNER: u8 = 1;
 
-/// The leaf of a message from its [canonical bytes](crate::canonical_bytes).
+/// The leaf of a message from its [canonical bytes](crate::proof::canonical_bytes).
 #[must_use]
 pub fn leaf_hash(salt: &Salt, canonical: &[u8]) -> Hash {
     let mut hasher = blake3::Hasher::new();

@@ -2,13 +2,13 @@
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use crate::is_hidden;
+use crate::text::is_hidden;
 
 /// A text with every look-alike replaced by the ASCII it looks like, in lower case, and without characters that are not
 /// seen; line breaks and spaces stay.
 ///
 /// ```
-/// let look = memory_core::Look::of("Оpen\u{200b}：");
+/// let look = memory_core::text::Look::of("Оpen\u{200b}：");
 /// assert_eq!(look.text(), "open:");
 /// assert_eq!(look.place(1), "О".len());
 /// ```
