@@ -42,7 +42,8 @@ pub struct PromptOptions {
     /// window moves more often.
     pub turn_share: f32,
     /// Share of the budget, 0..=1, that the history of a running agent keeps when it does not fit any more. A smaller
-    /// share moves the window, and loses a provider's cache, less often, and leaves less history after that.
+    /// share moves the window, and loses a provider's cache, less often, and leaves less history after that, and more
+    /// room for recall.
     pub window_floor: f32,
     /// True if a model judges which of the shown summaries matter for the question; the turns under them are then shown
     /// verbatim next to the history, in at most half of recall's room. Off by default. The model is that of
@@ -68,7 +69,7 @@ impl Default for PromptOptions {
             filter: Filter::default(),
             now: None,
             turn_share: 0.05,
-            window_floor: 0.5,
+            window_floor: 0.3,
             smart_context: false,
             record: true,
         }
