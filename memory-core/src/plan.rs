@@ -25,5 +25,5 @@ pub use tree::Tree;
 pub use turns::turns;
 pub use view::{
     EverythingView, HierarchicalView, ImportanceWindowView, KnowledgeView, MANAGERS, ManagerNameError, QueryAwareView,
-    SlidingWindowView, SummarizingView, TierShares, TieredView, coarsest, manager_named, plan_view,
+    SlidingWindowView, SummarizingView, TierShares, TieredView, coarsest, plan_view, strategy_named,
 };

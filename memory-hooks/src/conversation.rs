@@ -113,7 +113,7 @@ impl Conversation {
     /// If the store or a hook fails. After a failure of a hook the message is still appended.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
         let visible = self.parts.windows.get(&self.id).map(|window| visible(&window.shown)).unwrap_or_default();
-        self.add_message_beside(message, visible).await
+        self.add_message_with_visible(message, visible).await
     }
 
     /// [`Self::add_message`] for a program that keeps its model's message list itself: hooks add nothing of the
@@ -121,7 +121,11 @@ impl Conversation {
     ///
     /// # Errors
     /// Same as [`Self::add_message`].
-    pub async fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, MemoryError> {
+    pub async fn add_message_with_visible(
+        &self,
+        message: Message,
+        visible: Vec<NodeRange>,
+    ) -> Result<Added, MemoryError> {
         self.call(move |this| async move {
             let appended = this.append(message.clone()).await?;
             let (conversation, node) = (this.id.clone(), appended.node);

@@ -27,7 +27,7 @@
 //!    figures by periods.
 //! 9. [`MemoryBuilder::manager`] sets a [`ConversationManager`](memory_core::port::ConversationManager) of your own, which
 //!    keeps conversations small; [`MemoryBuilder::derived`] builds one on top of the present one
-//!    ([`DerivedManager`](memory_core::port::DerivedManager)).
+//!    ([`ExtendedManager`](memory_core::port::ExtendedManager)).
 //!
 //! # Threads
 //!

@@ -23,8 +23,8 @@ use crate::{
     counts::Counts,
     judge::Judge,
     manager::{
-        failing::{Said, in_a_line},
-        turns::Turns,
+        failing::{ReportedFailures, in_a_line},
+        locks::CompactionLocks,
     },
     snapshot_cache::SnapshotCache,
     uses::Uses,
@@ -56,8 +56,8 @@ pub(crate) struct Ports {
     pub(crate) snapshots: SnapshotCache,
     pub(crate) counts: Counts,
     pub(crate) uses: Uses,
-    pub(crate) compacting: Turns,
-    pub(crate) said: Said,
+    pub(crate) compacting: CompactionLocks,
+    pub(crate) said: ReportedFailures,
 }
 
 impl Ports {

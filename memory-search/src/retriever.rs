@@ -7,7 +7,7 @@ use std::sync::Arc;
 use memory_core::{
     ConversationId, Filter, NodeId, NodeRange,
     port::{
-        BlockCache, BoxFuture, ConversationState, Embedder, HeldInMemory, Hit, IndexReport, Notice, Progress, Query,
+        BlockCache, BoxFuture, CachedInMemory, ConversationState, Embedder, Hit, IndexReport, Notice, Progress, Query,
         Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source, TokenIndex, VectorError,
         VectorIndex,
     },
@@ -388,7 +388,7 @@ impl Retriever for HybridRetriever {
         })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         std::iter::once(self.words.in_memory()).chain(self.semantic.held()).collect()
     }
 }

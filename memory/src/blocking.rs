@@ -16,7 +16,9 @@ use std::path::PathBuf;
 
 use memory_core::{
     ConversationId, InvalidConversationId, Mark, Message, MessageKey, Node, NodeId, NodeRange, SummaryId, Timestamp,
-    port::{Appended, CompactionReport, ConversationState, HeldInMemory, IndexReport, ManagerState, Query, Retrieved},
+    port::{
+        Appended, CachedInMemory, CompactionReport, ConversationState, IndexReport, ManagerState, Query, Retrieved,
+    },
     time::Period,
 };
 use memory_hooks::{
@@ -92,7 +94,7 @@ waiting! { Conversation, "memory_hooks::Conversation":
     append(message: Message) -> Appended;
     append_batch(batch: Vec<(Message, Timestamp)>) -> Vec<Appended>;
     add_message(message: Message) -> Added;
-    add_message_beside(message: Message, visible: Vec<NodeRange>) -> Added;
+    add_message_with_visible(message: Message, visible: Vec<NodeRange>) -> Added;
     prompt(question: &str) -> Prompt;
     prompt_with(question: &str, options: &PromptOptions) -> Prompt;
     turn(options: &PromptOptions) -> Prompt;
@@ -153,7 +155,7 @@ impl Memory {
 
     /// See [`Memory::held`](crate::Memory::held).
     #[must_use]
-    pub fn held(&self) -> Vec<HeldInMemory> {
+    pub fn held(&self) -> Vec<CachedInMemory> {
         self.0.held()
     }
 

@@ -138,7 +138,7 @@ pub mod plan {
     pub use memory_core::plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
-        manager_named,
+        strategy_named,
     };
     pub use memory_hooks::{BuildError, Exhausted, SpendLimits};
 }
@@ -148,9 +148,9 @@ pub mod port {
     pub use memory_core::{
         ModelId, SummaryMetadata, ViewId, WrittenBy,
         port::{
-            BoxError, BoxFuture, Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
-            ContextStrategy, ConversationManager, Derived, DerivedManager, EmbedError, Embedder, Excluded,
-            HeldInMemory, ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState, Progress, ReduceCause,
+            BoxError, BoxFuture, Breakpoint, CachedInMemory, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
+            CompactionReport, ContextStrategy, ConversationManager, Derived, EmbedError, Embedder, Excluded,
+            ExtendedManager, ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState, Progress, ReduceCause,
             Reranker, RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner, Store, StoreError,
             SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, ViewBody, ViewPiece, ViewRequest,
             WrittenSummary,

@@ -9,7 +9,7 @@ use std::{
 
 use memory_core::{
     ConversationId, InvalidConversationId,
-    port::{BoxFuture, HeldInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
+    port::{BoxFuture, CachedInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -149,7 +149,7 @@ impl Memory {
     /// Words, vectors and token vectors that this process holds in memory, each with its limit
     /// ([`Config::held_bytes`](crate::Config::held_bytes)).
     #[must_use]
-    pub fn held(&self) -> Vec<HeldInMemory> {
+    pub fn held(&self) -> Vec<CachedInMemory> {
         self.shared.parts.retriever.held()
     }
 

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use memory_core::{
     ConversationId, ModelId, NodeId,
-    plan::{ManagerNameError, manager_named},
+    plan::{ManagerNameError, strategy_named},
     port::{
         Embedder, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError, TokenIndex, VectorError, VectorIndex,
     },
@@ -242,7 +242,7 @@ fn wire(
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
-        .strategy(manager_named(&config.manager, &config.manager_settings)?);
+        .strategy(strategy_named(&config.manager, &config.manager_settings)?);
     let memory = own.or(memory).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }

@@ -141,7 +141,7 @@ impl Stored {
         let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
         let since = since.and_then(|(first, last)| NodeRange::new(first, last));
         let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
-        let added = self.conversation.add_message_beside(said.key(key.clone()), visible).await?;
+        let added = self.conversation.add_message_with_visible(said.key(key.clone()), visible).await?;
         self.appended.insert(key.as_str().to_owned(), last.words());
         let mut messages = before.to_vec();
         messages.push(view::marked(&added.outgoing));

@@ -80,7 +80,7 @@ impl DerivedSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct HeldInMemory {
+pub struct CachedInMemory {
     /// Kind of the data.
     pub kind: DerivedKind,
     /// Estimated bytes, without mapped files.
@@ -89,7 +89,7 @@ pub struct HeldInMemory {
     pub limit: u64,
 }
 
-impl HeldInMemory {
+impl CachedInMemory {
     /// This many bytes of a kind, with their limit.
     #[must_use]
     pub const fn new(kind: DerivedKind, bytes: u64, limit: u64) -> Self {

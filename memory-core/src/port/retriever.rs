@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use super::{
-    AnsweredBy, BoxError, BoxFuture, Conversations, EmbedError, HeldInMemory, Losses, Notice, RerankError, Scope,
+    AnsweredBy, BoxError, BoxFuture, CachedInMemory, Conversations, EmbedError, Losses, Notice, RerankError, Scope,
     StoreError, VectorError,
 };
 use crate::{ConversationId, Filter, Node, NodeId, NodeRange, OwnerId};
@@ -430,7 +430,7 @@ pub trait Retriever: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>>;
 
     /// Derived data that this process holds in memory; none by default.
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         Vec::new()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{BoxError, BoxFuture, HeldInMemory};
+use super::{BoxError, BoxFuture, CachedInMemory};
 use crate::{ConversationId, ModelId, NodeId, NodeSet, port::Progress};
 
 /// Identity of a vector: a node and one of its chunks.
@@ -197,7 +197,7 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 
     /// Memory that the index holds in this process; none by default.
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         Vec::new()
     }
 }

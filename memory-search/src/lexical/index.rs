@@ -12,7 +12,7 @@ use lru::LruCache;
 use memory_core::{
     ConversationId, Node, NodeId, NodeOutline, NodeRange,
     port::{
-        BlockCache, BlockId, BlockKey, ConversationState, DerivedKind, HeldInMemory, Losses, Progress, Source,
+        BlockCache, BlockId, BlockKey, CachedInMemory, ConversationState, DerivedKind, Losses, Progress, Source,
         StoreError,
     },
 };
@@ -110,8 +110,8 @@ impl WordIndex {
     }
 
     /// Size of the postings of single conversations, without mapped segments.
-    pub(crate) fn in_memory(&self) -> HeldInMemory {
-        HeldInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
+    pub(crate) fn in_memory(&self) -> CachedInMemory {
+        CachedInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
     }
 
     /// Saves postings in `cache` between runs.

@@ -12,7 +12,7 @@ use std::{
 
 use memory_core::{
     ConversationId,
-    port::{DerivedKind, HeldInMemory},
+    port::{CachedInMemory, DerivedKind},
 };
 
 /// Fewer conversations than this are loaded by one thread, because starting a thread takes as long as loading some of
@@ -203,8 +203,8 @@ impl<T: Loaded> Conversations<T> {
     }
 
     /// Bytes and limit of the values, as data of `kind`.
-    pub(super) fn held(&self, kind: DerivedKind) -> HeldInMemory {
-        HeldInMemory::new(kind, self.heap() as u64, self.limit as u64)
+    pub(super) fn held(&self, kind: DerivedKind) -> CachedInMemory {
+        CachedInMemory::new(kind, self.heap() as u64, self.limit as u64)
     }
 
     pub(super) fn heap(&self) -> usize {

@@ -30,7 +30,7 @@ impl ContextStrategy for EverythingView {
     }
 
     fn smallest(&self, tree: &Tree) -> u32 {
-        tokens(tree.words())
+        tokens(tree.verbatim_total())
     }
 
     fn removed(&self, _tree: &Tree) -> u64 {

@@ -77,7 +77,7 @@ impl<'t> Knapsack<'t> {
     fn cost(&self, piece: CutPiece) -> u64 {
         match piece {
             CutPiece::Summary { id, .. } => self.tree.summary_cost(id),
-            CutPiece::Verbatim(turn) => self.tree.words_of(turn),
+            CutPiece::Verbatim(turn) => self.tree.verbatim_cost(turn),
             CutPiece::Omitted(_) => 0,
         }
     }
@@ -150,8 +150,10 @@ impl<'t> Knapsack<'t> {
                 };
                 let cost = ids.iter().map(|id| self.tree.summary_cost(*id)).sum();
                 let summarized = Point { tokens: tokens(cost), value: ids.iter().map(value).sum() };
-                let words =
-                    |run: NodeRange| Point { tokens: tokens(self.tree.words_of(run)), value: self.verbatim_value(run) };
+                let words = |run: NodeRange| Point {
+                    tokens: tokens(self.tree.verbatim_cost(run)),
+                    value: self.verbatim_value(run),
+                };
                 let mut points = vec![(summarized, Shown::Summarized)];
                 points.extend(run.map(|run| (words(run), Shown::Verbatim)));
                 points.sort_by(|(a, _), (b, _)| a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)));

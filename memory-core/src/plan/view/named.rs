@@ -68,7 +68,7 @@ pub enum ManagerNameError {
 ///
 /// # Errors
 /// [`ManagerNameError`]: an unknown name, an unknown field, or a value out of range.
-pub fn manager_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrategy>, ManagerNameError> {
+pub fn strategy_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrategy>, ManagerNameError> {
     let summarizing = |is_semantic: bool| {
         let view: SummarizingView = read(name, settings)?;
         view.check().map_err(|source| ManagerNameError::Ratio { name: name.to_owned(), source })?;
@@ -124,15 +124,15 @@ mod tests {
     #[test]
     fn every_name_makes_the_manager_of_that_name() {
         for name in MANAGERS {
-            assert_eq!(manager_named(name, "{}").unwrap().identity().strategy, name);
+            assert_eq!(strategy_named(name, "{}").unwrap().identity().strategy, name);
         }
-        let unknown = manager_named("window", "").unwrap_err().to_string();
+        let unknown = strategy_named("window", "").unwrap_err().to_string();
         assert!(unknown.contains("sliding-window"), "{unknown}");
     }
 
     #[test]
     fn settings_out_of_range_and_unknown_members_are_errors() {
-        let check = |name, settings, ok: bool| assert_eq!(manager_named(name, settings).is_ok(), ok, "{settings}");
+        let check = |name, settings, ok: bool| assert_eq!(strategy_named(name, settings).is_ok(), ok, "{settings}");
         check("summarizing", r#"{"summary_ratio": 0.8}"#, true);
         check("summarizing", r#"{"summary_ratio": 0.9}"#, false);
         check("summarizing", r#"{"summary_ratio": "much"}"#, false);

@@ -143,12 +143,12 @@ impl<'t> Refinement<'t> {
 
     fn verbatim_cost(&self, turn: NodeRange) -> i64 {
         let replaced: u64 = self.leaves(turn).iter().map(|&leaf| self.tree.summary_cost(leaf)).sum();
-        difference(self.tree.words_of(turn), replaced)
+        difference(self.tree.verbatim_cost(turn), replaced)
     }
 
     fn set_verbatim(&mut self, turn: NodeRange) {
         self.leaves(turn).into_iter().for_each(|leaf| self.hide(leaf));
-        self.tokens += self.tree.words_of(turn);
+        self.tokens += self.tree.verbatim_cost(turn);
         self.shown.insert(turn.first(), CutPiece::Verbatim(turn));
     }
 

@@ -17,9 +17,9 @@ pub(super) fn selected(tree: &Tree, budget: u32, wanted: impl IntoIterator<Item 
 
 /// The coarsest view with pinned messages, refined by `refine`.
 pub(super) fn refined(tree: &Tree, budget: u32, refine: impl FnOnce(&mut Refinement<'_>)) -> Result<Cut, PlanError> {
-    if tree.words() <= u64::from(budget) {
+    if tree.verbatim_total() <= u64::from(budget) {
         let pieces = tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
-        return Ok(Cut::new(pieces, tokens(tree.words())));
+        return Ok(Cut::new(pieces, tokens(tree.verbatim_total())));
     }
     let needed = coarsest(tree);
     if needed > budget {

@@ -122,7 +122,7 @@ proptest! {
         let hits: Vec<_> = marked.iter().filter(|mark| **mark < nodes.len()).map(|mark| NodeId::from_index(*mark)).collect();
         let all: Vec<_> = (0..nodes.len()).map(NodeId::from_index).collect();
         for name in MANAGERS {
-            let manager = manager_named(name, "").unwrap();
+            let manager = strategy_named(name, "").unwrap();
             let smallest = manager.smallest(&tree);
             prop_assert!(manager.removed(&tree) <= tree.total(), "{name}");
             if let Some(below) = smallest.checked_sub(1) {
@@ -150,7 +150,7 @@ fn each_manager_shows_word_for_word_what_it_is_for() {
     let tree = tree(&nodes, &summaries);
     let hits = [NodeId::from_index(9)];
     let verbatim = |name: &str, settings: &str| {
-        let manager = manager_named(name, settings).unwrap();
+        let manager = strategy_named(name, settings).unwrap();
         let budget = manager.smallest(&tree) + 1_200;
         let runs = manager.plan(&tree, &PlanRequest::new(budget).hits(&hits)).unwrap().verbatim();
         runs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -274,7 +274,7 @@ fn a_chain_of_summaries_does_not_overflow_the_stack() {
     }
     assert!(tree.roots().all(|root| tree.height(root.id) > Some(HIGHEST)), "the chain stands");
     let budget = coarsest(&tree) + 8;
-    assert!(u64::from(budget) < tree.words());
+    assert!(u64::from(budget) < tree.verbatim_total());
     let cut = plan_view(&tree, budget).unwrap();
     assert_eq!(cut.pieces.iter().map(|piece| piece.span().count()).sum::<u64>(), 4);
 }

@@ -125,7 +125,7 @@ impl Assembly<'_> {
     ) -> Result<(Vec<Part>, u32), MemoryError> {
         let (mut pieces, mut left, tree) = (Vec::new(), room, &self.snapshot.tree);
         for turn in turns.iter().copied() {
-            let cost = u32::try_from(tree.words_of(turn)).unwrap_or(u32::MAX);
+            let cost = u32::try_from(tree.verbatim_cost(turn)).unwrap_or(u32::MAX);
             if cost > left || shown.iter().any(|run| run.covers(turn)) {
                 continue;
             }

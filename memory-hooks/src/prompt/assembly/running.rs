@@ -285,7 +285,7 @@ impl<'a> Running<'a> {
     async fn view(&mut self, whole: u32, floor: u32) -> Result<Window, MemoryError> {
         let budget = self.assembly.options.budget;
         let tree = &self.assembly.snapshot.tree;
-        let all = NodeRange::first_n(tree.total()).map_or(0, |all| tree.words_of(all));
+        let all = NodeRange::first_n(tree.total()).map_or(0, |all| tree.verbatim_cost(all));
         let wider = floor / 2 + budget / 2;
         let budgets = if all <= u64::from(whole) { [whole, wider, budget] } else { [floor, wider, budget] };
         let mut refused = None;

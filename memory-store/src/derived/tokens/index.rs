@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use memory_core::{
     ConversationId, ModelId, NodeId, NodeSet,
     port::{
-        BoxFuture, DerivedKind, HeldInMemory, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart, TokenVectors,
+        BoxFuture, CachedInMemory, DerivedKind, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart, TokenVectors,
         VectorError,
     },
 };
@@ -332,7 +332,7 @@ impl TokenIndex for QuantizedTokens {
         Box::pin(async move { self.flush_all() })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         vec![self.conversations.held(DerivedKind::Tokens)]
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use memory_core::{
     ConversationId, ModelId, NodeId, NodeSet,
     port::{
-        AnsweredBy, BoxFuture, HeldInMemory, Progress, VectorAnswer, VectorError, VectorIndex, VectorIndexStats,
+        AnsweredBy, BoxFuture, CachedInMemory, Progress, VectorAnswer, VectorError, VectorIndex, VectorIndexStats,
         VectorQuery,
     },
 };
@@ -284,7 +284,7 @@ impl VectorIndex for AutoIndex {
         self.exact.flush()
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         self.exact.held()
     }
 }

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use memory_core::{
     ConversationId, ModelId, NodeId, NodeSet,
     port::{
-        AnsweredBy, BoxFuture, DerivedKind, HeldInMemory, VectorAnswer, VectorError, VectorHit, VectorIndex,
+        AnsweredBy, BoxFuture, CachedInMemory, DerivedKind, VectorAnswer, VectorError, VectorHit, VectorIndex,
         VectorIndexStats, VectorPart, VectorQuery,
     },
 };
@@ -352,7 +352,7 @@ impl VectorIndex for ExactIndex {
         Box::pin(async move { self.flush_all() })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         vec![self.conversations.held(DerivedKind::Vectors)]
     }
 }

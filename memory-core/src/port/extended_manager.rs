@@ -15,7 +15,7 @@ use crate::{ConversationId, Json, Message, WrittenBy};
 /// Every call goes to the [base](Self::base) by default, so a type implements only its changes. The hooks of the base
 /// are registered before its [own](Self::register_own). A [state](ConversationManager::state) contains the base's state
 /// and its [own](Self::own_state), under its own name.
-pub trait DerivedManager: fmt::Debug + Send + Sync + 'static {
+pub trait ExtendedManager: fmt::Debug + Send + Sync + 'static {
     /// As [`ConversationManager::identity`]. The name must differ from that of the base, whose states it does not
     /// accept.
     fn identity(&self) -> WrittenBy;
@@ -82,9 +82,9 @@ struct Held {
     own: serde_json::Value,
 }
 
-impl<M: DerivedManager> ConversationManager for M {
+impl<M: ExtendedManager> ConversationManager for M {
     fn identity(&self) -> WrittenBy {
-        DerivedManager::identity(self)
+        ExtendedManager::identity(self)
     }
 
     fn manage<'a>(
@@ -92,11 +92,11 @@ impl<M: DerivedManager> ConversationManager for M {
         conversation: &'a ConversationId,
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
-        DerivedManager::manage(self, conversation, progress)
+        ExtendedManager::manage(self, conversation, progress)
     }
 
     fn view<'a>(&'a self, request: &'a ViewRequest<'a>) -> BoxFuture<'a, Result<ManagedView, ManagerError>> {
-        DerivedManager::view(self, request)
+        ExtendedManager::view(self, request)
     }
 
     fn reduce<'a>(
@@ -105,14 +105,14 @@ impl<M: DerivedManager> ConversationManager for M {
         tokens: u32,
         cause: Option<ReduceCause>,
     ) -> BoxFuture<'a, Result<CompactionReport, ManagerError>> {
-        DerivedManager::reduce(self, conversation, tokens, cause)
+        ExtendedManager::reduce(self, conversation, tokens, cause)
     }
 
     fn state<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Result<ManagerState, ManagerError>> {
         Box::pin(async move {
             let base = self.base().state(conversation).await?;
             let own = self.own_state(conversation).map_or(serde_json::Value::Null, |own| own.to_value());
-            let state = ManagerState::new(DerivedManager::identity(self), base.removed_message_count);
+            let state = ManagerState::new(ExtendedManager::identity(self), base.removed_message_count);
             if own.is_null() && base.data.is_null() {
                 return Ok(state);
             }
@@ -128,7 +128,7 @@ impl<M: DerivedManager> ConversationManager for M {
         state: &'a ManagerState,
     ) -> BoxFuture<'a, Result<Vec<Message>, ManagerError>> {
         Box::pin(async move {
-            state.check(&DerivedManager::identity(self))?;
+            state.check(&ExtendedManager::identity(self))?;
             let held = if state.data.is_null() {
                 // A state without the base's stands for a base that keeps nothing.
                 let base = ManagerState::new(self.base().identity(), state.removed_message_count);
@@ -159,7 +159,7 @@ mod tests {
     #[derive(Debug)]
     struct Same(Arc<dyn ConversationManager>);
 
-    impl DerivedManager for Same {
+    impl ExtendedManager for Same {
         fn identity(&self) -> WrittenBy {
             WrittenBy::new("same", "1")
         }

@@ -11,7 +11,7 @@ use memory::{
     Builder, ConversationId, Json, Message,
     blocking::Memory,
     hooks::{Compacted, HookRegistry},
-    port::{BoxFuture, ConversationManager, DerivedManager, ManagedView, ManagerError, ViewRequest, WrittenBy},
+    port::{BoxFuture, ConversationManager, ExtendedManager, ManagedView, ManagerError, ViewRequest, WrittenBy},
 };
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ struct Metered {
     views: Mutex<HashMap<ConversationId, u64>>,
 }
 
-impl DerivedManager for Metered {
+impl ExtendedManager for Metered {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new("metered", "1")
     }
