@@ -2,11 +2,8 @@
 
 mod everything;
 mod hierarchical;
-mod importance_window;
 mod knapsack;
-mod knowledge;
 mod named;
-mod query_aware;
 mod refinement;
 mod selected;
 mod settled;
@@ -20,10 +17,8 @@ use crate::NodeId;
 
 pub use everything::EverythingView;
 pub use hierarchical::HierarchicalView;
-pub use importance_window::ImportanceWindowView;
-pub use knowledge::KnowledgeView;
 pub use named::{MANAGERS, ManagerNameError, strategy_named};
-pub use query_aware::QueryAwareView;
+pub use selected::SelectedView;
 pub use sliding_window::SlidingWindowView;
 pub use summarizing::SummarizingView;
 pub use tiered::{TierShares, TieredView};

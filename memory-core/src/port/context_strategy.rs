@@ -65,6 +65,12 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
         0
     }
 
+    /// Minimum share of a budget for the history, 0..=1, whatever the prompt's own: for a strategy that puts into the
+    /// history what others leave to recall. 0 by default.
+    fn history_share(&self) -> f32 {
+        0.0
+    }
+
     /// Maximum share of a budget for standing lines, 0..=1.
     fn standing_share(&self) -> f32 {
         0.05

@@ -111,7 +111,8 @@ impl History<'_> {
 
     /// The same next to a question of `question` tokens.
     async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
-        let options = PromptOptions::new(self.request.budget).history_share(self.request.history_share);
+        let options = PromptOptions::new(self.request.budget)
+            .history_share(self.request.history_share.max(self.ports.strategy.history_share()));
         let beside = question.saturating_add(self.request.elsewhere_tokens);
         if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
             return Ok(whole);

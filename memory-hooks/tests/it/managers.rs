@@ -122,7 +122,7 @@ fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
 
 #[test]
 fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
-    let world = managed("query-aware", r#"{"recent": 4, "most": 2}"#);
+    let world = managed("query-aware", r#"{"tail": 0.1, "share": 0.5}"#);
     world.say(chat(160));
     block_on(world.talk.compact()).unwrap();
     let options = PromptOptions::new(3_000).history_share(0.9);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::{
-    EverythingView, HierarchicalView, ImportanceWindowView, KnowledgeView, QueryAwareView, SlidingWindowView,
-    SummarizingView, TieredView,
+    EverythingView, HierarchicalView, SelectedView, SlidingWindowView, SummarizingView, TieredView,
+    selected::SelectedSettings,
 };
 use crate::{
     plan::{InvalidThresholds, Thresholds, list::InvalidListConfig},
@@ -77,6 +77,11 @@ pub fn strategy_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrat
     let checked = |thresholds: Thresholds| {
         thresholds.check().map_err(|source| ManagerNameError::Thresholds { name: name.to_owned(), source })
     };
+    let selected = |view: SelectedView| {
+        let settings: SelectedSettings = read(name, settings)?;
+        checked(settings.thresholds)?;
+        Ok::<_, ManagerNameError>(view.configured(settings))
+    };
     Ok(match name {
         "hierarchical" => {
             let view: HierarchicalView = read(name, settings)?;
@@ -92,21 +97,9 @@ pub fn strategy_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrat
             checked(view.thresholds())?;
             Arc::new(view)
         }
-        "importance-window" => {
-            let view: ImportanceWindowView = read(name, settings)?;
-            checked(view.thresholds)?;
-            Arc::new(view)
-        }
-        "query-aware" => {
-            let view: QueryAwareView = read(name, settings)?;
-            checked(view.thresholds)?;
-            Arc::new(view)
-        }
-        "knowledge" => {
-            let view: KnowledgeView = read(name, settings)?;
-            checked(view.thresholds)?;
-            Arc::new(view)
-        }
+        "importance-window" => Arc::new(selected(SelectedView::importance_window())?),
+        "query-aware" => Arc::new(selected(SelectedView::query_aware())?),
+        "knowledge" => Arc::new(selected(SelectedView::knowledge())?),
         name => return Err(ManagerNameError::Unknown { name: name.to_owned() }),
     })
 }

@@ -175,6 +175,18 @@ impl<'t> Refinement<'t> {
         }
     }
 
+    /// Restores turns of the whole conversation verbatim, newest first, until one does not fit.
+    pub(super) fn restore_newest(&mut self, budget: u64) {
+        let last = self.tree.total();
+        let mut node = NodeId::new(last);
+        while let Some(turn) = node.and_then(|node| self.tree.turn_of(node)) {
+            if !self.restore(turn, budget) {
+                return;
+            }
+            node = NodeId::new(turn.first().get() - 1);
+        }
+    }
+
     /// Restores pinned turns verbatim, newest first, while they fit.
     pub(super) fn restore_pinned(&mut self, budget: u64) {
         for node in self.tree.pinned().rev() {

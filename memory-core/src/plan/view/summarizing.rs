@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::selected::selected;
+use super::selected::refined;
 use crate::{
     WrittenBy,
     plan::{
@@ -72,6 +72,6 @@ impl ContextStrategy for SummarizingView {
     }
 
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
-        selected(tree, request.budget, [])
+        refined(tree, request.budget, |_| {})
     }
 }
