@@ -14,8 +14,8 @@ use crate::{
 /// Most messages that are selected; a prompt has room for fewer.
 const MOST: usize = 200;
 
-/// The end of a conversation and selected messages verbatim; the rest as coarse as possible, refined by what is left of
-/// the room.
+/// The end of a conversation and selected messages verbatim; the rest as coarse as possible, refined where selected
+/// messages leave room.
 ///
 /// [`importance_window`](Self::importance_window), [`query_aware`](Self::query_aware) and
 /// [`knowledge`](Self::knowledge) select by what their names say.
@@ -115,7 +115,8 @@ impl ContextStrategy for SelectedView {
             match self.selects {
                 Selects::Important => view.restore_nodes(by_importance(tree), budget),
                 Selects::Relevant => view.restore_nodes(request.hits.iter().copied(), budget),
-                Selects::Known => {}
+                // What is known stands beside the history, and needs the room.
+                Selects::Known => return,
             }
             view.refine(budget);
         })
