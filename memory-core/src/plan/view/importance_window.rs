@@ -20,7 +20,7 @@ pub struct ImportanceWindowView {
     pub recent: u64,
     /// Minimum importance of a message that is shown, 0..=1; 0.7 by default. The most important messages come first.
     pub importance: f32,
-    /// When compaction starts and stops.
+    /// Thresholds at which compaction starts and stops.
     pub thresholds: Thresholds,
 }
 

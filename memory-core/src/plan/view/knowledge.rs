@@ -21,7 +21,7 @@ pub struct KnowledgeView {
     pub recent: u64,
     /// Maximum share of the budget for knowledge, 0..=1; 0.25 by default.
     pub knowledge: f32,
-    /// When compaction starts and stops.
+    /// Thresholds at which compaction starts and stops.
     pub thresholds: Thresholds,
 }
 

@@ -24,7 +24,7 @@ pub struct QueryAwareView {
     pub recent: u64,
     /// Maximum messages that are shown for a question; 20 by default.
     pub most: usize,
-    /// When compaction starts and stops.
+    /// Thresholds at which compaction starts and stops.
     pub thresholds: Thresholds,
 }
 
