@@ -110,7 +110,7 @@ impl Corpus {
     }
 }
 
-/// A count of tokens that takes no time: one for every four bytes.
+/// A token count of a quarter of the bytes, so that counting takes no time.
 #[derive(Debug)]
 pub(crate) struct QuarterOfBytes;
 

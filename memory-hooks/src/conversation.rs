@@ -216,7 +216,7 @@ impl Conversation {
         .await
     }
 
-    /// State of the manager for the conversation, next to the log, for a session that keeps it.
+    /// State of the manager for the conversation, in addition to the log, for a session that stores it.
     ///
     /// # Errors
     /// If the store fails.
@@ -311,8 +311,8 @@ impl Conversation {
         .await
     }
 
-    /// The prompt for a question asked aside of a running agent: the text that [`turn`](Self::turn) shows, messages
-    /// recalled for the question, and the question. Only its record affects later prompts.
+    /// The prompt for a side question to a running agent: the text that [`turn`](Self::turn) shows, messages recalled
+    /// for the question, and the question. Only its record affects later prompts.
     ///
     /// # Errors
     /// Same as [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].

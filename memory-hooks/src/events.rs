@@ -4,7 +4,7 @@ use memory_core::{
     ContentBlock, ConversationId, Json, Message, NodeId, NodeRange, Timestamp, WrittenBy, port::HookEvent,
 };
 
-/// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
+/// A message was appended. Hooks may change the outgoing copy for the model; the log keeps the original message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MessageAdded {

@@ -35,7 +35,7 @@ pub(crate) enum Layout {
     /// Like `Question`, but the present is the time that the caller gave.
     QuestionAsked,
     /// Layout of a running agent: recalled words stand before the message of the user that they were recalled for, and
-    /// a question only if one is asked aside.
+    /// a question only for a side question.
     Running,
     /// Like `Running`, but the present is the time that the caller gave.
     RunningAsked,
@@ -175,7 +175,7 @@ impl Part {
         Self { kind: PieceKind::Omitted, body: Body::Omitted, ..Self::lost(nodes, reason) }
     }
 
-    /// A byte range of a message's text as a standing line; `None` where the text has no such part.
+    /// A byte range of a message's text as a standing line; `None` if the text has no such part.
     pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, reason: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
@@ -325,7 +325,7 @@ static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and
-/// characters that are not seen are escaped.
+/// invisible characters are escaped.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     lines(&escape(text)).into_owned()
@@ -347,8 +347,8 @@ pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
     written::question(tail, parts)
 }
 
-/// Escapes text of the conversation, which is data: a backslash precedes whatever looks like `own`, the layout's own
-/// lines. That is a fence anywhere, and any other such line at the beginning of a line.
+/// Escapes text of the conversation, which is data: a backslash precedes text that looks like `own`, the layout's own
+/// lines: a fence anywhere, any other at the beginning of a line.
 ///
 /// A text is read by its look, so that full-width signs, other dashes and other alphabets disguise nothing.
 fn escape_lines(text: &str, own: &Regex) -> String {

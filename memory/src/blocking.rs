@@ -10,7 +10,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In async code these calls block their thread, as any blocking call does, and do not panic.
+//! In async code these calls block their thread, like any blocking call, and do not panic.
 
 use std::path::PathBuf;
 

@@ -42,7 +42,7 @@ fn every_feature(workspace: &Workspace) -> Result<()> {
 /// Packages the libraries as for a registry, and builds each from its package.
 fn package(workspace: &Workspace) -> Result<()> {
     let names = workspace.libraries().into_iter().flat_map(|library| ["-p", library.name.as_str()]);
-    // Also where something is not committed yet.
+    // Uncommitted changes are allowed.
     Invocation::cargo(workspace, "package").args(["package", "--locked", "--allow-dirty"]).args(names).run()
 }
 
@@ -80,7 +80,7 @@ fn fuzz(workspace: &Workspace) -> Result<()> {
         .run()
 }
 
-/// Installs a subcommand of cargo that is not there.
+/// Installs a missing subcommand of cargo.
 fn install(workspace: &Workspace, command: &str, package: &str) -> Result<()> {
     if Invocation::cargo(workspace, "install").args([command, "--version"]).succeeds() {
         return Ok(());
@@ -88,7 +88,7 @@ fn install(workspace: &Workspace, command: &str, package: &str) -> Result<()> {
     Invocation::cargo(workspace, "install").args(["install", "--locked", package]).run()
 }
 
-/// Offline, so without advisories: their database is not available on the build machines.
+/// Runs cargo-deny offline and without advisories, since their database is not available on the build machines.
 fn deny(workspace: &Workspace) -> Result<()> {
     install(workspace, "deny", CARGO_DENY)?;
     // Packages for other platforms are checked too, and no build has fetched those.

@@ -1,8 +1,8 @@
 //! Messages to and from JSON, content blocks in the shape of Anthropic's Messages API.
 //!
-//! There is one shape and two spellings. As a [`Value`], for exchange between programs, JSON from outside is part of it
-//! as values, and reading is lenient. As raw text it is exact: JSON from outside is kept byte for byte, or quoted where
-//! it cannot be, so that the message that is read has the leaf of the one that was written.
+//! There is one shape and two spellings. A [`Value`] is for exchange between programs: JSON from outside becomes
+//! values, and reading is lenient. Raw text is exact: JSON from outside stays byte for byte, quoted where necessary, so
+//! that the read message has the leaf of the written one.
 
 mod quoted;
 mod read;
@@ -28,7 +28,7 @@ use self::{
 use crate::ContentBlock;
 use crate::Message;
 
-/// Why JSON is not a message.
+/// Reason why JSON is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {why}")]
 pub struct InvalidMessage {
@@ -38,13 +38,13 @@ pub struct InvalidMessage {
     pub why: String,
 }
 
-/// Members of an object that are not the message's, by name.
+/// Members of an object that belong to the caller, by name.
 pub type OtherMembers = Vec<(String, Box<RawValue>)>;
 
 /// Reads `{"role", "content", "speaker"?, "key"?, "keep_out_of_summaries"?, "metadata"?}`.
 ///
 /// A member of another name is refused rather than lost. `content` is a text or a list of blocks. A block of an unknown
-/// type, or a known one with members that its type does not have, is kept as it came.
+/// type, or of a known one with foreign members, is kept unchanged.
 ///
 /// # Errors
 /// When a member is missing, unknown or of the wrong kind; the error names it.
@@ -58,8 +58,8 @@ pub fn message_from_json(value: &Value) -> Result<Message, InvalidMessage> {
 /// number is rounded.
 ///
 /// In the shape of OpenAI's Chat Completions API, an `image_url` block becomes an image, `tool_calls` of an assistant
-/// become calls after the content, and a message with a `tool_call_id` becomes the result of that call. A member of the
-/// message that it does not know is ignored if it is `null`, as `refusal` is there.
+/// become calls after the content, and a message with a `tool_call_id` becomes the result of that call. An unknown
+/// member of the message is ignored if it is `null`, as `refusal` is there.
 ///
 /// Members named in `beside` are the caller's, and are returned unchanged and in order.
 ///
@@ -69,7 +69,7 @@ pub fn message_with_members(text: &RawValue, beside: &[&str]) -> Result<(Message
     message(Raw { json: text, exact: false, foreign: true }, beside)
 }
 
-/// Writes what [`message_from_json`] reads.
+/// Writes a message in the shape that [`message_from_json`] reads.
 #[must_use]
 pub fn message_to_json(message: &Message) -> Value {
     serde_json::to_value(WrittenMessage { message, spelling: Spelling::Values }).unwrap_or_default()
@@ -94,7 +94,7 @@ pub(crate) fn block_from_json(value: &Value) -> Result<ContentBlock, InvalidMess
     read::block(Raw { json: &raw, exact: false, foreign: false }, "block", 0)
 }
 
-/// Reads what [`message_to_raw_json`] writes: exactly the message that was written.
+/// Reads the output of [`message_to_raw_json`]: exactly the message that was written.
 ///
 /// # Errors
 /// As [`message_from_json`].

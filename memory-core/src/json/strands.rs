@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::{Json, Message, json::InvalidMessage};
 
-/// The member of a message's metadata that holds what only Strands knows of it: members of the message, and blocks that
-/// could not be written back as they came.
+/// The metadata member for content that only Strands has: members of the message, and blocks that could not be written
+/// back unchanged.
 const STRANDS: &str = "strands";
 
 /// Reads `{"role", "content": [block…], …}`.
 ///
-/// Other members, such as `metadata` and `tracking_id`, are kept in the message's metadata, and so is a block with more
-/// in it than a block of ours holds: [`message_to_strands`] writes them back as they came. A block of an unknown kind is
+/// The message's metadata keeps other members, such as `metadata` and `tracking_id`, and blocks with more content than
+/// ours hold: [`message_to_strands`] writes them back unchanged. A block of an unknown kind is
 /// [kept](crate::ContentBlock::Unknown).
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn message_from_strands(value: &Value) -> Result<Message, InvalidMessage> {
 
 /// Writes a message in the shape that [`message_from_strands`] reads; one that it read is written exactly.
 ///
-/// A role that Strands does not have is the user's. A block that it does not have is written as text.
+/// A role that Strands lacks becomes the user's. A block that Strands lacks is written as text.
 #[must_use]
 pub fn message_to_strands(message: &Message) -> Value {
     write::message(message)

@@ -7,7 +7,7 @@ use crate::{
     plan::{Compaction, Cut, CutPiece, PlanError, Thresholds, Tree, coarsest},
 };
 
-/// Decides for a manager of the summary tree which summaries are written when, and what a view shows.
+/// Decides for a manager of the summary tree which summaries are due and what a view shows.
 ///
 /// Contract: pure. The [`Cut`] represents every node exactly once and costs at most the budget; otherwise the call
 /// fails with the tokens needed. Equal inputs give equal cuts. A strategy sees the structure of a conversation with
@@ -82,7 +82,7 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
 pub enum ShrinkScope {
     /// Nodes older than the last user's message.
     BeforeEnd,
-    /// As `BeforeEnd`; if no step is left, the two newest neighbours before the end become one summary.
+    /// Nodes as for `BeforeEnd`; if no step is left, the two newest neighbours before the end become one summary.
     MergeBeforeEnd,
     /// All nodes.
     All,

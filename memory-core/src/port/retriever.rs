@@ -108,7 +108,7 @@ impl Signal {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// Its conversation.
+    /// Conversation of the node.
     pub conversation: ConversationId,
     /// Node as the retriever read it, so that callers need not read it again.
     pub node: Arc<Node>,
@@ -435,7 +435,7 @@ pub trait Retriever: fmt::Debug + Send + Sync {
     }
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetrieveError {
@@ -456,7 +456,7 @@ pub enum RetrieveError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

@@ -202,7 +202,7 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     }
 }
 
-/// Why an index rejected or did not find vectors.
+/// Reason why an index rejected or did not find vectors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
@@ -238,7 +238,7 @@ pub enum VectorError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
@@ -247,7 +247,7 @@ pub enum VectorError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

@@ -26,7 +26,7 @@ impl LeafHasher {
         messages.into_iter().map(|(salt, message, at)| self.leaf(salt, message, at)).collect()
     }
 
-    /// The input is in one piece: BLAKE3 is almost twice as fast then.
+    /// Appends the input of a leaf in one piece, for which BLAKE3 is almost twice as fast.
     fn push(&mut self, salt: &Salt, message: &Message, at: Timestamp) {
         self.input.push(LEAF);
         self.input.extend_from_slice(salt);

@@ -1,8 +1,8 @@
 //! The append-only Merkle tree over a conversation.
 //!
-//! Shape and proofs as in [RFC 9162, section 2.1](https://www.rfc-editor.org/rfc/rfc9162#section-2.1) with
-//! BLAKE3 as the hash: a leaf is `H(0x00 ‖ salt ‖ message)`, an inner node `H(0x01 ‖ left ‖ right)`.
-//! The salt makes a leaf reveal nothing once salt and message are erased.
+//! Shape and proofs follow [RFC 9162, section 2.1](https://www.rfc-editor.org/rfc/rfc9162#section-2.1) with BLAKE3 as
+//! the hash: a leaf is `H(0x00 ‖ salt ‖ message)`, an inner node `H(0x01 ‖ left ‖ right)`. The salt makes a leaf reveal
+//! nothing once salt and message are erased.
 
 mod climb;
 mod consistency;
@@ -66,7 +66,7 @@ impl MerkleFrontier {
         Self::default()
     }
 
-    /// How many leaves were pushed.
+    /// Number of pushed leaves.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.leaves

@@ -37,7 +37,7 @@ impl TokenCounter for WordCounter {
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// Begins at `start`.
+    /// A clock that begins at `start`.
     #[must_use]
     pub fn starting_at(start: Timestamp) -> Self {
         Self(AtomicI64::new(start.as_millis()))
@@ -148,7 +148,7 @@ pub struct ScanRetriever {
 }
 
 impl ScanRetriever {
-    /// Reads from `store`.
+    /// A retriever over `store`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }

@@ -1,4 +1,4 @@
-//! The conformance suite of [`Source`]: what everything that is searched fulfils.
+//! The conformance suite of [`Source`]: requirements of everything that is searched.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a suite of tests: a breach panics")]
 
 use crate::{

@@ -16,7 +16,7 @@ fn texts() -> Vec<String> {
 /// Checks that a summarizer keeps its contract: bounds, blanks, one author, metadata in range.
 ///
 /// # Panics
-/// When it does not.
+/// When the summarizer breaks the contract.
 pub async fn summarizer_conformance(summarizer: &dyn Summarizer) {
     let source = |(index, text): (usize, &String)| {
         SummarySource::new(NodeRange::single(NodeId::from_index(index)), text.as_str())

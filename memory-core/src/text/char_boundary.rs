@@ -1,4 +1,4 @@
-//! Where a text may be cut: the methods of `str` that came with Rust 1.91, for older ones.
+//! Boundaries at which a text may be cut: the methods of `str` since Rust 1.91, for older versions.
 
 /// The last boundary of a character that is at most `at`, in bytes.
 #[must_use]

@@ -47,8 +47,8 @@ impl FirstWords {
     }
 }
 
-/// The first words of a text, followed by `…` where there are more. In languages written without spaces a "word" may be
-/// a paragraph, so the result is also limited to 16 characters a word.
+/// The first words of a text, followed by `…` if there are more. In languages written without spaces a "word" may be a
+/// paragraph, so the result is also limited to 16 characters a word.
 fn head(text: &str) -> String {
     let mut words = text.split_whitespace();
     let first: Vec<_> = words.by_ref().take(WORDS).collect();

@@ -1,11 +1,11 @@
-//! Texts as they look to a reader: letters and signs that are drawn alike are one.
+//! The look of texts to a reader, in which characters that look alike are equal.
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 use crate::text::is_hidden;
 
-/// A text with every look-alike replaced by the ASCII it looks like, in lower case, and without characters that are not
-/// seen; line breaks and spaces stay.
+/// A text with every look-alike replaced by the ASCII it looks like, in lower case, and without invisible characters;
+/// line breaks and spaces stay.
 ///
 /// ```
 /// let look = memory_core::text::Look::of("Оpen\u{200b}：");
@@ -15,12 +15,12 @@ use crate::text::is_hidden;
 #[derive(Clone, Debug, Default)]
 pub struct Look {
     text: String,
-    /// The place in the text, in bytes, that each byte comes from.
+    /// Offset in the original text of each byte.
     places: Vec<usize>,
 }
 
 impl Look {
-    /// How `text` looks.
+    /// The look of `text`.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut look = Self::default();
@@ -44,20 +44,20 @@ impl Look {
         self.places.resize(self.text.len(), at);
     }
 
-    /// The text as it looks.
+    /// The look as text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where in the text itself a byte of the look stands.
+    /// Offset in the original text of a byte of the look.
     #[must_use]
     pub fn place(&self, byte: usize) -> usize {
         self.places.get(byte).copied().unwrap_or_default()
     }
 }
 
-/// The ASCII that a character looks like; empty where it looks like none.
+/// The ASCII that a character looks like; empty if there is none.
 #[rustfmt::skip]
 const fn ascii(c: char) -> &'static str {
     match c {

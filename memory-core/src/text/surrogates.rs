@@ -1,13 +1,13 @@
-//! Halves of surrogate pairs in JSON, which other programs write where a text was cut between two UTF-16 units.
+//! Halves of surrogate pairs in JSON, which other programs write after cutting a text between two UTF-16 units.
 
 use std::borrow::Cow;
 
 /// Bytes of an escape such as `\ud83d`.
 const ESCAPE: usize = 6;
 
-/// Puts `\ufffd` in the place of each escape that is half of a surrogate pair, and returns how many there were.
+/// Replaces each escape that is half of a surrogate pair with `\ufffd`; returns the number of replacements.
 ///
-/// No parser of JSON gives a text for a half. All other bytes stay, so that what is no JSON stays that, too.
+/// JSON parsers give no text for a half. All other bytes stay, so that invalid JSON stays invalid.
 pub fn mend_surrogates(json: &mut [u8]) -> u64 {
     let (mut at, mut mended) = (0, 0);
     while let Some(next) = json.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
@@ -21,14 +21,14 @@ pub fn mend_surrogates(json: &mut [u8]) -> u64 {
                 }
                 ESCAPE
             }
-            // A backslash that is escaped begins nothing.
+            // An escaped backslash begins no escape.
             _ => 2,
         };
     }
     mended
 }
 
-/// The same of a text.
+/// [`mend_surrogates`] for a text.
 #[must_use]
 pub fn without_half_surrogates(json: &str) -> Cow<'_, str> {
     let mut mended = Cow::Borrowed(json);

@@ -45,7 +45,7 @@ pub fn visible_json(text: &str) -> Cow<'_, str> {
 }
 
 /// True if `c` is invisible: control characters, characters that change the direction of writing or have no width,
-/// separators of lines and paragraphs, tags, and what Unicode reserves for such.
+/// separators of lines and paragraphs, tags, and code points reserved for such.
 ///
 /// Format characters that are printed, such as the Arabic ones around numbers, are visible.
 #[must_use]
@@ -96,7 +96,7 @@ fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// True if the hidden character `c` shapes the character before it, as scripts define: joiners in scripts that need
-/// them and in emoji, selectors after characters with variants, breaks between words where no spaces are written. Only
+/// them and in emoji, selectors after characters with variants, breaks between words in scripts without spaces. Only
 /// one in a row: a second one shapes nothing.
 fn belongs(left: char, c: char, right: Option<char>) -> bool {
     match c {

@@ -111,7 +111,7 @@ impl Conversation {
             if events.is_empty() {
                 return Ok(adopted);
             }
-            // The store numbers what it records.
+            // The store assigns the numbers.
             let recorded = ports.store.record(&this.id, events).await?;
             let new = adopted.iter_mut().filter_map(|adopted| match adopted {
                 Adopted::New(id) => Some(id),

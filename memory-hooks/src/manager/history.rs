@@ -109,7 +109,7 @@ impl History<'_> {
         }
     }
 
-    /// The same next to a question of `question` tokens.
+    /// [`Self::history`] next to a question of `question` tokens.
     async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
         let options = PromptOptions::new(self.request.budget)
             .history_share(self.request.history_share.max(self.ports.strategy.history_share()));
@@ -151,8 +151,8 @@ impl History<'_> {
         }
     }
 
-    /// Writes due summaries, so that the tree is that of the conversation's length. On failure the view gets by with
-    /// the present ones.
+    /// Writes due summaries, so that the tree is that of the conversation's length. On failure the view uses the
+    /// existing ones.
     async fn write_due(&mut self) {
         match compacting::compact(self.ports, self.request.conversation, &()).await {
             Ok(Outcome { snapshot, refused, .. }) => {
@@ -416,7 +416,7 @@ fn piece(part: Part) -> Option<ViewPiece> {
         Body::Summary { summary, from, to, .. } => ViewBody::Summary { summary, from, to, source: part.source },
         Body::Lost => ViewBody::Lost(part.nodes),
         Body::Omitted => ViewBody::Omitted(part.nodes),
-        // No history has parts of messages.
+        // A history never has excerpts.
         Body::Excerpt { .. } => return None,
     };
     Some(ViewPiece::new(body, part.reason))

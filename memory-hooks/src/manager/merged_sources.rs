@@ -14,15 +14,15 @@ const LONGEST_READ_AGAIN: usize = 8 << 10;
 const AT_ONCE: usize = 8;
 
 impl Writer<'_> {
-    /// The sources of a summary of this level over `children`, in their order: one for each child, so that the sources
-    /// cover what the children cover.
+    /// The sources of a summary of this level over `children`, in their order: one for each child, so that sources and
+    /// children cover the same messages.
     ///
     /// A META is written from the messages, since each level of spans of spans moves further from the original words. A
     /// message that is too long or lost is represented by its SUMMARY. A message excluded from summaries is blank. If
     /// no message is available, the texts of the children are used.
     ///
-    /// The sources follow from what is recorded: the input hashes of the children come from the messages, so a META
-    /// needs no hash of its own for them.
+    /// The sources follow from recorded data: the input hashes of the children come from the messages, so a META needs
+    /// no hash of its own for them.
     pub(super) async fn merged_sources(
         &self,
         level: Level,
@@ -53,7 +53,7 @@ impl Writer<'_> {
     fn told(&self, child: &Summary) -> SummarySource {
         let metadata = child.body.metadata.clone().topics(self.redactor.clean_topics(&child.body.metadata.topics));
         let mut text = self.redactor.redact(&child.body.text);
-        // Above SUMMARY the signs between speakers are a strategy's own.
+        // Above SUMMARY, a strategy wrote the separators between speakers, so they stay.
         if child.body.level == Level::Summary {
             text = render::escape_names(&text);
         }
@@ -62,7 +62,7 @@ impl Writer<'_> {
 
     /// The readable messages under SUMMARYs that are short enough.
     async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
-        // A message that was restored since is not part of the hash of its "(lost)".
+        // The hash of a "(lost)" SUMMARY does not cover its message, even if that was restored since.
         let of_one = |child: &&Summary| {
             child.body.level == Level::Summary && child.body.span.count() == 1 && !is_of_a_lost_message(&child.body)
         };

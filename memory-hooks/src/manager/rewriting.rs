@@ -20,11 +20,11 @@ use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 /// Most summaries that are written before they are recorded, which limits the loss when the process is interrupted.
 const BATCH: usize = 128;
 
-/// Selection of summaries to rewrite, which must meet every condition.
+/// Selection of summaries to rewrite: those that meet every condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resummarize {
-    /// Nodes of which a summary must cover at least one.
+    /// Nodes, at least one of which a summary must cover.
     pub nodes: Option<NodeRange>,
     /// Level of the summaries.
     pub level: Option<Level>,

@@ -107,7 +107,7 @@ impl Writer<'_> {
                 return Ok(());
             }
             let (mut nodes, leaves, losses) = self.read(run).await?;
-            // Scores of a view would change what later views show.
+            // Scores of a view would change later views.
             if !self.for_view {
                 self.score(&mut nodes, events).await;
             }

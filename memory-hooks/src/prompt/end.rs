@@ -16,7 +16,7 @@ pub(super) const SHORTEST: u32 = 32;
 /// Approximate tokens of a line in place of an omitted middle.
 const MARK: u64 = 24;
 
-/// The last user's message and what follows; `None` in an empty conversation.
+/// The last user's message and the messages after it; `None` in an empty conversation.
 pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }

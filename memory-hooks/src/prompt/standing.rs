@@ -26,7 +26,7 @@ pub(super) struct Wanted<'a> {
     pub(super) lines: &'a StandingLines,
     pub(super) redactor: &'a Redactor,
     pub(super) question: &'a str,
-    /// The budget of the prompt, of which the lines get their shares.
+    /// The budget of the prompt, which determines the shares of the lines.
     pub(super) budget: u32,
     /// Messages shown verbatim, whose lines are left out.
     pub(super) shown: &'a [NodeRange],

@@ -14,7 +14,7 @@ use crate::{ContentBlock, Json, Media, Message, MessageKey, Role};
 
 const MEMBERS: [&str; 6] = ["role", "content", "speaker", "key", "keep_out_of_summaries", "metadata"];
 
-/// How deep tool results may be nested. No store of ours keeps a deeper one.
+/// Maximum nesting of tool results. No store of ours keeps a deeper one.
 const MAX_DEPTH: usize = 32;
 
 fn invalid(at: impl Into<String>, why: impl Into<String>) -> InvalidMessage {
@@ -101,7 +101,7 @@ pub(super) fn block(json: Raw<'_>, at: &str, depth: usize) -> Result<ContentBloc
     known.map_or_else(as_it_came, Ok)
 }
 
-/// The picture at an address, or in it; `None` where it is in it and cannot be read.
+/// The picture at an address or in a `data:` URL; `None` for an invalid `data:` URL.
 fn of_url(url: String) -> Option<Media> {
     let Some(data) = url.strip_prefix("data:") else { return Some(Media::Url(url)) };
     let (media_type, data) = data.split_once(";base64,")?;
@@ -109,8 +109,8 @@ fn of_url(url: String) -> Option<Media> {
     (!media_type.is_empty()).then(|| Media::Bytes { media_type: media_type.to_owned(), data })
 }
 
-/// An object. A method returns `None`, which means that it is not a block of the kind, where a member is missing or
-/// unexpected.
+/// An object. A method returns `None` if a member is missing or unexpected, so that the object is not a block of the
+/// kind.
 struct Object<'a> {
     members: Members<'a>,
     exact: bool,
@@ -223,8 +223,8 @@ impl<'a> Object<'a> {
         Some(ContentBlock::Reasoning { text: self.string("thinking")?, signature })
     }
 
-    /// A picture of OpenAI's Chat Completions API. How closely it is to be looked at has no place in an image, so that
-    /// it stays as it came where that is stated.
+    /// A picture of OpenAI's Chat Completions API. An image has no field for the requested `detail`, so a block that
+    /// states one stays unchanged.
     fn image_url(&self) -> Option<ContentBlock> {
         self.only(&["type", "image_url"])?;
         let image = self.get("image_url")?;

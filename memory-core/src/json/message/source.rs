@@ -28,7 +28,7 @@ impl<'a> From<&'a Media> for Source<'a> {
 }
 
 impl Source<'_> {
-    /// `None` where the data is not base64.
+    /// The media; `None` if the data is not base64.
     pub(super) fn into_media(self) -> Option<Media> {
         Some(match self {
             Self::Url { url } => Media::Url(url.into_owned()),

@@ -14,7 +14,7 @@ use crate::{Json, json::InvalidJson};
 /// The members of an object, in order.
 pub(super) type Members<'a> = Vec<(Cow<'a, str>, Raw<'a>)>;
 
-/// JSON as it was written.
+/// A JSON value in its original spelling.
 #[derive(Clone, Copy)]
 pub(super) struct Raw<'a> {
     pub(super) json: &'a RawValue,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{ContentBlock, Json, Message};
 
-/// How JSON from outside is written.
+/// Form in which JSON from outside is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
     /// Parsed values.
@@ -120,7 +120,7 @@ impl Serialize for Block<'_> {
             ContentBlock::Reasoning { text, signature } => {
                 Known::Thinking { thinking: text, signature: signature.as_deref() }
             }
-            // Some JSON would be read back as a block of another kind.
+            // Without a quotation, some JSON would be read back as a block of another kind.
             ContentBlock::Unknown(json) if spelling == Spelling::Exact => {
                 let is_read_as_it_is = || {
                     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;

@@ -33,7 +33,7 @@ pub(super) fn subtype(media_type: &str) -> &str {
     media_type.rsplit('/').next().unwrap_or(media_type)
 }
 
-/// The bytes that were wrapped, if they were.
+/// The wrapped bytes; `None` if the value is not wrapped.
 pub(super) fn unwrapped(value: &Value) -> Option<Vec<u8>> {
     value.get("__bytes_encoded__")?.as_bool().filter(|wrapped| *wrapped)?;
     BASE64_STANDARD.decode(value.get("data")?.as_str()?).ok()

@@ -12,7 +12,7 @@ fn invalid(at: impl Into<String>, why: &str) -> InvalidMessage {
     InvalidMessage { at: at.into(), why: why.to_owned() }
 }
 
-/// Role and content.
+/// Reads role and content of a message.
 pub(super) fn message(value: &Value) -> Result<Message, InvalidMessage> {
     let members = value.as_object().ok_or_else(|| invalid("message", "expected an object"))?;
     let role = match members.get("role").and_then(Value::as_str) {
@@ -32,8 +32,7 @@ pub(super) fn message(value: &Value) -> Result<Message, InvalidMessage> {
     Ok(Message::new(role, content.iter().enumerate().map(block).collect::<Result<_, _>>()?))
 }
 
-/// Members and blocks that the message does not hold: `{"members": {…}, "blocks": {"2": …}}`, each only where there is
-/// something.
+/// Members and blocks that the message does not hold: `{"members": {…}, "blocks": {"2": …}}`, each only if not empty.
 pub(super) fn beside(value: &Value, message: &Message) -> Map<String, Value> {
     let mut beside = Map::new();
     let is_other = |(name, _): &(&String, &Value)| !matches!(name.as_str(), "role" | "content");
@@ -54,7 +53,7 @@ fn owned((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// A block, which may have more in it than is understood here.
+/// A block; one with unknown content stays as JSON.
 fn block(value: &Value) -> ContentBlock {
     known(value).unwrap_or_else(|| ContentBlock::Unknown(Json::from_value(value)))
 }

@@ -20,7 +20,7 @@ pub(super) fn message(message: &Message) -> Value {
     members.into()
 }
 
-/// A block; what Strands does not have is written as text.
+/// A block, as text if Strands lacks its kind.
 pub(super) fn block(block: &ContentBlock) -> Value {
     match block {
         ContentBlock::Text(text) => json!({"text": text}),

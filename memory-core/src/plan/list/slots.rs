@@ -1,4 +1,4 @@
-//! A plan for a list, and how it is applied.
+//! Plans for a list, and their application.
 
 use std::collections::BTreeSet;
 

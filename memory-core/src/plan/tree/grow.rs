@@ -185,7 +185,7 @@ impl Tree {
         Some(heights?.into_iter().max()? + 1)
     }
 
-    /// Makes a summary the parent of what it covers.
+    /// Makes a summary the parent of the parts that it covers.
     fn enter(&mut self, id: SummaryId) {
         let Some(summary) = self.summary(id).cloned() else { return };
         if summary.level == Level::Summary {

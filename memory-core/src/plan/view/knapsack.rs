@@ -36,11 +36,11 @@ enum Unit {
 /// Display of a unit at a point of its profile.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
-    /// By its own summary or SUMMARYs.
+    /// The unit's own summary or SUMMARYs.
     Summarized,
-    /// By its messages.
+    /// The unit's messages.
     Verbatim,
-    /// By choices below it, which are this point of the table below.
+    /// Choices below it: this point of the table below.
     Below(u16),
 }
 
@@ -138,7 +138,7 @@ impl<'t> Knapsack<'t> {
         None
     }
 
-    /// Points of a unit, and how each is shown. Values are relative to the unit's last node.
+    /// Points of a unit, each with its display. Values are relative to the unit's last node.
     fn points(&self, unit: &Unit) -> Vec<(Point, Shown)> {
         match unit {
             Unit::Branch(id) => self.opened(*id).1,

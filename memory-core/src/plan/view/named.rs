@@ -26,11 +26,11 @@ pub const MANAGERS: [&str; 9] = [
     "knowledge",
 ];
 
-/// Why a manager cannot be created.
+/// Reason why a manager cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerNameError {
-    /// There is no manager of this name.
+    /// No manager has this name.
     #[error("no manager is called `{name}`; there are {}", MANAGERS.join(", "))]
     Unknown {
         /// The name.

@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 use super::VERSION;
 use crate::{ContentBlock, Json, Media, Message, MessageKey, Role, Timestamp};
 
-/// How deep tool results may be nested: far deeper than in any real message, and far less than the stack allows.
+/// Maximum nesting of tool results: far deeper than in any real message, and far less than the stack allows.
 const DEEPEST: u32 = 64;
 
-/// Why bytes are not those of a message.
+/// Reason why bytes are not those of a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a canonical message: {why} at byte {offset}")]
 pub struct InvalidCanonical {
-    /// Where reading stopped.
+    /// Offset at which reading stopped.
     pub offset: usize,
     /// The fault.
     pub why: &'static str,
 }
 
-/// Reads what [`canonical_bytes`](crate::proof::canonical_bytes) wrote: the message, and when it was said.
+/// Reads the output of [`canonical_bytes`](crate::proof::canonical_bytes): the message and its time.
 ///
 /// Only canonical bytes are accepted: writing the message again gives the same bytes. Memory use is bounded by their
 /// number.
 ///
 /// # Errors
-/// When they are anything else, or tool results are nested more than 64 deep.
+/// When the bytes are not canonical, or tool results are nested more than 64 deep.
 pub fn message_from_canonical(bytes: &[u8]) -> Result<(Message, Timestamp), InvalidCanonical> {
     let mut reader = Reader { rest: bytes, depth: 0 };
     let read = reader.message();
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
 
     fn json(&mut self) -> Read<Json> {
         let text = self.str()?;
-        // Space around the value would be lost, and the leaf would change.
+        // Space around the value would get lost and so change the leaf.
         Json::new(text).ok().filter(|json| json.as_str() == text).ok_or("a text that is not JSON")
     }
 

@@ -101,7 +101,7 @@ impl ConsistencyProof {
     }
 }
 
-/// How many of `leaves`, from the first, have this root; at least one. Computes O(n log n) hashes for n leaves.
+/// Number of first `leaves` whose tree has this root; at least one. Computes O(n log n) hashes for n leaves.
 #[must_use]
 pub fn size_with_root(leaves: &[Hash], root: &Hash) -> Option<u64> {
     let mut frontier = MerkleFrontier::new();

@@ -1,8 +1,8 @@
-//! Why a Merkle proof cannot be made or does not hold.
+//! Reasons why a Merkle proof cannot be made or does not hold.
 
 use crate::Hash;
 
-/// Why a Merkle proof cannot be made or does not hold.
+/// Reasons why a Merkle proof cannot be made or does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProofError {
@@ -11,7 +11,7 @@ pub enum ProofError {
     NoLeaf {
         /// The leaf asked for, from 0.
         index: u64,
-        /// How many there are.
+        /// Number of leaves.
         size: u64,
     },
     /// The number of leaves is not that of an earlier state of the tree, or is 0, for which nothing can be proven.
@@ -33,7 +33,7 @@ pub enum ProofError {
     /// The path has more hashes than needed.
     #[error("the path of {length} hashes is too long for a tree of {size} leaves")]
     PathTooLong {
-        /// How many hashes it has.
+        /// Number of hashes in the path.
         length: usize,
         /// The size of the tree.
         size: u64,
@@ -41,7 +41,7 @@ pub enum ProofError {
     /// The path has fewer hashes than needed.
     #[error("the path of {length} hashes is too short for a tree of {size} leaves")]
     PathTooShort {
-        /// How many hashes it has.
+        /// Number of hashes in the path.
         length: usize,
         /// The size of the tree.
         size: u64,

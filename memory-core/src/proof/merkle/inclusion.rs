@@ -9,8 +9,8 @@ use crate::Hash;
 
 /// The hashes that lead from a leaf to the root.
 ///
-/// Index and size are part of the proof, not of the root: where a leaf has the same path in trees of different sizes,
-/// the path proves it in each. Trust a root only together with the size it was given with.
+/// Index and size are part of the proof, not of the root: if a leaf has the same path in trees of different sizes, the
+/// path proves it in each. Trust a root only together with the size it was given with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InclusionProof {
     /// Position of the leaf, from 0.

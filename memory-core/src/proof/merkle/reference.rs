@@ -65,7 +65,7 @@ fn subproof(d: &[Hash], m: usize, b: bool) -> Vec<Hash> {
     }
 }
 
-/// How a root is computed from the parts of a proof.
+/// Computation of a root from the parts of a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Term {
     /// The leaf of an inclusion proof, the earlier root of a consistency proof.

@@ -60,7 +60,7 @@ fn split(written: &str) -> Vec<Word<'_>> {
     bare.split(ends).filter(|part| !part.is_empty()).map(word).collect()
 }
 
-/// A phrase at the beginning of some words, and how many words it has.
+/// A phrase at the beginning of some words, with its number of words.
 fn phrase(words: &[Word<'_>]) -> Option<(Phrase, usize)> {
     let before = words.first()?.lower.as_str();
     let behind = |skipped: usize| -> Option<(Time, usize)> {
@@ -86,7 +86,7 @@ fn phrase(words: &[Word<'_>]) -> Option<(Phrase, usize)> {
     }
 }
 
-/// A time at the beginning of some words, and how many words it has. `is_led` means that a word of time precedes them,
+/// A time at the beginning of some words, with its number of words. `is_led` means that a word of time precedes them,
 /// without which `March` and `2048` are ambiguous.
 fn time(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
     let articles = words.iter().take_while(|word| matches!(word.lower.as_str(), "the" | "early" | "late" | "mid"));
@@ -153,7 +153,7 @@ fn back(words: &[Word<'_>]) -> Option<(Time, usize)> {
     (words.get(taken + 1)?.lower == "ago").then_some((Time::Ago { unit, least, most }, taken + 2))
 }
 
-/// A number at the beginning of some words, and how many words it has.
+/// A number at the beginning of some words, with its number of words.
 fn count(words: &[Word<'_>]) -> Option<(i32, usize)> {
     let first = words.first()?.lower.as_str();
     let couple = [["a", "couple", "of"].as_slice(), &["couple", "of"]];
@@ -183,7 +183,7 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// `7 May 2023`, `May 7th`, `the 7th of May`, `March 2022`, `2023-05-07`, `7.5.2023`; `March` alone where it is led.
+/// `7 May 2023`, `May 7th`, `the 7th of May`, `March 2022`, `2023-05-07`, `7.5.2023`; `March` alone if `is_led`.
 fn date(words: &[Word<'_>], is_led: bool) -> Option<(Time, usize)> {
     let word = |at: usize| words.get(at);
     if let Some((year, month, day)) = numeric_date(&word(0)?.lower) {

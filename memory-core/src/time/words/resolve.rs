@@ -9,7 +9,7 @@ use jiff::{
 use super::{Phrase, Time, Unit, Which};
 use crate::{Timestamp, time::TimeRange};
 
-/// The range that is meant; `None` where the date does not exist.
+/// The range of a phrase; `None` if the date does not exist.
 pub(super) fn range(phrase: Phrase, clock: Timestamp) -> Option<TimeRange> {
     let now = jiff::Timestamp::from_millisecond(clock.as_millis()).ok()?.to_zoned(TimeZone::UTC).datetime();
     let of = |time: Time| stretch(time, now);

@@ -50,7 +50,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The messages that matter, the most important first; otherwise the reason why they are unknown.
+    /// The messages that matter, the most important first; otherwise the reason for a missing choice.
     async fn chosen(
         &self,
         judge: &Judge,

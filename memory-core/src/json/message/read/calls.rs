@@ -1,4 +1,4 @@
-//! Calls of tools and their answers in the shape of OpenAI's Chat Completions API, where they stand next to the
+//! Calls of tools and their answers in the shape of OpenAI's Chat Completions API, which places them next to the
 //! content.
 
 use super::{Object, invalid, not_an_object};
@@ -7,7 +7,7 @@ use crate::{
     json::{InvalidMessage, message::value::Raw},
 };
 
-/// The members of a message that hold them.
+/// The members of a message for calls and answers.
 pub(super) const MEMBERS: [&str; 2] = ["tool_calls", "tool_call_id"];
 
 impl Object<'_> {
@@ -64,7 +64,7 @@ fn call(json: Raw<'_>, at: &str) -> Result<ContentBlock, InvalidMessage> {
     Ok(ContentBlock::ToolUse { id, name, input })
 }
 
-/// The arguments as JSON. A model may write none, or what is no JSON: that stays as it came, as a text.
+/// The arguments as JSON. A model may write none, or invalid JSON, which stays unchanged as a text.
 fn input(arguments: &str) -> Json {
     match arguments.trim() {
         "" => Json::from_value(&serde_json::json!({})),
