@@ -283,7 +283,8 @@ impl Conversation {
             let options = options.without(instructions);
             let request = Request { question: &question, options: options.clone(), longest_result: None };
             let prompt = prompt::assemble(&this.parts, &this.id, request).await;
-            let prompt = prompt.map_err(|error| this.blamed(&question, beside(instructions, most, error)))?;
+            let prompt =
+                prompt.map_err(|error| this.blamed(&question, with_instructions(instructions, most, error)))?;
             Ok(this.recorded(&options, prompt).await)
         })
         .await
@@ -306,7 +307,9 @@ impl Conversation {
             let instructions = this.instructions(&options);
             let options = options.without(instructions);
             let prompt = prompt::turn(&this.parts, &this.id, &options).await;
-            Ok(this.recorded(&options, prompt.map_err(|error| beside(instructions, options.budget, error))?).await)
+            Ok(this
+                .recorded(&options, prompt.map_err(|error| with_instructions(instructions, options.budget, error))?)
+                .await)
         })
         .await
     }
@@ -322,7 +325,7 @@ impl Conversation {
             let instructions = this.instructions(&options);
             let options = options.without(instructions);
             let prompt = prompt::aside(&this.parts, &this.id, &question, &options).await;
-            let blamed = |error| this.blamed(&question, beside(instructions, options.budget, error));
+            let blamed = |error| this.blamed(&question, with_instructions(instructions, options.budget, error));
             Ok(this.recorded(&options, prompt.map_err(blamed)?).await)
         })
         .await
@@ -356,7 +359,7 @@ impl Conversation {
             let most = options.budget;
             let options = options.without(instructions);
             let prompt = prompt::reduce(&this.parts, &this.id, &options, &overflowed).await;
-            Ok(this.recorded(&options, prompt.map_err(|error| beside(instructions, most, error))?).await)
+            Ok(this.recorded(&options, prompt.map_err(|error| with_instructions(instructions, most, error))?).await)
         })
         .await
     }
@@ -460,7 +463,7 @@ impl Conversation {
 }
 
 /// `error` with the tokens of the instructions added, for a budget of at most `most`.
-fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
+fn with_instructions(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
     match error {
         MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) => {
             let [needed, budget] = [needed, budget].map(|tokens| tokens.saturating_add(instructions));

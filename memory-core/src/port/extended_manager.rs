@@ -76,7 +76,7 @@ pub trait ExtendedManager: fmt::Debug + Send + Sync + 'static {
 /// State of a manager with that of its base.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Held {
+struct StackedState {
     base: ManagerState,
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     own: serde_json::Value,
@@ -116,7 +116,7 @@ impl<M: ExtendedManager> ConversationManager for M {
             if own.is_null() && base.data.is_null() {
                 return Ok(state);
             }
-            let held = serde_json::to_value(Held { base, own });
+            let held = serde_json::to_value(StackedState { base, own });
             let held = held.map_err(|error| ManagerError::InvalidState { why: error.to_string() })?;
             Ok(state.data(held))
         })
@@ -132,7 +132,7 @@ impl<M: ExtendedManager> ConversationManager for M {
             let held = if state.data.is_null() {
                 // A state without the base's stands for a base that keeps nothing.
                 let base = ManagerState::new(self.base().identity(), state.removed_message_count);
-                Held { base, own: serde_json::Value::Null }
+                StackedState { base, own: serde_json::Value::Null }
             } else {
                 serde_json::from_value(state.data.clone())
                     .map_err(|error| ManagerError::InvalidState { why: error.to_string() })?

@@ -9,7 +9,7 @@ use memory_core::{
 };
 
 use super::{
-    failing::Patience,
+    failing::FailureCount,
     writing::{KEPT_OUT, Writer},
 };
 use crate::{Compacted, CompactionStarted, MemoryError, ports::Ports, snapshot_cache::Snapshot};
@@ -115,8 +115,8 @@ struct Compacting<'a> {
     /// True if the summaries are written for one view.
     for_view: bool,
     author: Arc<dyn Summarizer>,
-    summarizer: Patience,
-    scorer: Patience,
+    summarizer: FailureCount,
+    scorer: FailureCount,
     report: CompactionReport,
     /// True once the hooks know of the compaction.
     is_started: bool,
@@ -140,8 +140,8 @@ impl<'a> Compacting<'a> {
             pending: Vec::new(),
             for_view: false,
             author: ports.author(),
-            summarizer: Patience::default(),
-            scorer: Patience::default(),
+            summarizer: FailureCount::default(),
+            scorer: FailureCount::default(),
             report,
             is_started: false,
             refused: None,

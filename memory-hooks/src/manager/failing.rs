@@ -22,9 +22,9 @@ const MOST_CAUSES: usize = 64;
 
 /// The failures of a strategy in one compaction.
 #[derive(Debug, Default)]
-pub(super) struct Patience(AtomicU32);
+pub(super) struct FailureCount(AtomicU32);
 
-impl Patience {
+impl FailureCount {
     /// True if the strategy may still be called.
     pub(super) fn is_left(&self) -> bool {
         self.0.load(Ordering::Relaxed) < PATIENCE

@@ -97,7 +97,7 @@ impl History<'_> {
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
         let (mut question, notices) = (self.request.question_tokens, self.notices.len());
         loop {
-            let history = self.history_beside(question).await?;
+            let history = self.history_with_question(question).await?;
             let excess = self.tokens_of(&history).saturating_sub(self.request.budget);
             if excess == 0 {
                 return Ok(history);
@@ -110,7 +110,7 @@ impl History<'_> {
     }
 
     /// [`Self::history`] next to a question of `question` tokens.
-    async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
+    async fn history_with_question(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
         let options = PromptOptions::new(self.request.budget)
             .history_share(self.request.history_share.max(self.ports.strategy.history_share()));
         let beside = question.saturating_add(self.request.elsewhere_tokens);

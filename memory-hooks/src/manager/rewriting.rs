@@ -12,7 +12,7 @@ use memory_core::{
 };
 
 use super::{
-    failing::Patience,
+    failing::FailureCount,
     writing::{KEPT_OUT, Writer, is_of_a_lost_message},
 };
 use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
@@ -86,7 +86,7 @@ pub(crate) async fn resummarize(
     drop(tree);
     let total = due.len() as u64;
     let report = ResummarizeReport { tokens_before: tokens, tokens_after: tokens, ..ResummarizeReport::default() };
-    let (summarizer, scorer) = (Patience::default(), Patience::default());
+    let (summarizer, scorer) = (FailureCount::default(), FailureCount::default());
     let author = ports.author();
     let also_by_person = what.also_by_person;
     let mut rewriting = Rewriting { ports, conversation, author, also_by_person, summarizer, scorer, report };
@@ -127,8 +127,8 @@ struct Rewriting<'a> {
     conversation: &'a ConversationId,
     author: Arc<dyn Summarizer>,
     also_by_person: bool,
-    summarizer: Patience,
-    scorer: Patience,
+    summarizer: FailureCount,
+    scorer: FailureCount,
     report: ResummarizeReport,
 }
 

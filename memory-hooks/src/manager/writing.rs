@@ -13,7 +13,7 @@ use memory_core::{
     },
 };
 
-use super::failing::{Patience, in_a_line};
+use super::failing::{FailureCount, in_a_line};
 use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
 
 /// Text shown for a message that is excluded from summaries.
@@ -68,8 +68,8 @@ pub(super) struct Writer<'a> {
     /// Author of this compaction, until it fails.
     pub(super) author: &'a dyn Summarizer,
     /// Failures of the summarizer and the scorer in this compaction.
-    pub(super) summarizer: &'a Patience,
-    pub(super) scorer: &'a Patience,
+    pub(super) summarizer: &'a FailureCount,
+    pub(super) scorer: &'a FailureCount,
     /// True if the summaries are written for one view.
     pub(super) for_view: bool,
     /// Number of answers that had to be awaited.

@@ -66,7 +66,7 @@ pub(crate) async fn assemble(
         true => Learned::default(),
         false => learning::learned(parts, conversation, &snapshot).await?,
     };
-    let wanted = standing::Wanted {
+    let wanted = standing::StandingRequest {
         conversation,
         lines: &learned.lines,
         redactor: &snapshot.redactor,
@@ -122,7 +122,7 @@ pub(crate) async fn assemble(
     };
     let judged = assembly.judge(question, &history.shown).await;
     assembly.notices.extend(judged.notice);
-    let prompt = assembly.recall_beside(&history, &judged.turns).await?;
+    let prompt = assembly.prompt_with_recall(&history, &judged.turns).await?;
     assembly.announce(&prompt).await;
     Ok(prompt)
 }

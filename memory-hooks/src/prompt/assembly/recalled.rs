@@ -32,7 +32,7 @@ const MOST_SIGNALS: usize = 3;
 impl Assembly<'_> {
     /// The whole prompt: the given history, turns that were judged to matter, and as many recalled words as the budget
     /// has room for.
-    pub(super) async fn recall_beside(
+    pub(super) async fn prompt_with_recall(
         &self,
         history: &HistoryPart,
         judged: &[NodeRange],
