@@ -94,6 +94,8 @@ pub enum ShrinkScope {
 pub struct PlanRequest<'a> {
     /// Maximum tokens of the cut.
     pub budget: u32,
+    /// Maximum tokens of the whole prompt, of which a strategy may take shares; by default the budget.
+    pub prompt: u32,
     /// Nodes that are relevant to the question, best first, for a strategy that [requests them](ContextStrategy::hits).
     pub hits: &'a [NodeId],
 }
@@ -102,8 +104,11 @@ impl<'a> PlanRequest<'a> {
     /// A request for a cut of at most `budget` tokens.
     #[must_use]
     pub const fn new(budget: u32) -> Self {
-        Self { budget, hits: &[] }
+        Self { budget, prompt: budget, hits: &[] }
     }
 
-    crate::setters! { const hits: &'a [NodeId] }
+    crate::setters! {
+        const prompt: u32,
+        const hits: &'a [NodeId],
+    }
 }

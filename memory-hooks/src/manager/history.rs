@@ -341,7 +341,7 @@ impl History<'_> {
     }
 
     fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
-        let request = PlanRequest::new(budget).hits(&self.hits);
+        let request = PlanRequest::new(budget).prompt(self.request.budget).hits(&self.hits);
         let cut = self.ports.strategy.plan(&self.snapshot.tree, &request)?;
         Ok(cut.undissolved(&self.snapshot.tree))
     }

@@ -175,12 +175,12 @@ impl<'t> Refinement<'t> {
         }
     }
 
-    /// Restores turns of the whole conversation verbatim, newest first, until one does not fit.
-    pub(super) fn restore_newest(&mut self, budget: u64) {
-        let last = self.tree.total();
-        let mut node = NodeId::new(last);
+    /// Restores turns verbatim, newest first, until those shown cost more than `most`, or one does not fit.
+    pub(super) fn restore_newest(&mut self, most: u64, budget: u64) {
+        let (mut node, mut cost) = (NodeId::new(self.tree.total()), 0);
         while let Some(turn) = node.and_then(|node| self.tree.turn_of(node)) {
-            if !self.restore(turn, budget) {
+            cost += self.tree.verbatim_cost(turn);
+            if cost > most || !self.restore(turn, budget) {
                 return;
             }
             node = NodeId::new(turn.first().get() - 1);

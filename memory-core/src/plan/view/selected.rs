@@ -110,11 +110,12 @@ impl ContextStrategy for SelectedView {
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
         let budget = u64::from(request.budget);
         refined(tree, request.budget, |view| {
-            let room = budget.saturating_sub(view.tokens());
-            view.restore_newest(view.tokens() + part_of(room, self.tail / (self.tail + self.share)));
+            let share = |of: f32| part_of(request.prompt, of);
+            view.restore_newest(share(self.tail), budget);
+            let most = budget.min(view.tokens() + share(self.share));
             match self.selects {
-                Selects::Important => view.restore_nodes(by_importance(tree), budget),
-                Selects::Relevant => view.restore_nodes(request.hits.iter().copied(), budget),
+                Selects::Important => view.restore_nodes(by_importance(tree), most),
+                Selects::Relevant => view.restore_nodes(request.hits.iter().copied(), most),
                 // What is known stands beside the history, and needs the room.
                 Selects::Known => return,
             }
@@ -165,7 +166,7 @@ pub(super) fn refined(tree: &Tree, budget: u32, refine: impl FnOnce(&mut Refinem
     Ok(view.into_cut())
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share")]
-fn part_of(room: u64, share: f32) -> u64 {
-    if share.is_finite() { (room as f64 * f64::from(share)) as u64 } else { 0 }
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
+fn part_of(prompt: u32, share: f32) -> u64 {
+    (f64::from(prompt) * f64::from(share)) as u64
 }
