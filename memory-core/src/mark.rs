@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ConversationState;
+use crate::port::ConversationState;
 
 /// Mark on a whole conversation, set by a person, or by the program on one that it keeps for itself.
 ///

@@ -1,6 +1,6 @@
 //! Conversations that keep the notes of models: their names, owners and contents.
 
-use crate::{ConversationId, InvalidConversationId, Message, OwnerId, StoreError};
+use crate::{ConversationId, InvalidConversationId, Message, OwnerId, port::StoreError};
 
 /// The conversation with the notes of a store without owners. With a dot and a name behind it, that of an owner.
 const NOTES: &str = "memory-notes";

@@ -8,8 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    DOCUMENT, Json, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Query, Retrieved, Role, StoreError,
-    Timestamp,
+    DOCUMENT, Json, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, Timestamp,
+    port::{Query, Retrieved, StoreError},
 };
 use serde_json::{Value, json};
 
@@ -312,7 +312,8 @@ mod tests {
     use std::{convert::Infallible, sync::Arc};
 
     use memory_core::{
-        ConversationId, Mark, Store,
+        ConversationId, Mark,
+        port::Store,
         testing::{MemoryStore, WordCounter},
     };
 

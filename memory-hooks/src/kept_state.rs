@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use memory_core::{
-    ConversationId, DOCUMENT, Json, ManagerError, ManagerState, Message, NodeDraft, NodeId, Role, StoreError,
+    ConversationId, DOCUMENT, Json, Message, NodeDraft, NodeId, Role,
+    port::{ManagerError, ManagerState, StoreError},
 };
 
 use crate::{Conversation, MemoryError};

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use memory::{Conversation, Memory};
-use memory_core::{Clock, Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp, message_from_strands};
+use memory_core::{
+    Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp, json::message_from_strands, port::Clock,
+};
 use memory_hooks::{DocumentChange, DocumentsNow, SystemClock};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -6,7 +6,11 @@
 use std::{collections::BTreeMap, convert::Infallible, fmt::Display};
 
 use memory::{Conversation, Error, Memory};
-use memory_core::{Json, MessageKey, Node, NodeId, NodeRange, StoreError, message_from_strands, message_to_strands};
+use memory_core::{
+    Json, MessageKey, Node, NodeId, NodeRange,
+    json::{message_from_strands, message_to_strands},
+    port::StoreError,
+};
 use memory_hooks::{DocumentChange, DocumentsNow};
 use memory_transcripts::{agent_name, escaped_part};
 use serde::Deserialize;

@@ -8,8 +8,8 @@ use super::{
     scope::{conversation_of, conversations_of},
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Summary, SummaryId, View,
-    ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Summary, SummaryId, ViewId,
+    view::View,
 };
 
 /// The conversations of one owner in a shared store.

@@ -4,8 +4,10 @@ use std::fmt;
 
 use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, OwnerId, Salt, Summary, SummaryDraft,
-    SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, OwnerId, Summary, SummaryDraft, SummaryId,
+    Timestamp, ViewId, WrittenBy,
+    proof::Salt,
+    view::{View, ViewDraft},
 };
 
 /// Result of appending a message.
@@ -298,7 +300,7 @@ pub trait Store: Source {
     }
 
     /// Records events of an existing conversation. A summary must have a level above FULL, span existing nodes, and
-    /// name children whose spans tile its own; a view must cover its messages, as [`check_view`](crate::check_view)
+    /// name children whose spans tile its own; a view must cover its messages, as [`check_view`](crate::view::check_view)
     /// specifies.
     fn record<'a>(
         &'a self,

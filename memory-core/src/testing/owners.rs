@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::source_conformance;
 use crate::{
-    ConversationId, Conversations, Event, Message, MessageKey, NodeDraft, NodeId, NodeRange, OwnedStore, OwnerId,
-    Revision, Scope, Source, Store, StoreError, Timestamp, ViewId,
+    ConversationId, Message, MessageKey, NodeDraft, NodeId, NodeRange, OwnerId, Timestamp, ViewId,
+    port::{Conversations, Event, OwnedStore, Revision, Scope, Source, Store, StoreError},
 };
 
 fn id(name: &str) -> ConversationId {

@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use memory_core::{
-    ConversationId, ConversationManager, DerivedManager, HookRegistry, Json, Level, ManagerError, ManagerState,
-    Message, ReduceCause, Source, WrittenBy,
-    plan::{MANAGERS, PlanError, Thresholds, manager_named},
+    ConversationId, Json, Level, Message, WrittenBy,
+    plan::{MANAGERS, PlanError, Thresholds, strategy_named},
+    port::{ConversationManager, ExtendedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source},
     testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
 use memory_hooks::{AsOf, BuildError, ListOptions, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
@@ -18,7 +18,7 @@ use crate::support::{Manner, Scripted, World, chat, covered, id, line, nodes_of}
 
 /// A memory under the manager of this name.
 fn managed(name: &str, settings: &str) -> World {
-    let strategy = manager_named(name, settings).unwrap();
+    let strategy = strategy_named(name, settings).unwrap();
     World::with(|builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))).strategy(strategy))
 }
 
@@ -26,7 +26,7 @@ fn managed(name: &str, settings: &str) -> World {
 fn every_manager_by_name_conforms() {
     for name in MANAGERS {
         block_on(manager_conformance(|store| {
-            let strategy = manager_named(name, "").unwrap();
+            let strategy = strategy_named(name, "").unwrap();
             let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).strategy(strategy);
             Arc::clone(builder.build().unwrap().manager())
         }));
@@ -104,7 +104,7 @@ fn the_summarizing_manager_writes_nothing_before_a_prompt_does_not_fit() {
 fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
     let summarizer = Scripted::new(Manner::Good);
     let paid = Arc::clone(&summarizer);
-    let strategy = manager_named("summarizing", "").unwrap();
+    let strategy = strategy_named("summarizing", "").unwrap();
     let world = World::with(|builder, _| builder.strategy(strategy).summarizer(paid));
     world.say(chat(40));
     let manager = Arc::clone(world.memory.manager());
@@ -122,7 +122,7 @@ fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
 
 #[test]
 fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
-    let world = managed("query-aware", r#"{"recent": 4, "most": 2}"#);
+    let world = managed("query-aware", r#"{"tail": 0.1, "share": 0.5}"#);
     world.say(chat(160));
     block_on(world.talk.compact()).unwrap();
     let options = PromptOptions::new(3_000).history_share(0.9);
@@ -138,7 +138,7 @@ fn the_knowledge_manager_gives_standing_lines_more_room() {
     let promised =
         |n: usize| Message::user(format!("I'll send colour{n}, size{n} and panel{n} for the kitchen on Friday."));
     let standing = |name: &str| {
-        let strategy = manager_named(name, "").unwrap();
+        let strategy = strategy_named(name, "").unwrap();
         let world = World::with(|builder, _| builder.strategy(strategy));
         world.say((1..=60).map(promised).chain((1..=120).map(|number| line(number, 40))));
         let shown =
@@ -157,7 +157,7 @@ struct Counting {
     seen: Arc<AtomicUsize>,
 }
 
-impl DerivedManager for Counting {
+impl ExtendedManager for Counting {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new(self.name, "1")
     }
@@ -195,7 +195,7 @@ fn counting(
 }
 
 #[test]
-fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
+fn an_extended_manager_keeps_the_hooks_and_the_work_of_its_base() {
     let (inner, of_base) = counting("inner");
     let (outer, own) = counting("outer");
     let world = World::with(|builder, _| builder.derived(inner).derived(outer));
@@ -211,7 +211,7 @@ fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
 }
 
 #[test]
-fn a_derived_manager_conforms() {
+fn an_extended_manager_conforms() {
     block_on(manager_conformance(|store| {
         let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).derived(counting("mine").0);
         Arc::clone(builder.build().unwrap().manager())
@@ -286,7 +286,7 @@ fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_o
             let store = Arc::new(MemoryStore::default());
             Memory::builder().store(store).token_counter(Arc::new(WordCounter)).thresholds(thresholds)
         };
-        let built = builder().strategy(manager_named(name, "").unwrap()).build();
+        let built = builder().strategy(strategy_named(name, "").unwrap()).build();
         if !with_thresholds.contains(&name) {
             assert_eq!(built.unwrap_err(), BuildError::NoThresholds { manager: name.to_owned() });
             continue;

@@ -5,10 +5,7 @@
 
 use std::{env, error::Error, fs, path::Path};
 
-use memory_core::{
-    ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Proof, Shown,
-    ShownRun, Store, Timestamp, TreeHead, ViewDraft, WrittenBy, run_check, text_hash,
-};
+use memory_core::{ConversationId, port::{Event, Store}, proof::{HistoryProof, MessageProof, Proof, TreeHead}, Message, MessageKey, NodeDraft, NodeId, NodeRange, view::{Shown, ShownRun, ViewDraft, run_check, text_hash}, Timestamp, WrittenBy};
 use memory_store::{
     CompressionOptions, LogOptions, LogStore, VacuumOptions, compress_segment, export, fuzzing::row_of,
 };

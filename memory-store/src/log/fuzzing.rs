@@ -14,7 +14,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Source, Store, ViewId};
+use memory_core::{
+    Node, NodeId, NodeRange, ViewId,
+    port::{ConversationState, Event, Source, Store},
+};
 
 use super::{
     format::{

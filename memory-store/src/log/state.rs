@@ -16,7 +16,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeRange, StoreError, SummaryId};
+use memory_core::{
+    ConversationId, Level, NodeId, NodeRange, SummaryId,
+    port::{ConversationState, ForkedFrom, StoreError},
+};
 
 use self::{
     conversation::{Change, Conversation},

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use memory_core::{
-    ConversationId, Hash, MerkleFrontier, NodeRange, Progress, Store, StoreError, canonical_bytes, leaf_hash,
+    ConversationId, Hash, NodeRange,
+    port::{Progress, Store, StoreError},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 use serde::Serialize;
 

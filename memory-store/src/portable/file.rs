@@ -8,8 +8,10 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes,
-    leaf_hash, plan::check_summary,
+    ConversationId, Hash, NodeDraft, NodeId, NodeRange, Summary, SummaryId,
+    plan::check_summary,
+    port::Event,
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 use serde::Deserialize;
 

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use memory_core::{
-    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, OwnerId, Relation, RelationKind, Salt, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy, message_from_raw_json, message_to_raw_json,
+    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, OwnerId, Relation, RelationKind, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    json::{message_from_raw_json, message_to_raw_json},
+    proof::Salt,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;

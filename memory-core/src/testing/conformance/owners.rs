@@ -1,7 +1,10 @@
 //! Checks of the owners of conversations.
 
 use super::{draft, id, node};
-use crate::{ConversationId, DOCUMENT, Json, OwnerId, Store, StoreError};
+use crate::{
+    ConversationId, DOCUMENT, Json, OwnerId,
+    port::{Store, StoreError},
+};
 
 fn owner(name: &str) -> OwnerId {
     OwnerId::new(name).expect("a valid name")

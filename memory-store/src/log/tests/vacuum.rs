@@ -2,7 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{Event, NodeRange, Store, StoreError, WrittenBy};
+use memory_core::{
+    NodeRange, WrittenBy,
+    port::{Event, Store, StoreError},
+};
 
 use super::{
     faults::{PATH, empty_disk, open},

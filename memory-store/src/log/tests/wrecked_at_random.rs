@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{ConversationId, Event, Hash, MessageKey, Node, Source, Store, StoreError, ViewId};
+use memory_core::{
+    ConversationId, Hash, MessageKey, Node, ViewId,
+    port::{Event, Source, Store, StoreError},
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{

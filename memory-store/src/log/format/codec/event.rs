@@ -2,7 +2,8 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Event, Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, View, WrittenBy,
+    Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy, port::Event,
+    view::View,
 };
 
 use super::{

@@ -1,6 +1,6 @@
 //! A segment's image without its dead records.
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use crate::log::format::{
     frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, RECORD_HEADER, StoreId, records},
