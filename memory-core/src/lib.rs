@@ -100,7 +100,7 @@ pub use filter::Filter;
 pub use first_words::FirstWords;
 pub use grouped::grouped;
 pub use hash::{Hash, InvalidHash};
-pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId, UnfitName, ViewId};
+pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, NoteId, SummaryId, UnfitName, ViewId};
 pub use json::{InvalidJson, Json};
 pub use leaf::LeafHasher;
 pub use look::Look;
@@ -114,7 +114,7 @@ pub use message_json::{
 pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
-pub use notes::DOCUMENT;
+pub use notes::{Note, NoteChange};
 pub use owner::{InvalidOwnerId, OwnerId};
 pub use period::{Period, UnknownPeriod};
 pub use port::{

@@ -96,13 +96,14 @@ pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
 pub use memory_core::{
     Appended, Attachment, AttachmentKind, ContentBlock, ConversationId, ConversationState, Conversations, Filter, Hit,
-    InvalidConversationId, Json, Level, Mark, Media, Message, MessageKey, Node, NodeId, NodeKind, NodeRange, Notice,
-    OwnerId, Period, Query, Retrieved, Role, Scope, SummaryId, TimeRange, TimeWords, Timestamp,
+    InvalidConversationId, Json, Level, Mark, Media, Message, MessageKey, Node, NodeId, NodeKind, NodeRange,
+    NoteChange, NoteId, Notice, OwnerId, Period, Query, Retrieved, Role, Scope, SummaryId, TimeRange, TimeWords,
+    Timestamp,
 };
 pub use memory_hooks::{
-    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, DocumentChange, Documents, DocumentsNow,
-    Invocation, LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece,
-    PieceKind, Prompt, PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
+    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, Invocation,
+    LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece, PieceKind, Prompt,
+    PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
 };
 pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};

@@ -166,6 +166,8 @@ async fn to_file(store: &dyn Store, id: &ConversationId, target: Target, output:
 }
 
 fn words(exported: &Exported) -> String {
-    let Exported { conversation, nodes, summaries, root, .. } = exported;
-    format!("exported `{conversation}`: {} messages, {} summaries, root {root}", grouped(*nodes), grouped(*summaries))
+    let Exported { conversation, nodes, summaries, notes, root, .. } = exported;
+    let notes = if *notes > 0 { format!("{}, ", counted(*notes, "note", "notes")) } else { String::new() };
+    let (nodes, summaries) = (grouped(*nodes), grouped(*summaries));
+    format!("exported `{conversation}`: {nodes} messages, {summaries} summaries, {notes}root {root}")
 }
