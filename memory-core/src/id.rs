@@ -4,7 +4,10 @@ use std::{fmt, num::NonZeroU64, str::FromStr, sync::Arc};
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use crate::{Timestamp, is_hidden, one_line};
+use crate::{
+    Timestamp,
+    text::{is_hidden, one_line},
+};
 
 /// The name of a conversation: 1 to 200 bytes, without white space, control characters, `/` or `\`.
 ///

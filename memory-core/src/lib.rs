@@ -119,10 +119,10 @@ pub use owner::{InvalidOwnerId, OwnerId};
 pub use period::{Period, UnknownPeriod};
 pub use port::{
     AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
-    BoxFuture, Breakpoint, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
-    ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
-    DerivedKind, DerivedManager, DerivedSize, EmbedError, Embedder, Event, Excerpt, Excluded, Forget, Forgotten,
-    ForkedFrom, HeldBack, HeldInMemory, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry,
+    BoxFuture, Breakpoint, CachedInMemory, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
+    CompactionReport, ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError,
+    DerivedFault, DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Excluded, ExtendedManager, Forget,
+    Forgotten, ForkedFrom, HeldBack, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry,
     ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice,
     OwnedStore, PastStore, Place, PlanRequest, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
     ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ConversationState;
+use crate::port::ConversationState;
 
 /// Mark on a whole conversation, set by a person.
 ///
@@ -16,7 +16,7 @@ pub enum Mark {
     /// A conversation that is done with: lists and `last` leave it out. Searches still find it, because an answer that
     /// silently misses what was said is worse than a hit too many.
     Archived,
-    /// A conversation whose messages are notes, as versions without [notes](crate::Note) kept them. Nothing sets it any
+    /// A conversation whose messages are notes, as versions without [notes](crate::port::Note) kept them. Nothing sets it any
     /// more.
     Companion,
 }

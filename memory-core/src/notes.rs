@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    ConversationId, ConversationState, InvalidConversationId, Json, Mark, Message, NodeRange, NoteId, OwnerId,
-    StoreError, Timestamp,
+    ConversationId, InvalidConversationId, Json, Mark, Message, NodeRange, NoteId, OwnerId, Timestamp,
+    port::{ConversationState, StoreError},
 };
 
 /// The conversation of the notes of models in a store without owners. With a dot and a name after it, that of an owner.

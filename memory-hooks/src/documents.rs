@@ -8,8 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, ConversationState, Event, NodeId, NodeRange, Note, NoteChange, NoteId, Query, Retrieved, Store,
-    StoreError, Timestamp,
+    ConversationId, NodeId, NodeRange, NoteId, Timestamp,
+    port::{ConversationState, Event, Note, NoteChange, Query, Retrieved, Store, StoreError},
 };
 
 use self::present::Present;
@@ -21,7 +21,7 @@ pub(crate) const CHUNK: u64 = 16;
 pub(crate) const TRIES: usize = 64;
 
 /// Named texts that a model or a program writes, reads and changes. Each change is recorded in one conversation as a
-/// [note](memory_core::Note), so that every earlier text is backed up, exported, owned and erased like the rest.
+/// [note](memory_core::port::Note), so that every earlier text is backed up, exported, owned and erased like the rest.
 ///
 /// Several processes may change the same documents at once: a change is decided on the current documents, and decided
 /// again if another process was first. Reading continues where the last read ended.

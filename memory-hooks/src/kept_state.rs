@@ -1,7 +1,8 @@
 //! State of a conversation's manager, kept as a note of the conversation for the next process.
 
 use memory_core::{
-    ConversationId, Event, Json, ManagerError, ManagerState, Message, Note, NoteChange, NoteId, StoreError,
+    ConversationId, Json, Message, NoteId,
+    port::{Event, ManagerError, ManagerState, Note, NoteChange, StoreError},
 };
 
 use crate::{

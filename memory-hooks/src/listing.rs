@@ -1,6 +1,6 @@
 //! Lists of conversations by title, tags and marks, the most recent first.
 
-use memory_core::{ConversationState, Filter, Mark};
+use memory_core::{Filter, Mark, port::ConversationState};
 
 use crate::{
     Memory, MemoryError,

@@ -1,6 +1,6 @@
 //! Settings of a person for a conversation as a whole: title, tags, marks.
 
-use memory_core::{Event, Mark};
+use memory_core::{Mark, port::Event};
 
 use crate::{
     Conversation, MemoryError,

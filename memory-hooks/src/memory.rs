@@ -3,13 +3,16 @@
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use memory_core::{
-    BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, ConversationState,
-    Conversations, FirstWords, Hit, HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer,
-    TokenCounter, WrittenBy,
+    ConversationId, WrittenBy,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
     },
+    port::{
+        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, Conversations, Hit,
+        HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
+    },
+    text::FirstWords,
 };
 use memory_search::{FindRequest, Found};
 use memory_strategies::Spans;
@@ -20,7 +23,7 @@ use crate::{
     compaction_queue::worker,
     counts::Counts,
     judge::Judge,
-    manager::{failing::Said, tree::TreeManager, turns::Turns},
+    manager::{failing::ReportedFailures, tree::TreeManager, turns::CompactionLocks},
     parts::{Function, Growth, Parts},
     ports::Ports,
     snapshot_cache::SnapshotCache,
@@ -213,7 +216,7 @@ impl MemoryBuilder {
         some fallback_scorer: Arc<dyn ImportanceScorer>,
         /// Sets the strategy, which decides on the summaries and the contents of a view, by its type, such as
         /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
-        /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
+        /// [`strategy_named`](memory_core::plan::strategy_named) gives one by name.
         some strategy: Arc<dyn ContextStrategy>,
         /// Sets the clock; [`SystemClock`] by default.
         some clock: Arc<dyn Clock>,
@@ -258,7 +261,7 @@ impl MemoryBuilder {
     }
 
     /// Builds the manager on the one that would be there otherwise, which `make` is given: usually a
-    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the
+    /// [`ExtendedManager`](memory_core::port::ExtendedManager), which passes on whatever it does not do itself and keeps the
     /// hooks below it. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
@@ -347,8 +350,8 @@ impl MemoryBuilder {
             snapshots: SnapshotCache::default(),
             counts: Counts::default(),
             uses: Uses::default(),
-            compacting: Turns::default(),
-            said: Said::default(),
+            compacting: CompactionLocks::default(),
+            said: ReportedFailures::default(),
         });
         let base = own.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
         let manager = self.derived.into_iter().fold(base, |base, Function(make)| make(base));

@@ -1,6 +1,9 @@
 //! Finds the conversation that a name means: `last`, an id, the beginning of one, or a title.
 
-use memory_core::{ConversationId, ConversationState, Mark, StoreError};
+use memory_core::{
+    ConversationId, Mark,
+    port::{ConversationState, StoreError},
+};
 
 use crate::{
     Conversation, Memory, MemoryError,

@@ -4,10 +4,11 @@
 use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
-    ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, Note, NoteChange, NoteId, OwnerId, Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun,
-    Source, Store, StoreError, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId,
-    WrittenBy, run_check, text_hash,
+    ContentBlock, ConversationId, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
+    NoteId, OwnerId, Relation, RelationKind, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    ViewId, WrittenBy,
+    port::{Event, Note, NoteChange, Source, Store, StoreError},
+    view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 use memory_store::{ExchangeError, ExportFile, LogStore, ReadLimits, VacuumOptions, examine, export, import};
 

@@ -8,7 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, ConversationId, HeldInMemory, InvalidConversationId, Lease, RetrieveError, Spawner, Store, StoreError,
+    ConversationId, InvalidConversationId,
+    port::{BoxFuture, CachedInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -148,7 +149,7 @@ impl Memory {
     /// Words, vectors and token vectors that this process holds in memory, each with its limit
     /// ([`Config::held_bytes`](crate::Config::held_bytes)).
     #[must_use]
-    pub fn held(&self) -> Vec<HeldInMemory> {
+    pub fn held(&self) -> Vec<CachedInMemory> {
         self.shared.parts.retriever.held()
     }
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use memory::{Conversation, Memory};
 use memory_core::{
-    Clock, ConversationId, Json, Message, MessageKey, Node, NodeId, NodeRange, NoteChange, Timestamp,
-    message_from_strands,
+    ConversationId, Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp,
+    json::message_from_strands,
+    port::{Clock, NoteChange},
 };
 use memory_hooks::{DocumentsNow, SystemClock};
 use serde::Deserialize;

@@ -8,7 +8,9 @@ use std::{collections::BTreeMap, convert::Infallible, fmt::Display};
 
 use memory::{Conversation, Error, Memory};
 use memory_core::{
-    Json, MessageKey, Node, NodeId, NodeRange, NoteChange, StoreError, message_from_strands, message_to_strands,
+    Json, MessageKey, Node, NodeId, NodeRange,
+    json::{message_from_strands, message_to_strands},
+    port::{NoteChange, StoreError},
 };
 use memory_hooks::DocumentsNow;
 use memory_transcripts::{agent_name, escaped_part};

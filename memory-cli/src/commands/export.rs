@@ -8,7 +8,7 @@ use std::{io::BufWriter, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ConversationId, Store};
+use memory_core::{ConversationId, port::Store};
 use memory_store::Exported;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -13,7 +13,10 @@ use std::{
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture, FilesRead, Stage, Stages, SummaryCounts, TranscriptFiles};
-use memory_core::{ConversationId, Hash, Progress, Store, StoreError};
+use memory_core::{
+    ConversationId, Hash,
+    port::{Progress, Store, StoreError},
+};
 use memory_store::{ExchangeError, ExportFile, ReadLimits};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,7 +2,10 @@
 
 use clap::Args;
 use memory::parts::Parts;
-use memory_core::{ConversationId, ConversationState, Conversations, NodeId, NodeRange};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{ConversationState, Conversations},
+};
 
 use crate::failure::{Damage, NotFound, Usage};
 

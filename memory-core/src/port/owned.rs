@@ -8,8 +8,8 @@ use super::{
     scope::{conversation_of, conversations_of},
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Note, NoteId, OwnerId, Summary,
-    SummaryId, View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
+    ViewId, port::Note, view::View,
 };
 
 /// The conversations of one owner in a shared store.

@@ -7,8 +7,8 @@ use super::{
     Verification, VerifiedConversation,
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Note, NoteId, OwnerId, Summary,
-    SummaryId, TreeHead, View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
+    ViewId, port::Note, proof::TreeHead, view::View,
 };
 
 /// One conversation of a store as it was when it ended with a certain message; read-only.

@@ -4,8 +4,11 @@ use std::fmt;
 
 use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, Note, NoteId, OwnerId, Salt, Summary,
-    SummaryDraft, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary, SummaryDraft,
+    SummaryId, Timestamp, ViewId, WrittenBy,
+    port::Note,
+    proof::Salt,
+    view::{View, ViewDraft},
 };
 
 /// Result of appending a message.
@@ -311,7 +314,7 @@ pub trait Store: Source {
     /// Records events of a conversation. If the first one is a note, the conversation is begun for `owner` if needed.
     ///
     /// A summary must have a level above FULL, span existing nodes, and name children whose spans tile its own; a view
-    /// must cover its messages, as [`check_view`](crate::check_view) specifies; a note must have the number after the
+    /// must cover its messages, as [`check_view`](crate::view::check_view) specifies; a note must have the number after the
     /// last one's, and existing nodes as sources.
     ///
     /// # Errors

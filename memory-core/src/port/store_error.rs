@@ -174,7 +174,7 @@ impl StoreError {
     pub fn unknown_conversation<'a>(id: &ConversationId, known: impl IntoIterator<Item = &'a ConversationId>) -> Self {
         Self::UnknownConversation {
             id: id.clone(),
-            nearest: crate::nearest(id.as_str(), known, ConversationId::as_str),
+            nearest: crate::text::nearest(id.as_str(), known, ConversationId::as_str),
         }
     }
 

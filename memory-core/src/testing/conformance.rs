@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 use super::source_conformance;
 use crate::{
-    ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
-    NodeId, NodeKind, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
-    SummaryMetadata, SummaryOutline, Timestamp, WrittenBy, canonical_bytes, leaf_hash, plan::Tree,
+    ContentBlock, ConversationId, Hash, Json, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeKind,
+    NodeOutline, NodeRange, Role, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline, Timestamp, WrittenBy,
+    plan::Tree,
+    port::{Event, Recorded, Revision, Store, StoreError},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 
 fn id(name: &str) -> ConversationId {

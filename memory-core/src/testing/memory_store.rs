@@ -11,10 +11,14 @@ use std::{
 };
 
 use crate::{
-    Appended, Changes, ConversationId, ConversationState, Event, ForkedFrom, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Note, NoteId, OwnerId, Place, Recorded, Revision, Role, Salt, StoreError,
-    Summary, SummaryId, SummaryOutline, Timestamp, View, ViewId, canonical_bytes, check_view, leaf_hash,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, Summary,
+    SummaryId, SummaryOutline, Timestamp, ViewId,
     plan::check_summary,
+    port::{
+        Appended, Changes, ConversationState, Event, ForkedFrom, NodeProof, Note, Place, Recorded, Revision, StoreError,
+    },
+    proof::{Salt, canonical_bytes, leaf_hash},
+    view::{View, check_view},
 };
 
 /// Keeps everything in maps. Its salts are zero, so that its roots are repeatable.

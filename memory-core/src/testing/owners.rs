@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::source_conformance;
 use crate::{
-    ConversationId, Conversations, Event, Message, MessageKey, NodeDraft, NodeId, NodeRange, Note, NoteChange, NoteId,
-    OwnedStore, OwnerId, Revision, Scope, Source, Store, StoreError, Timestamp, ViewId,
+    ConversationId, Message, MessageKey, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Timestamp, ViewId,
+    port::{Conversations, Event, Note, NoteChange, OwnedStore, Revision, Scope, Source, Store, StoreError},
 };
 
 fn id(name: &str) -> ConversationId {

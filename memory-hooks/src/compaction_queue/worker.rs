@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::BoxFuture;
+use memory_core::port::BoxFuture;
 
 use super::CompactionQueue;
 use crate::parts::Parts;

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ConversationId, ConversationState, Losses, Message, Node, NodeId, NodeRange, Notice, Query, ReadNodes,
-    RetrieveError, Retrieved, Retriever as _, Role, Scope, Source, StoreError, Timestamp,
+    ConversationId, Message, Node, NodeId, NodeRange, Role, Timestamp,
+    port::{
+        BoxFuture, ConversationState, Losses, Notice, Query, ReadNodes, RetrieveError, Retrieved, Retriever as _,
+        Scope, Source, StoreError,
+    },
 };
 use memory_search::HybridRetriever;
 

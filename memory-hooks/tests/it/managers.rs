@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use memory_core::{
-    ConversationId, ConversationManager, DerivedManager, Event, HookRegistry, Json, Level, ManagerError, ManagerState,
-    Mark, Message, NodeDraft, ReduceCause, Role, Source, Store, Timestamp, WrittenBy,
-    plan::{MANAGERS, PlanError, Thresholds, manager_named},
+    ConversationId, Json, Level, Mark, Message, NodeDraft, Role, Timestamp, WrittenBy,
+    plan::{MANAGERS, PlanError, Thresholds, strategy_named},
+    port::{
+        ConversationManager, Event, ExtendedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source,
+        Store,
+    },
     testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
 use memory_hooks::{AsOf, BuildError, ListOptions, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
@@ -18,7 +21,7 @@ use crate::support::{Manner, Scripted, World, chat, covered, id, line, nodes_of}
 
 /// A memory under the manager of this name.
 fn managed(name: &str, settings: &str) -> World {
-    let strategy = manager_named(name, settings).unwrap();
+    let strategy = strategy_named(name, settings).unwrap();
     World::with(|builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))).strategy(strategy))
 }
 
@@ -26,7 +29,7 @@ fn managed(name: &str, settings: &str) -> World {
 fn every_manager_by_name_conforms() {
     for name in MANAGERS {
         block_on(manager_conformance(|store| {
-            let strategy = manager_named(name, "").unwrap();
+            let strategy = strategy_named(name, "").unwrap();
             let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).strategy(strategy);
             Arc::clone(builder.build().unwrap().manager())
         }));
@@ -104,7 +107,7 @@ fn the_summarizing_manager_writes_nothing_before_a_prompt_does_not_fit() {
 fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
     let summarizer = Scripted::new(Manner::Good);
     let paid = Arc::clone(&summarizer);
-    let strategy = manager_named("summarizing", "").unwrap();
+    let strategy = strategy_named("summarizing", "").unwrap();
     let world = World::with(|builder, _| builder.strategy(strategy).summarizer(paid));
     world.say(chat(40));
     let manager = Arc::clone(world.memory.manager());
@@ -138,7 +141,7 @@ fn the_knowledge_manager_gives_standing_lines_more_room() {
     let promised =
         |n: usize| Message::user(format!("I'll send colour{n}, size{n} and panel{n} for the kitchen on Friday."));
     let standing = |name: &str| {
-        let strategy = manager_named(name, "").unwrap();
+        let strategy = strategy_named(name, "").unwrap();
         let world = World::with(|builder, _| builder.strategy(strategy));
         world.say((1..=60).map(promised).chain((1..=120).map(|number| line(number, 40))));
         let shown =
@@ -157,7 +160,7 @@ struct Counting {
     seen: Arc<AtomicUsize>,
 }
 
-impl DerivedManager for Counting {
+impl ExtendedManager for Counting {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new(self.name, "1")
     }
@@ -302,7 +305,7 @@ fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_o
             let store = Arc::new(MemoryStore::default());
             Memory::builder().store(store).token_counter(Arc::new(WordCounter)).thresholds(thresholds)
         };
-        let built = builder().strategy(manager_named(name, "").unwrap()).build();
+        let built = builder().strategy(strategy_named(name, "").unwrap()).build();
         if !with_thresholds.contains(&name) {
             assert_eq!(built.unwrap_err(), BuildError::NoThresholds { manager: name.to_owned() });
             continue;

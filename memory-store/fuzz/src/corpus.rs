@@ -6,8 +6,10 @@
 use std::{env, error::Error, fs, path::Path};
 
 use memory_core::{
-    ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Note, NoteChange, NoteId,
-    Proof, Shown, ShownRun, Store, Timestamp, TreeHead, ViewDraft, WrittenBy, run_check, text_hash,
+    ConversationId, Message, MessageKey, NodeDraft, NodeId, NodeRange, NoteId, Timestamp, WrittenBy,
+    port::{Event, Note, NoteChange, Store},
+    proof::{HistoryProof, MessageProof, Proof, TreeHead},
+    view::{Shown, ShownRun, ViewDraft, run_check, text_hash},
 };
 use memory_store::{
     CompressionOptions, LogOptions, LogStore, VacuumOptions, compress_segment, export, fuzzing::row_of,

@@ -14,7 +14,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, NoteId, Source, Store, SummaryId, ViewId};
+use memory_core::{
+    Node, NodeId, NodeRange, NoteId, SummaryId, ViewId,
+    port::{ConversationState, Event, Source, Store},
+};
 
 use super::{
     format::{

@@ -17,7 +17,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeRange, OwnerId, StoreError, SummaryId,
+    ConversationId, Level, NodeId, NodeRange, OwnerId, SummaryId,
+    port::{ConversationState, ForkedFrom, StoreError},
 };
 
 use self::{

@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_channel::oneshot;
-use memory_core::{ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Salt, StoreError, Summary};
+use memory_core::{ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Summary, port::StoreError, proof::Salt};
 
 use super::{
     failure::{fill_random, io_error},

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memory_core::{ConversationId, NodeId, StoreError};
+use memory_core::{ConversationId, NodeId, port::StoreError};
 
 /// Why a conversation cannot be exported or imported.
 #[derive(Debug, thiserror::Error)]

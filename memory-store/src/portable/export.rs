@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use memory_core::{
-    ConversationId, ConversationState, Hash, MerkleFrontier, NodeRange, Note, NoteId, Progress, Store, StoreError,
-    canonical_bytes, leaf_hash,
+    ConversationId, Hash, NodeRange, NoteId,
+    port::{ConversationState, Note, Progress, Store, StoreError},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 use serde::Serialize;
 

@@ -8,8 +8,10 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Note, NoteId, Summary, SummaryId,
-    canonical_bytes, leaf_hash, plan::check_summary,
+    ConversationId, Hash, NodeDraft, NodeId, NodeRange, NoteId, Summary, SummaryId,
+    plan::check_summary,
+    port::{Event, Note},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 use serde::Deserialize;
 

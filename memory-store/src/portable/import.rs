@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, ConversationState, Event, Mark, NodeDraft, NodeId, Note, NoteId, OwnerId, Progress, Recorded,
-    Store, StoreError, SummaryId, TokenCounter,
+    ConversationId, Mark, NodeDraft, NodeId, NoteId, OwnerId, SummaryId,
+    port::{ConversationState, Event, Note, Progress, Recorded, Store, StoreError, TokenCounter},
 };
 
 use super::{ExchangeError, ExportFile, NOTES, RUN, RUN_BYTES, file::Lines, line::Header, run};
@@ -32,7 +32,7 @@ pub struct ImportedExport {
 }
 
 /// Brings an export into a store, under its own name or another. The conversation gets the owner that the file names;
-/// in an [`OwnedStore`](memory_core::OwnedStore), that store's owner.
+/// in an [`OwnedStore`](memory_core::port::OwnedStore), that store's owner.
 ///
 /// If the conversation exists and begins with the messages of the file, or is a part of them, what is missing is added
 /// and nothing is changed. So an interrupted import is completed by importing again. Memory is bounded by a batch of

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use memory_core::{
-    ConversationId, ConversationState, Hash, Level, Node, NodeDraft, NodeId, NodeRange, Note, NoteChange, NoteId,
-    OwnerId, Relation, RelationKind, Salt, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
-    message_from_raw_json, message_to_raw_json,
+    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Relation, RelationKind, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    json::{message_from_raw_json, message_to_raw_json},
+    port::{ConversationState, Note, NoteChange},
+    proof::Salt,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;

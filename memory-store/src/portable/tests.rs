@@ -7,10 +7,11 @@ mod sample;
 use std::{io::Cursor, sync::Arc};
 
 use memory_core::{
-    ContentBlock, Event, Hash, InvalidMessage, Level, Message, NodeDraft, NodeRange, OwnedStore, OwnerId, Progress,
-    Revision, Source, Store, SummaryId, Timestamp, TokenCounter as _, TreeHead, message_from_raw_json, message_to_json,
-    message_to_raw_json,
+    ContentBlock, Hash, Level, Message, NodeDraft, NodeRange, OwnerId, SummaryId, Timestamp,
+    json::{InvalidMessage, message_from_raw_json, message_to_json, message_to_raw_json},
     plan::Tree,
+    port::{Event, OwnedStore, Progress, Revision, Source, Store, TokenCounter as _},
+    proof::TreeHead,
     testing::{MemoryStore, WordCounter},
 };
 use pollster::block_on;

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, RetrieveError, Store, StoreError};
+use memory_core::{
+    ConversationId,
+    port::{RetrieveError, Store, StoreError},
+};
 use tokio::{
     sync::{Mutex, mpsc},
     time::timeout,

@@ -20,7 +20,7 @@ use crate::{
     output::{Output, counted},
 };
 use memory::models::ModelRecord;
-use memory_core::VectorIndex as _;
+use memory_core::port::VectorIndex as _;
 
 /// State of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use memory::parts::Parts;
-use memory_core::{ConversationId, Verification};
+use memory_core::{ConversationId, port::Verification};
 use memory_embed::TiktokenCounter;
 use memory_store::{ExchangeError, ExportFile, ImportedExport, ReadLimits};
 

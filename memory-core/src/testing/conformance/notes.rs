@@ -1,7 +1,10 @@
 //! Checks of a store's notes.
 
 use super::{draft, id, node, owners::owner, range};
-use crate::{Event, Note, NoteChange, NoteId, Recorded, Revision, Store, StoreError, Timestamp};
+use crate::{
+    NoteId, Timestamp,
+    port::{Event, Note, NoteChange, Recorded, Revision, Store, StoreError},
+};
 
 fn number(number: u64) -> NoteId {
     NoteId::new(number).expect("not zero")

@@ -1,7 +1,10 @@
 //! Checks of the owners of conversations.
 
 use super::{draft, id, node};
-use crate::{OwnerId, Store, StoreError};
+use crate::{
+    OwnerId,
+    port::{Store, StoreError},
+};
 
 pub(super) fn owner(name: &str) -> OwnerId {
     OwnerId::new(name).expect("a valid name")

@@ -3,9 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use crate::{
-    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node,
-    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, Note, NoteId, OwnerId, Place, ReadNodes, Recorded, Revision,
-    Source, Store, StoreError, Summary, Verification, VerifiedConversation, View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, ViewId,
+    port::{
+        Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, Note, Place, ReadNodes, Recorded,
+        Revision, Source, Store, StoreError, Verification, VerifiedConversation,
+    },
+    proof::MerkleFrontier,
+    view::View,
 };
 
 use super::{Conversation, MemoryStore};

@@ -2,7 +2,11 @@
 
 use std::{io::ErrorKind, ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, Note, Place, StoreError, Summary, View};
+use memory_core::{
+    MessageKey, Node, NodeId, Summary,
+    port::{NodeProof, Note, Place, StoreError},
+    view::View,
+};
 
 use crate::log::{
     format::{

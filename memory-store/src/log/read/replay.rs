@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use crate::log::{
     format::{

@@ -10,7 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, NodeId, NodeRange, Progress, StoreError};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{Progress, StoreError},
+};
 
 use crate::log::{
     failure::io_error,

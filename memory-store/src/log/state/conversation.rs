@@ -1,8 +1,8 @@
 //! State of one conversation in memory.
 
 use memory_core::{
-    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId,
-    Revision, Role, StoreError, SummaryId, Timestamp, ViewId,
+    ConversationId, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp, ViewId,
+    port::{Changes, ConversationState, ForkedFrom, Revision, StoreError},
 };
 
 use super::{

@@ -7,9 +7,13 @@ use std::{
 
 use futures_channel::oneshot;
 use memory_core::{
-    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, Note, NoteId, OwnerId, ReadNodes, Recorded, Revision, Source, Store, StoreError,
-    Summary, SummaryId, SummaryOutline, Verification, View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
+    SummaryOutline, ViewId,
+    port::{
+        Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, Note, ReadNodes, Recorded, Revision,
+        Source, Store, StoreError, Verification,
+    },
+    view::View,
 };
 
 use super::{

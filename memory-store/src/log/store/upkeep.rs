@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::{Progress, StoreError};
+use memory_core::port::{Progress, StoreError};
 
 use super::LogStore;
 use crate::log::{
@@ -64,7 +64,7 @@ impl LogStore {
         })
     }
 
-    /// Takes the lease for only this call. [`Store::lease`](memory_core::Store::lease) shares one within the opening.
+    /// Takes the lease for only this call. [`Store::lease`](memory_core::port::Store::lease) shares one within the opening.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.

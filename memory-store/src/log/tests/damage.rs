@@ -7,7 +7,10 @@ use std::{
     sync::OnceLock,
 };
 
-use memory_core::{ConversationState, Place, Source, Store, StoreError, testing::store_conformance};
+use memory_core::{
+    port::{ConversationState, Place, Source, Store, StoreError},
+    testing::store_conformance,
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{Request, all, draft, id, model, node, perform, requests_without_forks, shown, tiny_segments};

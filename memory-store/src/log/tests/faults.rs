@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{Store, StoreError};
+use memory_core::port::{Store, StoreError};
 
 use super::sample::{Request, all, draft, id, model, node, perform, requests, shown, tiny_segments};
 use crate::{

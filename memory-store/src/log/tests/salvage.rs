@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ContentBlock, ConversationId, Media, Node, NodeId, NodeRange, Source, Store, StoreError, Summary};
+use memory_core::{
+    ContentBlock, ConversationId, Media, Node, NodeId, NodeRange, Summary,
+    port::{Source, Store, StoreError},
+};
 
 use super::{
     sample::{Request, all, draft, id, model, node, perform, shown, tiny_segments},

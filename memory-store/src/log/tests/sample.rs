@@ -1,10 +1,11 @@
 //! Requests to a store, a model to compare it with, and what both show.
 
 use memory_core::{
-    ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
-    Note, NoteChange, NoteId, OwnerId, Shown as ShownPieces, ShownElsewhere, ShownRun, Store, StoreError, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check,
-    testing::MemoryStore, text_hash,
+    ConversationId, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewId, WrittenBy,
+    port::{ConversationState, Event, Note, NoteChange, Store, StoreError},
+    testing::MemoryStore,
+    view::{Shown as ShownPieces, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 
 use crate::LogOptions;

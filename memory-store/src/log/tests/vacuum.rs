@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use memory_core::{Event, Json, Mark, Node, NodeRange, Note, NoteId, Progress, Source, Store, StoreError, WrittenBy};
+use memory_core::{
+    Json, Mark, Node, NodeRange, NoteId, WrittenBy,
+    port::{Event, Note, Progress, Source, Store, StoreError},
+};
 
 use super::{
     faults::{PATH, empty_disk, open},

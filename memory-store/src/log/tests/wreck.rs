@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Event, NodeId, SummaryId};
+use memory_core::{ConversationId, NodeId, SummaryId, port::Event};
 
 use super::sample::{Request, draft, perform, requests_without_forks, summary, tiny_segments};
 use crate::{

@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{ConversationId, Event, Hash, MessageKey, Node, NoteId, Source, Store, StoreError, ViewId};
+use memory_core::{
+    ConversationId, Hash, MessageKey, Node, NoteId, ViewId,
+    port::{Event, Source, Store, StoreError},
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Hash, NodeId, NodeRange, NoteId, Progress, StoreError, SummaryId, ViewId};
+use memory_core::{
+    ConversationId, Hash, NodeId, NodeRange, NoteId, SummaryId, ViewId,
+    port::{Progress, StoreError},
+};
 
 use super::{
     merkle::{MerkleBuilder, Remembered, Standing},

@@ -7,7 +7,7 @@ mod rewrite;
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
-use memory_core::{Progress, StoreError};
+use memory_core::port::{Progress, StoreError};
 
 use self::{
     alive::Alive,

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    Appended, ConversationId, Event, Message, MessageKey, NodeId, Note, NoteId, OwnerId, Recorded, StoreError, Summary,
-    SummaryDraft, SummaryId, ViewId, check_view, plan::check_summary,
+    ConversationId, Message, MessageKey, NodeId, NoteId, OwnerId, Summary, SummaryDraft, SummaryId, ViewId,
+    plan::check_summary,
+    port::{Appended, Event, Note, Recorded, StoreError},
+    view::check_view,
 };
 
 use super::prepared::{Prepared, PreparedMessage, check_weight};

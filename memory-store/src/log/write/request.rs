@@ -1,7 +1,10 @@
 //! Requests to the writer thread, and its answers.
 
 use futures_channel::oneshot;
-use memory_core::{Appended, ConversationId, Event, NodeId, OwnerId, Recorded, StoreError};
+use memory_core::{
+    ConversationId, NodeId, OwnerId,
+    port::{Appended, Event, Recorded, StoreError},
+};
 
 use super::prepared::Prepared;
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use super::{
     batch::{Pending, PlannedFrame, plan_fork},

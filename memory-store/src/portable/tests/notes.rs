@@ -1,8 +1,9 @@
 //! Exports of conversations with notes, and of those whose messages are notes.
 
 use memory_core::{
-    ConversationState, Event, Json, Mark, Message, NodeDraft, NodeRange, Note, NoteChange, NoteId, OwnerId, Store,
-    Timestamp, testing::MemoryStore,
+    Json, Mark, Message, NodeDraft, NodeRange, NoteId, OwnerId, Timestamp,
+    port::{ConversationState, Event, Note, NoteChange, Store},
+    testing::MemoryStore,
 };
 use pollster::block_on;
 

@@ -2,8 +2,9 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Event, Hash, Level, NodeId, NodeRange, Note, NoteChange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata,
-    Timestamp, View, WrittenBy,
+    Hash, Level, NodeId, NodeRange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    port::{Event, Note, NoteChange},
+    view::View,
 };
 
 use super::{

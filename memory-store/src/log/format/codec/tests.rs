@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange,
-    Note, NoteChange, NoteId, Relation, RelationKind, Role, Shown, ShownAttached, ShownElsewhere, ShownRun,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewDraft, ViewId, WrittenBy,
+    ContentBlock, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId,
+    Relation, RelationKind, Role, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewId, WrittenBy,
+    port::{Event, Note, NoteChange},
+    view::{Shown, ShownAttached, ShownElsewhere, ShownRun, ViewDraft},
 };
 use proptest::prelude::*;
 

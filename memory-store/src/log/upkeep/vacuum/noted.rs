@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use memory_core::{Event, Mark, Note, NoteId, SummaryId};
+use memory_core::{
+    Mark, NoteId, SummaryId,
+    port::{Event, Note},
+};
 
 use crate::log::{
     format::{

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use super::noted::renoted;
 use crate::log::format::{
