@@ -8,7 +8,7 @@ use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use memory_core::one_line;
+use memory_core::text::one_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 

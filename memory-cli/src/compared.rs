@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{AnsweredBy, ConversationId};
+use memory_core::{ConversationId, port::AnsweredBy};
 
 /// Comparisons of vectors, by conversation.
 pub(crate) type Compared = BTreeMap<ConversationId, Vec<AnsweredBy>>;

@@ -4,7 +4,10 @@ use std::{error::Error, io::ErrorKind};
 
 use memory::OpenError;
 use memory_capture::Error as CaptureError;
-use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
+use memory_core::{
+    port::{EmbedError, RetrieveError, StoreError},
+    text::one_line,
+};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 use memory_store::{ExchangeError, RescueError};

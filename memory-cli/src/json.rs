@@ -14,7 +14,7 @@ use crate::{
 /// Schema (draft 2020-12) of each answer, by the command that prints it, in the order of the names.
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
-    use memory_core::{ChatRequest, Verification};
+    use memory_core::port::{ChatRequest, Verification};
     use memory_hooks::{
         DerivedState, LevelPage, ListedConversation, Listing, Prompt, Reminder, RepairedSummary, ResummarizeReport,
         SummaryPage,

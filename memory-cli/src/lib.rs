@@ -11,7 +11,7 @@
 //! - `hub` (default): models of a hub, by their ids.
 //! - `mcp` (default): the server of tools for models.
 //! - `tui` (default): `memory browse` on a whole terminal.
-//! - `hnsw-rs` (default): vector search by the crate hnsw_rs, where `--vectors hnsw-rs` asks for it.
+//! - `hnsw-rs`: vector search by the crate hnsw_rs, where `--vectors hnsw-rs` asks for it.
 //!
 //! # Non-goals
 //!

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use memory_capture::ImportNotice;
-use memory_core::{ConversationId, NodeId, Notice};
+use memory_core::{ConversationId, NodeId, port::Notice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 

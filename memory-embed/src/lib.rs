@@ -1,7 +1,7 @@
 //! Turns text into vectors, relevance scores and token counts.
 //!
-//! Implements the ports [`Embedder`](memory_core::Embedder), [`Reranker`](memory_core::Reranker) and
-//! [`TokenCounter`](memory_core::TokenCounter).
+//! Implements the ports [`Embedder`](memory_core::port::Embedder), [`Reranker`](memory_core::port::Reranker) and
+//! [`TokenCounter`](memory_core::port::TokenCounter).
 //!
 #![cfg_attr(feature = "onnx", doc = include_str!("../README.md"))]
 //!

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use memory_core::{BoxError, BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxError, BoxFuture, EmbedError, Embedder},
+};
 use safetensors::SafeTensors;
 
 use crate::{

@@ -135,7 +135,7 @@ pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked,
             continue;
         }
         // Errors show the name, so it must be one line.
-        let place = format!("{}, {}", path.display(), memory_core::one_line(&name));
+        let place = format!("{}, {}", path.display(), memory_core::text::one_line(&name));
         match spooled(member, &mut body, (bytes, read), limits) {
             Ok((file, copied)) => {
                 read += copied;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{ContentBlock, Json, Media, Message, message_with_members};
+use memory_core::{ContentBlock, Json, Media, Message, json::message_with_members};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::members::others;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 
 /// Why a transcript cannot be read.
 ///

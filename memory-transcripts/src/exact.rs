@@ -10,7 +10,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_core::{ContentBlock, Json, Message, message_to_json, without_half_surrogates};
+use memory_core::{ContentBlock, Json, Message, json::message_to_json, text::without_half_surrogates};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 

@@ -121,7 +121,7 @@ impl fmt::Display for Format {
 
 /// The error for a text that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is none of the formats {}", memory_core::one_line(.0), Format::names())]
+#[error("`{}` is none of the formats {}", memory_core::text::one_line(.0), Format::names())]
 pub struct UnknownFormatName(pub String);
 
 impl FromStr for Format {

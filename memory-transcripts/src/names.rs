@@ -62,7 +62,7 @@ const REST: &str = "+";
 /// The key of a message with this id in the source.
 pub(crate) fn key(id: &str) -> MessageKey {
     let hashed = || digits(&Hash::of_parts([id.as_bytes()]), 32);
-    let fits = |id: &str| MessageKey::new(id).ok().filter(|_| !id.chars().any(memory_core::is_hidden));
+    let fits = |id: &str| MessageKey::new(id).ok().filter(|_| !id.chars().any(memory_core::text::is_hidden));
     fits(id).or_else(|| fits(&format!("id-{}", hashed()))).unwrap_or_else(unreachable_key)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp, one_line};
+use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp, text::one_line};
 use serde_json::Value;
 
 use crate::{

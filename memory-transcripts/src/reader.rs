@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, path::PathBuf};
 
-use memory_core::mend_surrogates;
+use memory_core::text::mend_surrogates;
 use memory_files::{Links, read};
 use serde::{Deserialize, Serialize};
 

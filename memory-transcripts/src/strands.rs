@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{Json, message_from_strands};
+use memory_core::{Json, json::message_from_strands};
 use memory_files::{Links, open_dir};
 use serde_json::{Map, Value};
 

@@ -77,7 +77,7 @@ impl FromStr for Written {
 
 /// The error for a text that names no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is none of openai, anthropic, markdown, html", memory_core::one_line(.0))]
+#[error("`{}` is none of openai, anthropic, markdown, html", memory_core::text::one_line(.0))]
 pub struct UnknownWritten(pub String);
 
 /// Writes messages as a stream, in memory proportional to one message.

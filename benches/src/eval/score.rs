@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use memory_cli::import::eval::Question;
-use memory_core::{MessageKey, SearchStep};
+use memory_core::{MessageKey, port::SearchStep};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::Asked;
@@ -41,7 +41,7 @@ struct Worth {
     ndcg10: f64,
     /// The share of the evidence that was packed, if the run packs.
     packed: Option<f64>,
-    /// The share that a full context shows word for word, and the history's share of its budget.
+    /// The share that a full context shows verbatim, and the history's share of its budget.
     in_context: Option<f64>,
     history: Option<f64>,
 }
@@ -49,9 +49,9 @@ struct Worth {
 /// Shares of the evidence that are packed into a budget, as means over questions, each 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PackedShares {
-    /// If recall gets all of the budget.
+    /// Share if recall gets the whole budget.
     pub(crate) alone: f64,
-    /// In a full context.
+    /// Share in a full context.
     pub(crate) in_context: f64,
     /// The history's share of that context's budget.
     pub(crate) history: f64,
@@ -132,7 +132,7 @@ impl Scored {
     }
 }
 
-/// The runs of one directory by their scopes, each beside another run to compare with, if there is one.
+/// The runs of one directory by their scopes, each with the run to compare it with, if any.
 pub(super) type Runs = BTreeMap<Asked, (Scored, Option<Scored>)>;
 
 type Measure = fn(&Worth) -> Option<f64>;
@@ -233,24 +233,24 @@ pub(super) struct RunLine {
     /// Turns of a full context of the same budget.
     #[serde(flatten)]
     pub(super) context: Option<ContextTurns>,
-    /// How long the search took.
+    /// Duration of the search.
     pub(super) latency_ms: f64,
 }
 
 /// Turns packed within the budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PackedTurns {
-    /// In order of time.
+    /// Turns in chronological order.
     #[serde(serialize_with = "keys")]
     pub(super) packed: Vec<MessageKey>,
-    /// Their tokens, headers included.
+    /// Tokens of the turns, including headers.
     pub(super) packed_tokens: u64,
 }
 
 /// Turns that a context shows next to its summaries. The scorer ignores it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct ContextTurns {
-    /// Turns shown word for word, in the history or recalled, in order of time.
+    /// Turns shown verbatim, in the history or recalled, in chronological order.
     #[serde(serialize_with = "keys")]
     pub(super) in_context: Vec<MessageKey>,
     /// The history's share of the budget, 0..=1.
@@ -261,7 +261,7 @@ fn keys<S: Serializer>(keys: &[MessageKey], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(keys.iter().map(MessageKey::as_str))
 }
 
-/// Writes a run file; it gets its name only when it is complete.
+/// Writes a run file, which gets its name only when it is complete.
 #[derive(Debug)]
 pub(super) struct RunFile {
     path: PathBuf,
@@ -308,7 +308,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Adds a call of so many milliseconds.
+    /// Adds a call of `millis` milliseconds.
     pub(crate) fn add_millis(&mut self, millis: f64) {
         self.millis.push(millis);
     }

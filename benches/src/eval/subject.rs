@@ -1,4 +1,4 @@
-//! A conversation that is asked questions, and how much of it may be packed.
+//! A conversation to ask questions of, and the budget of its packed messages.
 
 use std::str::FromStr;
 
@@ -69,7 +69,7 @@ impl Subject {
     }
 }
 
-/// Tokens of a message beside its text; the scorer charges the same.
+/// Overhead tokens of a message in addition to its text; the scorer charges the same.
 pub(super) const PER_MESSAGE: u32 = 8;
 
 /// The most tokens of the packed messages of one question.

@@ -4,7 +4,9 @@ use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use memory::{Builder, ModelSummaries};
 use memory_core::{
-    BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Message, message_from_strands, message_to_strands,
+    Message,
+    json::{message_from_strands, message_to_strands},
+    port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest},
 };
 use memory_hooks::SpendLimits;
 use serde_json::{Value, json};

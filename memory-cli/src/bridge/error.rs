@@ -2,8 +2,9 @@
 
 use memory::Error;
 use memory_core::{
-    InvalidMessage, ManagerError, SummarizeError,
+    json::InvalidMessage,
     plan::{PlanError, list::ListError},
+    port::{ManagerError, SummarizeError},
 };
 use serde_json::{Value, json};
 

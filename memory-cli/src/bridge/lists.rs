@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ManagerError, ManagerState, Message, ReduceCause, Summarizer, message_from_strands,
+    Message,
+    json::message_from_strands,
     plan::list::{ListError, ListManager, ListPlan, ListSlot, ListStrategy, Summarizing},
+    port::{ManagerError, ManagerState, ReduceCause, Summarizer},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::summarize_list;

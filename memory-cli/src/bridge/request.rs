@@ -1,6 +1,6 @@
 //! A request: one JSON object on a line.
 
-use memory_core::mend_surrogates;
+use memory_core::text::mend_surrogates;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 

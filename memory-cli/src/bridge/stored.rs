@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
-    ManagerError, ManagerState, Message, MessageKey, NodeId, NodeRange, Role, StoreError, TokenCounter, WrittenBy,
-    message_from_strands,
+    Message, MessageKey, NodeId, NodeRange, Role, WrittenBy,
+    json::message_from_strands,
     plan::{PlanError, list::Listed},
+    port::{ManagerError, ManagerState, StoreError, TokenCounter},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::Prompt;
@@ -140,7 +141,7 @@ impl Stored {
         let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
         let since = since.and_then(|(first, last)| NodeRange::new(first, last));
         let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
-        let added = self.conversation.add_message_beside(said.key(key.clone()), visible).await?;
+        let added = self.conversation.add_message_with_visible(said.key(key.clone()), visible).await?;
         self.appended.insert(key.as_str().to_owned(), last.words());
         let mut messages = before.to_vec();
         messages.push(view::marked(&added.outgoing));

@@ -6,8 +6,11 @@ use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{
-    Appended, ConversationId, Json, Message, MessageKey, StoreError, Timestamp, message_with_members, utc_offset,
-    without_half_surrogates,
+    ConversationId, Json, Message, MessageKey, Timestamp,
+    json::message_with_members,
+    port::{Appended, StoreError},
+    text::without_half_surrogates,
+    time::utc_offset,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

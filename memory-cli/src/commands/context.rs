@@ -4,7 +4,10 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ChatRequest, ConversationId, NodeId, Notice, Timestamp, ViewId};
+use memory_core::{
+    ConversationId, NodeId, Timestamp, ViewId,
+    port::{ChatRequest, Notice},
+};
 use memory_hooks::{AsOf, MemoryError, Prompt, PromptOptions};
 
 use super::{

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture};
-use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, Verification};
+use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, port::Verification};
 use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt};
 use schemars::JsonSchema;
 use serde::Serialize;

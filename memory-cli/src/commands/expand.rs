@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{MessageProof, NodeId, NodeRange};
+use memory_core::{NodeId, NodeRange, proof::MessageProof};
 
 use super::{
     detail::{self, Detail},

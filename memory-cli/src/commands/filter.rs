@@ -1,7 +1,10 @@
 //! Converts flags to a filter.
 
 use clap::{Args, ValueEnum};
-use memory_core::{Filter, InvalidTimestamp, Level, Role, TimeRange, TimeWords, Timestamp};
+use memory_core::{
+    Filter, Level, Role, Timestamp,
+    time::{InvalidTimestamp, TimeRange, TimeWords},
+};
 
 use super::level;
 use crate::failure::Usage;

@@ -3,7 +3,11 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Node, NodeId, NodeRange, Scope, Store, StoreError, one_line};
+use memory_core::{
+    ConversationId, Node, NodeId, NodeRange,
+    port::{Scope, Store, StoreError},
+    text::one_line,
+};
 use memory_search::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, num::NonZeroUsize, ops::Range};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    ConversationId, HeldInMemory, Hit, Losses, MemoryUsed, Node, Notice, Query, Scope, SearchStep, Signal, Store,
-    StoreError,
+    ConversationId, MemoryUsed, Node,
+    port::{CachedInMemory, Hit, Losses, Notice, Query, Scope, SearchStep, Signal, Store, StoreError},
 };
 use memory_search::{Excerpted, excerpt};
 use schemars::JsonSchema;
@@ -62,7 +62,7 @@ pub(crate) struct Answer<'a> {
     /// The steps of the search, in order.
     steps: &'a [SearchStep],
     /// Data that this process holds in memory.
-    held: &'a [HeldInMemory],
+    held: &'a [CachedInMemory],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -170,7 +170,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn held_of(held: &HeldInMemory) -> String {
+fn held_of(held: &CachedInMemory) -> String {
     format!("{} {} of at most {}", held.kind, grouped(held.bytes), grouped(held.limit))
 }
 

@@ -58,7 +58,7 @@ struct Session {
 
 impl Session {
     /// The session of an agent framework with this name, if any conversation belongs to it.
-    fn of_agents(name: &str, all: &[memory_core::ConversationState]) -> Option<Self> {
+    fn of_agents(name: &str, all: &[memory_core::port::ConversationState]) -> Option<Self> {
         let agent = |id: &memory_core::ConversationId| {
             let (session, agent) = memory_transcripts::agent_of(id.as_str())?;
             (session == name).then_some((agent, id.clone()))

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, path::Path};
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 

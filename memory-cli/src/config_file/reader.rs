@@ -6,7 +6,7 @@ use clap::{
     Arg, Command,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use memory_core::nearest;
+use memory_core::text::nearest;
 use serde_json::{Number, Value};
 use toml::{
     Spanned,

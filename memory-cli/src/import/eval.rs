@@ -124,7 +124,7 @@ fn message(turn: Turn) -> Result<(Message, Option<Timestamp>), String> {
     };
     let key = MessageKey::new(&turn.turn_id).map_err(|error| fault(error.to_string()))?;
     let at = turn.timestamp.as_deref().map(str::parse).transpose();
-    let at = at.map_err(|error: memory_core::InvalidTimestamp| fault(error.to_string()))?;
+    let at = at.map_err(|error: memory_core::time::InvalidTimestamp| fault(error.to_string()))?;
     let mut message = Message::text_of(role, turn.text).key(key);
     message.speaker = turn.speaker;
     message.metadata.insert("imported".to_owned(), Json::from_value(&true.into()));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::{Hash, Json, Message, MessageKey, Timestamp, message_with_members};
+use memory_core::{Hash, Json, Message, MessageKey, Timestamp, json::message_with_members};
 use memory_store::ReadLimits;
 use serde_json::value::RawValue;
 
@@ -169,7 +169,7 @@ fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
 fn time(at: &str, message: &mut Message) -> Result<Timestamp, String> {
     if let Ok(text) = serde_json::from_str::<String>(at) {
         let at = text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?;
-        if let Some(offset) = memory_core::utc_offset(&text) {
+        if let Some(offset) = memory_core::time::utc_offset(&text) {
             message.metadata.entry("utc_offset".to_owned()).or_insert(Json::from_value(&offset.into()));
         }
         return Ok(at);

@@ -443,7 +443,7 @@ fn text_of(line: &str) -> String {
 
 #[test]
 fn stats_count_the_bytes_of_the_log_and_of_everything_derived_from_it() {
-    use memory_core::{ConversationId, ModelId, NodeId, VectorIndex};
+    use memory_core::{ConversationId, ModelId, NodeId, port::VectorIndex};
     use memory_store::{ExactIndex, LogStore};
 
     let store = Store::new();

@@ -10,7 +10,10 @@ use aws_smithy_http_client::{
     tls::{Provider, rustls_provider::CryptoMode},
 };
 use aws_smithy_runtime_api::client::{auth::http::HTTP_BEARER_AUTH_SCHEME_ID, http::SharedHttpClient};
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder},
+};
 use tokio::sync::OnceCell;
 use tracing::{Dispatch, instrument::WithSubscriber, subscriber::NoSubscriber};
 

@@ -2,7 +2,7 @@
 
 use std::{fs, io};
 
-use memory_core::{
+use memory_core::port::{
     BoxFuture, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holdings,
 };
 

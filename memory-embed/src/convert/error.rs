@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 
 /// Why a model cannot be converted.
 #[derive(Debug, thiserror::Error)]

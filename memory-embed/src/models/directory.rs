@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{Backend, ModelError};

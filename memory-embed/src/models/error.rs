@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{BoxError, EmbedError};
+use memory_core::port::{BoxError, EmbedError};
 
 const HOW_TO_GET_IT: &str = "run `memory model fetch`";
 

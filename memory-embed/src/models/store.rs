@@ -295,7 +295,7 @@ fn directories_in(path: &Path) -> io::Result<Vec<String>> {
 mod tests {
     use std::error::Error;
 
-    use memory_core::EmbedError;
+    use memory_core::port::EmbedError;
 
     use super::*;
     use crate::ALL_MINILM_L6_V2;

@@ -2,7 +2,10 @@
 
 use std::{path::Path, sync::Arc, thread};
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder, TokenEmbedding, TokenVectors};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenEmbedder, TokenEmbedding, TokenVectors},
+};
 
 use super::{
     runtime,

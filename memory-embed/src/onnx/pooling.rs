@@ -1,6 +1,6 @@
 //! Pools the vectors of tokens into the vector of a text.
 
-use memory_core::TokenVectors;
+use memory_core::port::TokenVectors;
 
 use super::session::Chunk;
 use crate::{Pooling, unit::unit_sum};

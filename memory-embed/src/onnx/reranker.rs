@@ -6,7 +6,10 @@ mod session;
 
 use std::{sync::Arc, thread};
 
-use memory_core::{BoxFuture, ModelId, RerankError, Reranker, ScoreScale};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, RerankError, Reranker, ScoreScale},
+};
 
 use self::{
     encoder::{Pair, PairEncoder},

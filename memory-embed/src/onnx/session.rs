@@ -1,6 +1,6 @@
 //! An ONNX session that embeds chunks.
 
-use memory_core::{BoxError, TokenVectors};
+use memory_core::port::{BoxError, TokenVectors};
 use ort::{
     environment::Environment,
     session::{Session, SessionInputValue, SessionOutputs},

@@ -10,7 +10,10 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use memory_core::{BoxError, EmbedError, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxError, EmbedError},
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use self::split::{SplitJob, Step};

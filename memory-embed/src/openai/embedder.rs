@@ -3,7 +3,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use http::Uri;
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder},
+};
 use reqwest::{
     Client, Response, Url,
     header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER},
@@ -209,7 +212,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, RemoteError> {
         }
         body.extend_from_slice(&chunk);
     }
-    memory_core::mend_surrogates(&mut body);
+    memory_core::text::mend_surrogates(&mut body);
     Ok(body)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, fmt, future::Future, sync::Arc, time::Instant};
 
-use memory_core::{EmbedError, ModelId};
+use memory_core::{ModelId, port::EmbedError};
 use tokio::task::JoinSet;
 
 use super::{

@@ -125,7 +125,7 @@ fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
 
 #[test]
 fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
-    let world = managed("query-aware", r#"{"recent": 4, "most": 2}"#);
+    let world = managed("query-aware", r#"{"tail": 0.1, "share": 0.5}"#);
     world.say(chat(160));
     block_on(world.talk.compact()).unwrap();
     let options = PromptOptions::new(3_000).history_share(0.9);
@@ -198,7 +198,7 @@ fn counting(
 }
 
 #[test]
-fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
+fn an_extended_manager_keeps_the_hooks_and_the_work_of_its_base() {
     let (inner, of_base) = counting("inner");
     let (outer, own) = counting("outer");
     let world = World::with(|builder, _| builder.derived(inner).derived(outer));
@@ -214,7 +214,7 @@ fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
 }
 
 #[test]
-fn a_derived_manager_conforms() {
+fn an_extended_manager_conforms() {
     block_on(manager_conformance(|store| {
         let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).derived(counting("mine").0);
         Arc::clone(builder.build().unwrap().manager())

@@ -1,6 +1,6 @@
 //! The message shape of each API.
 
-use memory_core::{ContentBlock, Message, Role, message_from_strands};
+use memory_core::{ContentBlock, Message, Role, json::message_from_strands};
 use serde_json::{Map, Value};
 
 use super::{chat, langchain, text_of};

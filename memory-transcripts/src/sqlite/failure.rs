@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 use rusqlite::{Error, ErrorCode};
 
 use crate::{Limits, TranscriptError};

@@ -107,7 +107,7 @@ impl Lossless {
         let Some((key, number, session, title, session_key)) = found else { return Ok(None) };
         self.last = Some(key.clone());
         let number = number.unwrap_or_default();
-        out.stand(format!("{}, conversation {}", self.database.path().display(), memory_core::one_line(&number)));
+        out.stand(format!("{}, conversation {}", self.database.path().display(), memory_core::text::one_line(&number)));
         let session = session.unwrap_or_else(|| "session".to_owned());
         Ok(Some(Current {
             number: key,

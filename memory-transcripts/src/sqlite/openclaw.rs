@@ -67,7 +67,7 @@ impl OpenClaw {
         let Some((key, id)) = found.filter(|(key, _)| *key != Key::Null) else { return Ok(None) };
         self.last = Some(key.clone());
         let id = id.unwrap_or_else(|| "session".to_owned());
-        let named = format!("{}, session {}", self.database.path().display(), memory_core::one_line(&id));
+        let named = format!("{}, session {}", self.database.path().display(), memory_core::text::one_line(&id));
         out.stand(named);
         let (session_key, title) = self.named(&key)?;
         let opening = session_key.map(|session_key| ("session_key", session_key)).into_iter().collect();

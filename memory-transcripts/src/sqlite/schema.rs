@@ -27,7 +27,7 @@ impl Tables {
 
     /// The names of the tables, for an error.
     pub(super) fn names(&self) -> String {
-        let short = |name: &String| memory_core::one_line(name).chars().take(40).collect::<String>();
+        let short = |name: &String| memory_core::text::one_line(name).chars().take(40).collect::<String>();
         let names: Vec<_> = self.0.keys().take(NAMED).map(short).collect();
         match self.0.len() {
             0 => "it has no tables".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use memory_core::{ContentBlock, Media, Message, Role, message_to_json};
+use memory_core::{ContentBlock, Media, Message, Role, json::message_to_json};
 use serde_json::{Value, json};
 
 use super::left_out::LeftOut;

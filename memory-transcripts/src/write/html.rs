@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use memory_core::{ContentBlock, Media, Message, Timestamp, lines, one_line};
+use memory_core::{
+    ContentBlock, Media, Message, Timestamp,
+    text::{lines, one_line},
+};
 
 use super::{
     heading::Heading,

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use memory_core::{Message, Timestamp, lines, one_line};
+use memory_core::{
+    Message, Timestamp,
+    text::{lines, one_line},
+};
 
 use super::{
     heading::Heading,

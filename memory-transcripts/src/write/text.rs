@@ -1,6 +1,6 @@
 //! Text for people.
 
-use memory_core::{ContentBlock, Message, Role, Timestamp, one_line};
+use memory_core::{ContentBlock, Message, Role, Timestamp, text::one_line};
 
 use crate::exact;
 

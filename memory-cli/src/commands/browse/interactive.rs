@@ -10,7 +10,7 @@ mod state;
 use std::time::Duration;
 
 use memory::parts::Parts;
-use memory_core::{ConversationId, Level, NodeId, NodeRange, Scope, SummaryId};
+use memory_core::{ConversationId, Level, NodeId, NodeRange, SummaryId, port::Scope};
 use memory_hooks::{Conversation, LevelsRequest, ListOptions};
 use memory_search::FindRequest;
 use ratatui::crossterm::event::{self, Event};
@@ -154,7 +154,7 @@ impl Driver {
             let [id, title, messages, _, last, tags] = list::row(one);
             let fields = [id, title, format!("{messages} messages"), last, tags];
             let fields: Vec<_> =
-                fields.iter().filter(|field| !field.is_empty()).map(|f| memory_core::one_line(f)).collect();
+                fields.iter().filter(|field| !field.is_empty()).map(|f| memory_core::text::one_line(f)).collect();
             fields.join("  ")
         });
         self.browser.choose(rows.collect());

@@ -8,7 +8,10 @@ use std::{
 use anyhow::Context as _;
 use clap::ValueEnum;
 use memory::parts::Parts;
-use memory_core::{ConversationId, Losses, Message, NodeId, NodeRange, Progress, Role, Timestamp};
+use memory_core::{
+    ConversationId, Message, NodeId, NodeRange, Role, Timestamp,
+    port::{Losses, Progress},
+};
 use memory_transcripts::{Heading, LeftOut, MessageWriter, Written};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use memory_capture::{
     Error as CaptureError, FilesRead, Format, Limits, Options, Report, Skipped, TranscriptError, TranscriptFiles,
 };
-use memory_core::Progress;
+use memory_core::port::Progress;
 use memory_store::Spool;
 use schemars::JsonSchema;
 use serde::Serialize;

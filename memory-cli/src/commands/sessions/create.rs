@@ -1,7 +1,7 @@
 //! `memory sessions create`: begins a conversation with its first message.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Message, NodeId, StoreError};
+use memory_core::{ConversationId, Message, NodeId, port::StoreError};
 
 use crate::{Access, commands::list, failure::Usage, globals::Globals, open};
 

@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, io};
 
 use memory::Usage;
-use memory_core::{ConversationId, DerivedKind, NodeId, NodeRange, Store, canonical_bytes};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{DerivedKind, Store},
+    proof::canonical_bytes,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -13,7 +13,7 @@ use hf_hub::{
     api::sync::{ApiBuilder, ApiError, ApiRepo},
 };
 use http::Uri;
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use memory_files::Links;
 use sha1::{Digest, Sha1};
 

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use tokenizers::{TruncationDirection, TruncationParams, TruncationStrategy, utils::truncation::truncate_encodings};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! An ONNX session that scores pairs.
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use ort::{
     environment::Environment,
     session::{Session, SessionInputValue},

@@ -15,7 +15,7 @@ pub(crate) struct Slot {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Numbered {
     slots: SharedVec<Slot>,
-    /// The number of the last one that the conversation has in common with its parent: its own have higher ones.
+    /// Number of the last view shared with the parent; own views have higher numbers.
     before: u32,
 }
 
@@ -38,12 +38,12 @@ impl Numbered {
         Self::forked(self, self.slots.partition_point(|slot| slot.id <= last), last)
     }
 
-    /// The parent's first `common`, for a fork whose own get numbers above `before`.
+    /// The parent's first `common` views, for a fork whose own views get numbers above `before`.
     pub(crate) fn forked(parent: &Self, common: usize, before: u32) -> Self {
         Self { slots: parent.slots.first(common), before }
     }
 
-    /// The number of the last one that stands before a place of the log; 0 without one.
+    /// Number of the last view before a location of the log; 0 without one.
     pub(crate) fn last_before(&self, place: Location) -> u64 {
         let before = self.slots.partition_point(|slot| Location { segment: slot.segment, offset: slot.offset } < place);
         before.checked_sub(1).and_then(|last| self.slots.get(last)).map_or(0, |slot| u64::from(slot.id))

@@ -1,6 +1,6 @@
 //! State of the screen, and the effect of a key on it. This module reads no store and draws nothing.
 
-use memory_core::{NodeId, NodeRange, SummaryId, one_line};
+use memory_core::{NodeId, NodeRange, SummaryId, text::one_line};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::listing::{At, Listing, Load, Page, Place};

@@ -12,7 +12,10 @@ use memory::{
     models::{self, is_remote},
     parts::{Parts, assemble, derived, open_log},
 };
-use memory_core::{DerivedKind, Embedder, ModelId, Notice, Progress, Query, Scope};
+use memory_core::{
+    ModelId,
+    port::{DerivedKind, Embedder, Notice, Progress, Query, Scope},
+};
 use tempfile::TempDir;
 
 use super::{

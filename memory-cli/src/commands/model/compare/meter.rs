@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter, TokenEmbedder, TokenEmbedding};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenCounter, TokenEmbedder, TokenEmbedding},
+};
 use memory_embed::TiktokenCounter;
 
 /// Time and tokens of embedding.

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use anyhow::ensure;
 use fastrand::Rng;
-use memory_core::{ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Store};
+use memory_core::{
+    ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Role,
+    port::{ConversationState, Store},
+};
 
 use crate::failure::NotFound;
 
@@ -152,7 +155,7 @@ fn apart(pairs: Vec<(usize, usize)>, most: usize) -> HashSet<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{ForkedFrom, Timestamp};
+    use memory_core::{Timestamp, port::ForkedFrom};
 
     use super::*;
 
