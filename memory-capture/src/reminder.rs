@@ -100,7 +100,7 @@ async fn latest(
 ) -> Result<Option<ConversationId>, Error> {
     let Some(cwd) = event.cwd.as_deref() else { return Ok(None) };
     let mut states = capture.parts().store.conversations().await?;
-    states.retain(|state| !state.is_companion());
+    states.retain(|state| !state.is_of_notes());
     states.sort_by_key(|state| Reverse(state.last_at));
     for state in states.into_iter().take(LOOKED_AT) {
         if Some(&state.id) == session || !is_of(capture, &state, cwd).await? {

@@ -106,7 +106,7 @@ pub use candidate::Candidate;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use details::{DetailedNodes, NodeDetails};
-pub use documents::{Document, DocumentChange, Documents, DocumentsNow};
+pub use documents::{Document, Documents, DocumentsNow};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,

@@ -60,6 +60,7 @@ impl ListOptions {
     fn admit(&self, state: &ConversationState) -> bool {
         Filter::default().tags(self.tags.clone()).admits_tags(&state.tags)
             && (self.archived || !state.is_marked(Mark::Archived))
+            && !state.is_of_notes()
             && (!self.important || state.is_marked(Mark::Important))
     }
 }

@@ -70,16 +70,6 @@ impl Conversation {
         .await
     }
 
-    /// Hides a conversation without a speaker from lists and from searches over all.
-    pub(crate) async fn hide(&self) -> Result<(), MemoryError> {
-        let mut state = self.parts.store.conversation(&self.id).await?;
-        let before = state.tags.clone();
-        for mark in [Mark::Archived, Mark::Companion] {
-            state.tags = state.tags_with(mark, true);
-        }
-        self.record_tags(&before, state.tags).await
-    }
-
     async fn record_tags(&self, before: &[String], tags: Vec<String>) -> Result<(), MemoryError> {
         if before == tags { Ok(()) } else { self.record(Event::Tags(tags)).await }
     }

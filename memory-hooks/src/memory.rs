@@ -9,8 +9,8 @@ use memory_core::{
         list::{PerTurn, ProactiveCompression},
     },
     port::{
-        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, HookRegistry,
-        ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
+        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, Conversations, Hit,
+        HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
     },
     text::FirstWords,
 };
@@ -23,7 +23,7 @@ use crate::{
     compaction_queue::worker,
     counts::Counts,
     judge::Judge,
-    manager::{failing::ReportedFailures, locks::CompactionLocks, tree::TreeManager},
+    manager::{failing::ReportedFailures, tree::TreeManager, turns::CompactionLocks},
     parts::{Function, Growth, Parts},
     ports::Ports,
     snapshot_cache::SnapshotCache,
@@ -75,12 +75,36 @@ impl Memory {
     }
 
     /// The messages of any conversations that answer a question best. Each hit counts as a use of its message, for
-    /// scorers.
+    /// scorers. Conversations of notes are searched only if the scope names them, by their present
+    /// [documents](crate::Documents::search).
     ///
     /// # Errors
     /// If the retriever fails.
     pub async fn search(&self, query: Query) -> Result<Retrieved, MemoryError> {
-        self.call(|this| async move { this.parts.search(&query).await }).await
+        self.call(|this| async move {
+            let named = match &query.scope.conversations {
+                Conversations::All => Vec::new(),
+                Conversations::Only(_) => query.scope.states(&*this.parts.store).await?,
+            };
+            let (of_notes, said): (Vec<_>, Vec<_>) = named.into_iter().partition(ConversationState::is_of_notes);
+            if of_notes.is_empty() {
+                return this.parts.search(&query).await;
+            }
+            let mut found = Retrieved::default();
+            if !said.is_empty() {
+                let mut query = query.clone();
+                query.scope.conversations = Conversations::Only(said.into_iter().map(|state| state.id).collect());
+                found = this.parts.search(&query).await?;
+            }
+            for state in of_notes {
+                found.hits.extend(this.documents(state.id).search(query.clone()).await?.hits);
+            }
+            let relevance = |hit: &Hit| hit.relevance.unwrap_or_default();
+            found.hits.sort_by(|a, b| relevance(b).total_cmp(&relevance(a)));
+            found.hits.truncate(query.limit);
+            Ok(found)
+        })
+        .await
     }
 
     /// The matches of a regular expression in the conversations of `request`, as [`memory_search::find`] finds them.

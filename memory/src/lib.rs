@@ -98,14 +98,14 @@ pub use memory::{Memory, open};
 pub use memory_core::setters;
 pub use memory_core::{
     Attachment, AttachmentKind, ContentBlock, ConversationId, Filter, InvalidConversationId, Json, Level, Mark, Media,
-    Message, MessageKey, Node, NodeId, NodeKind, NodeRange, OwnerId, Role, SummaryId, Timestamp,
-    port::{Appended, ConversationState, Conversations, Hit, Notice, Query, Retrieved, Scope},
+    Message, MessageKey, Node, NodeId, NodeKind, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp,
+    port::{Appended, ConversationState, Conversations, Hit, NoteChange, Notice, Query, Retrieved, Scope},
     time::{Period, TimeRange, TimeWords},
 };
 pub use memory_hooks::{
-    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, DocumentChange, Documents, DocumentsNow,
-    Invocation, LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece,
-    PieceKind, Prompt, PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
+    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, Invocation,
+    LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece, PieceKind, Prompt,
+    PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
 };
 pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};

@@ -106,7 +106,7 @@ impl Memory {
         Ok(self.engine.conversation(ConversationId::new(name)?))
     }
 
-    /// The documents in the conversation `name`, which begins with the first change.
+    /// The documents in the conversation `name`, which begins with the first change if it is not there.
     ///
     /// # Errors
     /// If no conversation can have that name.
@@ -212,7 +212,7 @@ impl Drop for Shared {
 /// Compacts and indexes all conversations, and flushes.
 async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     let _lease = lease(&*parts.store, Instant::now() + lock_timeout).await?;
-    for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_companion()) {
+    for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_of_notes()) {
         let conversation = parts.memory.conversation(state.id);
         conversation.index().await?;
         // This process holds the lease, so another task of it is at work.

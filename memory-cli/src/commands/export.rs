@@ -93,9 +93,10 @@ enum Done {
 impl Done {
     fn words(&self) -> String {
         match self {
-            Self::Exported(Exported { conversation, nodes, summaries, root, .. }) => {
+            Self::Exported(Exported { conversation, nodes, summaries, notes, root, .. }) => {
+                let notes = if *notes > 0 { format!("{}, ", counted(*notes, "note", "notes")) } else { String::new() };
                 let (nodes, summaries) = (grouped(*nodes), grouped(*summaries));
-                format!("exported `{conversation}`: {nodes} messages, {summaries} summaries, root {root}")
+                format!("exported `{conversation}`: {nodes} messages, {summaries} summaries, {notes}root {root}")
             }
             Self::Written(done) => done.words(),
         }
@@ -126,7 +127,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (mut exported, mut damaged) = (Vec::new(), Vec::new());
     match &args.output {
         Some(directory) if args.all => {
-            // Only the whole shape has a place for the companions of conversations.
+            // Only the whole shape has a place for notes.
             let ids = match args.format.0 {
                 None => resolve::every(&runtime).await?,
                 Some(_) => resolve::all(&runtime).await?,

@@ -270,6 +270,10 @@ enum KindFigures {
         verified: u64,
         /// Summaries that were left out; only of an export.
         orphaned_summaries: u64,
+        /// Notes of the file; only of an export.
+        notes: u64,
+        /// Notes that were not there before; only of an export.
+        new_notes: u64,
         /// Root of the conversation; only of an export.
         root: Hash,
     },

@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use memory_core::{
-    ConversationId, Json, Level, Message, WrittenBy,
+    ConversationId, Json, Level, Mark, Message, NodeDraft, Role, Timestamp, WrittenBy,
     plan::{MANAGERS, PlanError, Thresholds, strategy_named},
-    port::{ConversationManager, ExtendedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source},
+    port::{
+        ConversationManager, Event, ExtendedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source,
+        Store,
+    },
     testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
 use memory_hooks::{AsOf, BuildError, ListOptions, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
@@ -243,6 +246,8 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
     let listed = block_on(again.memory.list(ListOptions::default())).unwrap();
     assert_eq!(listed.conversations.len(), 1, "and none to go on with");
 
+    let kept_text = block_on(again.talk.kept_manager_state()).unwrap().unwrap().to_json().as_str().to_owned();
+
     let (other, seen) = open("another");
     let refused = block_on(other.talk.initialize()).unwrap_err();
     assert!(matches!(refused, MemoryError::Manager(ManagerError::OtherManager { .. })), "{refused}");
@@ -252,6 +257,20 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
     block_on(other.talk.forget_manager_state()).unwrap();
     block_on(other.talk.initialize()).unwrap();
     assert!(block_on(other.talk.keep_manager_state()).unwrap());
+
+    // A version without notes kept it as a message of another conversation.
+    let old = Arc::new(MemoryStore::default());
+    let kept = block_on(again.talk.kept_manager_state()).unwrap();
+    let earlier = ConversationId::new(&format!("manager-state:{}", id())).unwrap();
+    let metadata = [("document".to_owned(), Json::string("manager_state"))].into();
+    let message = Message::text_of(Role::System, kept_text).metadata(metadata);
+    block_on(old.append(&earlier, vec![NodeDraft::new(message, Timestamp::default(), 1)])).unwrap();
+    block_on(old.record(&earlier, vec![Event::Tags(vec![Mark::Companion.tag().to_owned()])])).unwrap();
+    let (make, seen) = counting("mine");
+    let restored = World::over(Arc::clone(&old), |builder, _| builder.derived(make));
+    assert_ne!(block_on(restored.talk.kept_manager_state()).unwrap(), kept, "another one was kept since");
+    block_on(restored.talk.initialize()).unwrap();
+    assert_eq!(seen.load(Ordering::Relaxed), 2);
 
     // What follows from the log alone is not kept.
     let plain = World::new();

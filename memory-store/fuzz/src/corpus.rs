@@ -5,7 +5,12 @@
 
 use std::{env, error::Error, fs, path::Path};
 
-use memory_core::{ConversationId, port::{Event, Store}, proof::{HistoryProof, MessageProof, Proof, TreeHead}, Message, MessageKey, NodeDraft, NodeId, NodeRange, view::{Shown, ShownRun, ViewDraft, run_check, text_hash}, Timestamp, WrittenBy};
+use memory_core::{
+    ConversationId, Message, MessageKey, NodeDraft, NodeId, NodeRange, NoteId, Timestamp, WrittenBy,
+    port::{Event, Note, NoteChange, Store},
+    proof::{HistoryProof, MessageProof, Proof, TreeHead},
+    view::{Shown, ShownRun, ViewDraft, run_check, text_hash},
+};
 use memory_store::{
     CompressionOptions, LogOptions, LogStore, VacuumOptions, compress_segment, export, fuzzing::row_of,
 };
@@ -58,6 +63,9 @@ async fn fill(store: &LogStore) -> Outcome {
             store.record(&id, vec![view(round + 1)?]).await?;
         }
         let one = ConversationId::new("one")?;
+        let change = NoteChange::Write { name: "a/b".to_owned(), text: format!("note {round}") };
+        let note = Note::new(NoteId::after(round), Timestamp::from_millis(1_000), change);
+        store.record(&ConversationId::new("noted")?, vec![Event::Note(Box::new(note))]).await?;
         store.record(&one, vec![Event::Title(format!("title {round}")), Event::Tags(vec!["tag".into()])]).await?;
         if round % 4 == 3 {
             store.seal().await?;

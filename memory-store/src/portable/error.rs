@@ -103,6 +103,19 @@ pub enum ExchangeError {
         /// The first node with another leaf.
         node: NodeId,
     },
+    /// The conversation is there already with other notes.
+    #[error(
+        "`{conversation}` is there already and differs from {file} in note {note} of the file: nothing was imported; \
+         another name would do"
+    )]
+    OtherNotes {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The file.
+        file: String,
+        /// The first note of the file that is another one there.
+        note: u64,
+    },
     /// Another writer appended to the conversation meanwhile.
     #[error("another writer appended to `{conversation}` while it was imported: its node {node} is not the file's")]
     Interleaved {

@@ -95,10 +95,11 @@ async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
     }
     let memory = tools.memory();
     let conversation = memory.conversation(name).map_err(|error| Failure(error.to_string()))?;
-    if conversation.id().is_of_notes() {
+    let state = conversation.overview().await;
+    if conversation.id() == tools.notes().conversation().id() || state.as_ref().is_ok_and(|it| it.is_of_notes()) {
         return Err(Failure(format!("{} is for notes: take the scratchpad", named(name))));
     }
-    if conversation.overview().await.is_err()
+    if state.is_err()
         && let Ok(other) = memory.resume(name).await
         // Another process may have begun the conversation meanwhile.
         && other.id() != conversation.id()

@@ -1,7 +1,7 @@
 //! The scratchpad: one text of the model's own, to read, set and append to.
 
 use memory::{
-    DocumentChange, DocumentsNow,
+    DocumentsNow, NoteChange,
     text::{fenced, quoted},
 };
 use schemars::JsonSchema;
@@ -86,7 +86,7 @@ impl Answer for ReadOutput {
 }
 
 /// A change after which the scratchpad has `bytes` bytes; a failure if that is too many.
-fn checked(bytes: usize, change: DocumentChange) -> Result<(DocumentChange, WriteOutput), Failure> {
+fn checked(bytes: usize, change: NoteChange) -> Result<(NoteChange, WriteOutput), Failure> {
     if bytes > MOST {
         return Err(Failure(format!("the scratchpad takes at most {MOST} bytes, and these are {bytes}: shorten it")));
     }
@@ -105,7 +105,7 @@ impl Tool for Set {
     async fn run(tools: &Tools, input: WriteInput) -> Result<WriteOutput, Failure> {
         let decide = move |_: DocumentsNow<'_>| {
             let text = input.text.clone();
-            checked(text.len(), DocumentChange::Write { name: NAME.to_owned(), text })
+            checked(text.len(), NoteChange::Write { name: NAME.to_owned(), text })
         };
         tools.notes().change(decide).await?
     }
@@ -124,7 +124,7 @@ impl Tool for Append {
             let before = now.get(NAME).map_or("", |document| &document.text);
             let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
             let text = format!("{end}{}", input.text);
-            checked(before.len() + text.len(), DocumentChange::Append { name: NAME.to_owned(), text })
+            checked(before.len() + text.len(), NoteChange::Append { name: NAME.to_owned(), text })
         };
         tools.notes().change(decide).await?
     }

@@ -118,8 +118,8 @@ async fn behind(config: &Config) -> Option<Item> {
     let parts = open(&config.clone().access(Access::Read).without_model()).ok()?;
     let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
     let (mut behind, mut conversations) = (0, 0);
-    // Companions of conversations are never embedded.
-    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_companion()) {
+    // Notes are never embedded.
+    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_of_notes()) {
         let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
         behind += missing;
         conversations += u64::from(missing > 0);

@@ -15,7 +15,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 #[derive(Debug)]
 pub(crate) enum Request {
     Append { owner: Option<OwnerId>, conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
-    Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+    Record { owner: Option<OwnerId>, conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
     Fork { parent: ConversationId, node: NodeId, child: ConversationId, reply: Reply<()> },
     Seal { reply: Reply<()> },
 }
