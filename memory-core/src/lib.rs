@@ -97,7 +97,6 @@ mod mark;
 mod message;
 mod node;
 mod node_set;
-mod notes;
 mod owner;
 pub mod plan;
 pub mod port;
@@ -120,31 +119,12 @@ pub use components::{AiComponents, Attachment, AttachmentKind, ToolAnswer, ToolC
 pub use filter::Filter;
 pub use hash::{Hash, InvalidHash};
 pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, NoteId, SummaryId, UnfitName, ViewId};
-pub use json::{InvalidJson, Json};
-pub use leaf::LeafHasher;
-pub use look::Look;
+pub use json::Json;
 pub use mark::{Mark, UnknownMark};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
-pub use notes::{Note, NoteChange};
 pub use owner::{InvalidOwnerId, OwnerId};
-pub use period::{Period, UnknownPeriod};
-pub use port::{
-    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
-    BoxFuture, Breakpoint, CachedInMemory, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
-    CompactionReport, ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError,
-    DerivedFault, DerivedKind, DerivedSize, EmbedError, Embedder, Event, Excerpt, Excluded, ExtendedManager, Forget,
-    Forgotten, ForkedFrom, HeldBack, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry,
-    ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice,
-    OwnedStore, PastStore, Place, PlanRequest, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
-    ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,
-    ScoreJob, ScoreScale, SearchStep, ShrinkScope, Signal, Slot, Source, Spawner, Store, StoreError, SummarizeError,
-    Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex,
-    TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
-    VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
-};
-pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use source_class::SourceClass;
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};

@@ -16,6 +16,7 @@ mod hooks;
 mod importance;
 mod losses;
 mod manager;
+mod notes;
 mod notice;
 mod owned;
 mod past;
@@ -53,6 +54,7 @@ pub use manager::{
     CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, ReduceCause, ViewBody, ViewPiece,
     ViewRequest,
 };
+pub use notes::{Note, NoteChange};
 pub use notice::Notice;
 pub use owned::OwnedStore;
 pub use past::PastStore;

@@ -23,7 +23,7 @@ use crate::{
     compaction_queue::worker,
     counts::Counts,
     judge::Judge,
-    manager::{failing::ReportedFailures, tree::TreeManager, turns::CompactionLocks},
+    manager::{failing::ReportedFailures, tree::TreeManager, locks::CompactionLocks},
     parts::{Function, Growth, Parts},
     ports::Ports,
     snapshot_cache::SnapshotCache,

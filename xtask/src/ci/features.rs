@@ -23,7 +23,12 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory-embed", features: &[], barred: &["ort", "aws"], is_compiled: false },
     FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"], is_compiled: false },
     FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"], is_compiled: false },
-    FeatureSet { package: "memory-cli", features: &["hnsw-rs"], barred: &["aws", "reqwest", "rusqlite"], is_compiled: false },
+    FeatureSet {
+        package: "memory-cli",
+        features: &["hnsw-rs"],
+        barred: &["aws", "reqwest", "rusqlite"],
+        is_compiled: false,
+    },
     // One TLS stack: rustls over ring, which builds in a tenth of the time of aws-lc-rs.
     FeatureSet {
         package: "memory-embed",
