@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ImportanceScorer, Summarizer};
+use memory_core::port::{ImportanceScorer, Summarizer};
 
 use crate::{
     error::{CallError, ChooseError, LoadError},

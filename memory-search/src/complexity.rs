@@ -1,6 +1,6 @@
 //! The complexity of a question, and the share of a recall budget that it gets.
 
-use memory_core::RecallRequest;
+use memory_core::port::RecallRequest;
 
 use crate::ranking::Pool;
 

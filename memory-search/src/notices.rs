@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use memory_core::Notice;
+use memory_core::port::Notice;
 
 /// Adds a notice if it is new.
 pub(crate) fn push_new(notices: &mut Vec<Notice>, notice: Notice) {

@@ -5,9 +5,12 @@ mod recall;
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Filter, HeldInMemory, Hit, IndexReport, NodeId,
-    NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
-    Source, TokenIndex, VectorError, VectorIndex,
+    ConversationId, Filter, NodeId, NodeRange,
+    port::{
+        BlockCache, BoxFuture, CachedInMemory, ConversationState, Embedder, Hit, IndexReport, Notice, Progress, Query,
+        Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source, TokenIndex, VectorError,
+        VectorIndex,
+    },
 };
 
 use crate::{
@@ -50,7 +53,7 @@ const LIKELY: f32 = 0.05;
 ///
 /// A session is named by the metadata member `session`; otherwise a pause of six hours ends a session.
 ///
-/// Conversations of notes ([`ConversationId::is_of_notes`]) are neither indexed nor searched.
+/// Conversations of notes ([`ConversationState::is_of_notes`]) are neither indexed nor searched.
 ///
 /// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
 /// [`catch_up`](Retriever::catch_up) computes all missing vectors, however long it takes. A query computes them only if
@@ -237,11 +240,11 @@ impl HybridRetriever {
         Ok(Listed { chosen, question: weighed, beyond, failed })
     }
 
-    /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of their
-    /// messages are outdated texts, which no index should hold.
+    /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of them
+    /// are outdated texts, which no index should hold.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = scope.states(&*self.source).await?;
-        states.retain(|state| filter.admits_tags(&state.tags) && !state.id.is_of_notes());
+        states.retain(|state| filter.admits_tags(&state.tags) && !state.is_of_notes());
         Ok(states)
     }
 }
@@ -346,10 +349,11 @@ impl Retriever for HybridRetriever {
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
         Box::pin(async move {
-            let nodes = self.source.conversation(conversation).await?.nodes;
-            if conversation.is_of_notes() {
+            let state = self.source.conversation(conversation).await?;
+            if state.is_of_notes() {
                 return Ok(IndexReport::default());
             }
+            let nodes = state.nodes;
             let vectors = self.semantic.vectors();
             // Saved blocks are loaded first, so that their nodes need not be read from the store.
             self.words.load(&*self.source, conversation, nodes).await?;
@@ -385,7 +389,7 @@ impl Retriever for HybridRetriever {
         })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         std::iter::once(self.words.in_memory()).chain(self.semantic.held()).collect()
     }
 }

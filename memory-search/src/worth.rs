@@ -1,6 +1,6 @@
 //! Decides which hits are worth their tokens.
 
-use memory_core::ScoreScale;
+use memory_core::port::ScoreScale;
 
 use crate::ranking::Candidate;
 
@@ -28,7 +28,7 @@ pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32)
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{ConversationId, NodeId, Score};
+    use memory_core::{ConversationId, NodeId, port::Score};
 
     use super::*;
 

@@ -1,6 +1,9 @@
 //! The checks of an importance scorer.
 
-use memory_core::{BoxError, ImportanceScorer, NodeId, Role, ScoreJob, Timestamp};
+use memory_core::{
+    NodeId, Role, Timestamp,
+    port::{BoxError, ImportanceScorer, ScoreJob},
+};
 
 use super::{
     Check, Trial, Verdict, from_many_threads,

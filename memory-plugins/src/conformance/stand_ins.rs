@@ -1,6 +1,9 @@
 //! Substitutes for a tokenizer and an embedding model.
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenCounter},
+};
 
 /// Counts similarly to tokenizers: a token for every four characters of a word, rounded up; a token per character in
 /// other scripts.

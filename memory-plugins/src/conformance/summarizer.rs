@@ -1,7 +1,8 @@
 //! The checks of a summarizer.
 
 use memory_core::{
-    Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, WrittenSummary,
+    Level, NodeId, NodeRange, Role, SummaryMetadata,
+    port::{Summarizer, SummaryJob, SummarySource, WrittenSummary},
 };
 use pollster::block_on;
 
@@ -82,7 +83,7 @@ type Job<'a> = (&'a [SummarySource], Level, u32);
 fn ask(
     subject: &dyn Summarizer,
     (sources, level, max_tokens): Job<'_>,
-) -> Result<WrittenSummary, memory_core::BoxError> {
+) -> Result<WrittenSummary, memory_core::port::BoxError> {
     let job = SummaryJob::new(level, sources, max_tokens, &Pieces);
     block_on(subject.summarize(job)).map_err(|error| error.source)
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a bad plugin makes a text of bytes that are not UTF-8")]
 
 use abi_stable::std_types::RString;
-use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, SummarySource, testing::WordCounter};
+use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, port::SummarySource, testing::WordCounter};
 use memory_plugin_abi::v1::{Failure, Identity, SummarizerPlugin, SummaryHost, Written, summarizer_module};
 use pollster::block_on;
 
@@ -126,7 +126,7 @@ fn a_plugin_that_keeps_failing_is_asked_no_more() {
 #[derive(Debug, Default)]
 struct Meter(AtomicUsize);
 
-impl memory_core::TokenCounter for Meter {
+impl memory_core::port::TokenCounter for Meter {
     fn name(&self) -> &'static str {
         "meter"
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use memory_core::ceil_char_boundary;
+use memory_core::text::ceil_char_boundary;
 
 use super::{Deadline, FindError};
 

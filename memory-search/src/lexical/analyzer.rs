@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 
-use memory_core::{Message, floor_char_boundary};
+use memory_core::{Message, text::floor_char_boundary};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -3,8 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ConversationId, DerivedKind, HeldInMemory, ModelId, NodeId, NodeSet, TokenAnswer, TokenIndex,
-    TokenIndexStats, TokenPart, TokenVectors, VectorError,
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{
+        BoxFuture, CachedInMemory, DerivedKind, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart, TokenVectors,
+        VectorError,
+    },
 };
 
 use super::{
@@ -32,7 +35,7 @@ const MEMORY: usize = 64 << 20;
 /// [`TokenIndexStats::through`] states how far it reaches, and the owner inserts the rest.
 ///
 /// ```
-/// use memory_core::{ConversationId, ModelId, NodeId, TokenIndex, TokenPart, TokenVectors};
+/// use memory_core::{ConversationId, ModelId, NodeId, port::{TokenIndex, TokenPart, TokenVectors}};
 /// use memory_store::{QuantizedTokens, TokenBits};
 ///
 /// # pollster::block_on(async {
@@ -329,7 +332,7 @@ impl TokenIndex for QuantizedTokens {
         Box::pin(async move { self.flush_all() })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         vec![self.conversations.held(DerivedKind::Tokens)]
     }
 }

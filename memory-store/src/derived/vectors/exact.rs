@@ -3,8 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, DerivedKind, HeldInMemory, ModelId, NodeId, NodeSet, VectorAnswer,
-    VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{
+        AnsweredBy, BoxFuture, CachedInMemory, DerivedKind, VectorAnswer, VectorError, VectorHit, VectorIndex,
+        VectorIndexStats, VectorPart, VectorQuery,
+    },
 };
 
 use super::{
@@ -33,7 +36,7 @@ const MEMORY: usize = 64 << 20;
 /// [`VectorIndexStats::through`] states how far it reaches, and the owner inserts the rest.
 ///
 /// ```
-/// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
+/// use memory_core::{ConversationId, ModelId, NodeId, port::{VectorIndex, VectorPart, VectorQuery}};
 /// use memory_store::ExactIndex;
 ///
 /// # pollster::block_on(async {
@@ -349,7 +352,7 @@ impl VectorIndex for ExactIndex {
         Box::pin(async move { self.flush_all() })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         vec![self.conversations.held(DerivedKind::Vectors)]
     }
 }

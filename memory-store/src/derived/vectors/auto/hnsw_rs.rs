@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Progress};
+use memory_core::{ConversationId, port::Progress};
 
 use super::super::{
     super::graph::Near,

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use memory_core::Slot;
+use memory_core::port::Slot;
 
 use super::{
     super::{

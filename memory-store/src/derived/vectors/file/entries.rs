@@ -1,6 +1,6 @@
 //! Body of a block of vectors: nodes and checksums of its rows.
 
-use memory_core::{NodeId, Slot};
+use memory_core::{NodeId, port::Slot};
 
 use crate::derived::block::BlockHeader;
 
