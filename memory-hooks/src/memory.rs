@@ -23,7 +23,7 @@ use crate::{
     compaction_queue::worker,
     counts::Counts,
     judge::Judge,
-    manager::{failing::ReportedFailures, tree::TreeManager, locks::CompactionLocks},
+    manager::{failing::ReportedFailures, locks::CompactionLocks, tree::TreeManager},
     parts::{Function, Growth, Parts},
     ports::Ports,
     snapshot_cache::SnapshotCache,
