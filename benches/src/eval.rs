@@ -36,7 +36,7 @@ pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
 pub use question_mode::{QuestionMode, question_mode};
 pub use running::{Running, running};
-use score::{ContextTurns, PackedTurns, RunFile, RunLine, Scored};
+use score::{ContextTurns, PackedTurns, RunLine, Scored};
 pub(crate) use score::{PackedShares, Steps};
 pub use subject::Budget;
 use subject::{PER_MESSAGE, Subject, cost};
@@ -182,8 +182,8 @@ impl Run<'_> {
         run: &Path,
         steps: &mut Steps,
     ) -> Result<()> {
-        let mut run = RunFile::create(run)?;
-        let bar = Bars::of(questions.len() as u64, "questions");
+        let mut lines = Vec::with_capacity(questions.len());
+        let bar = progress_bar(questions.len() as u64, "questions");
         for question in questions {
             let Some(subject) = subjects.get(&question.conversation) else { continue };
             let scope = self.everything.cloned().unwrap_or_else(|| Scope::one(&subject.id));
@@ -192,11 +192,11 @@ impl Run<'_> {
                 line.packed = Some(pack(parts, question, subject, budget, self.options, steps).await?);
                 line.context = context(parts, question, subject, budget).await?;
             }
-            run.push(&line)?;
+            lines.push(line);
             bar.inc(1);
         }
         bar.finish_and_clear();
-        run.finish()
+        contexts::write_lines(run, &lines)
     }
 }
 
@@ -256,7 +256,7 @@ pub(crate) fn directories(data: &Path) -> Result<Vec<PathBuf>> {
 
 /// Builds postings, vectors and tokens of a conversation; a notice is an error.
 pub(crate) fn index_with_bar(retriever: &dyn Retriever, id: &ConversationId, nodes: u64) -> Result<()> {
-    let bar = Indexing(Bars::of(nodes, "messages embedded"));
+    let bar = Indexing(progress_bar(nodes, "messages embedded"));
     let indexed = pollster::block_on(retriever.catch_up(id, &bar));
     bar.0.finish_and_clear();
     match indexed?.notices.first() {
@@ -268,12 +268,13 @@ pub(crate) fn index_with_bar(retriever: &dyn Retriever, id: &ConversationId, nod
 async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId, Subject>> {
     let conversations = conversations(data)?;
     let messages: usize = conversations.iter().map(|conversation| conversation.messages.len()).sum();
-    let bar = Bars::of(messages as u64, "messages imported");
+    let bar = progress_bar(messages as u64, "messages imported");
     let mut subjects = HashMap::new();
     for conversation in conversations {
         let count = conversation.messages.len() as u64;
         let name = conversation.id.clone();
-        let subject = Subject::import(parts, conversation).await.with_context(|| format!("importing `{name}`"))?;
+        let mut subject = Subject::empty(conversation.id);
+        subject.say(parts, conversation.messages).await.with_context(|| format!("importing `{name}`"))?;
         if subjects.insert(name, subject).is_some() {
             bail!("two conversations of {} have one name", data.display());
         }
@@ -287,7 +288,7 @@ async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId
 async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> Result<BTreeSet<String>> {
     let mut notices = BTreeSet::new();
     for subject in subjects {
-        let bar = Indexing(Bars::of(subject.outline.len() as u64, "messages embedded"));
+        let bar = Indexing(progress_bar(subject.outline.len() as u64, "messages embedded"));
         let indexed = parts.retriever.catch_up(&subject.id, &bar).await;
         bar.0.finish_and_clear();
         let indexed = indexed.with_context(|| format!("indexing `{}`", subject.id))?;
@@ -371,14 +372,9 @@ async fn fresh_context(
     }
 }
 
-/// Makes progress bars.
-struct Bars;
-
-impl Bars {
-    fn of(total: u64, what: &'static str) -> ProgressBar {
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left");
-        ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_message(what)
-    }
+fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left");
+    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_message(what)
 }
 
 /// Shows the retriever's progress.

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use memory_core::Node;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Bars, Budget, EvalParts, Question, fresh_context, prepare, shown::Shown, subject::Subject};
+use super::{Budget, EvalParts, Question, fresh_context, prepare, progress_bar, shown::Shown, subject::Subject};
 
 pub(super) use sample::{Asked, data_name, pack, sample};
 
@@ -101,7 +101,7 @@ pub async fn write_contexts(parts: &EvalParts, options: &ContextsOptions) -> Res
         let asked = |asked: &&Asked| asked.directory == *directory;
         let of_directory = sample.iter().filter(asked).map(|asked| &asked.question);
         let subjects = prepare(parts, directory, of_directory, *demand_model).await?;
-        let bar = Bars::of(sample.iter().filter(asked).count() as u64, "contexts");
+        let bar = progress_bar(sample.iter().filter(asked).count() as u64, "contexts");
         // A conversation's nodes are read once; its questions follow one after the other.
         for subject in subjects.values() {
             let mut nodes = None;
@@ -142,7 +142,7 @@ async fn both(parts: &EvalParts, asked: &Asked, subject: &Subject, nodes: &[Node
         let tokens = parts.counter.count(&text.text);
         ensure!(tokens <= budget, "{}: the text {of} takes {tokens} tokens where {budget} are allowed", question.id);
     }
-    Ok(Prepared { data: asked.data(), question: question.clone(), budget, ours, hits })
+    Ok(Prepared { data: data_name(&asked.directory), question: question.clone(), budget, ours, hits })
 }
 
 /// The text of a context with the default options. If no context fits the budget, a model would be shown the question

@@ -10,9 +10,11 @@ use serde_json::Value;
 use super::contexts::read_lines;
 
 /// A conversation, and its messages in order, whose keys are the ids of the turns.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Conversation {
+    #[serde(rename = "conversation_id")]
     pub(crate) id: ConversationId,
+    #[serde(rename = "turns", deserialize_with = "messages")]
     pub(crate) messages: Vec<(Message, Option<Timestamp>)>,
 }
 
@@ -65,12 +67,6 @@ pub(crate) fn questions(directory: &Path) -> Result<Vec<Question>> {
 }
 
 #[derive(Deserialize)]
-struct Line {
-    conversation_id: ConversationId,
-    turns: Vec<Turn>,
-}
-
-#[derive(Deserialize)]
 struct Turn {
     turn_id: MessageKey,
     session: Option<i64>,
@@ -80,13 +76,7 @@ struct Turn {
     text: String,
 }
 
-/// Reads the conversations of a directory in order.
-///
-/// # Errors
-/// When a line does not follow the format, or there is no message.
-pub(crate) fn conversations(directory: &Path) -> Result<Vec<Conversation>> {
-    let path = directory.join("conversations.jsonl");
-    let lines: Vec<Line> = read_lines(&path)?;
+fn messages<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Message, Option<Timestamp>)>, D::Error> {
     let message = |Turn { turn_id, session, timestamp, speaker, role, text }| {
         let mut message = Message::text_of(role, text).key(turn_id);
         message.speaker = speaker;
@@ -94,9 +84,16 @@ pub(crate) fn conversations(directory: &Path) -> Result<Vec<Conversation>> {
         message.metadata.extend(session.map(|session| ("session".to_owned(), Json::from_value(&session.into()))));
         (message, timestamp)
     };
-    let conversation =
-        |line: Line| Conversation { id: line.conversation_id, messages: line.turns.into_iter().map(message).collect() };
-    let conversations: Vec<_> = lines.into_iter().map(conversation).collect();
+    Ok(Vec::<Turn>::deserialize(deserializer)?.into_iter().map(message).collect())
+}
+
+/// Reads the conversations of a directory in order.
+///
+/// # Errors
+/// When a line does not follow the format, or there is no message.
+pub(crate) fn conversations(directory: &Path) -> Result<Vec<Conversation>> {
+    let path = directory.join("conversations.jsonl");
+    let conversations: Vec<Conversation> = read_lines(&path)?;
     ensure!(conversations.iter().any(|one| !one.messages.is_empty()), "{} holds no message", path.display());
     Ok(conversations)
 }

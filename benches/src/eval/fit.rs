@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use self::examples::{Example, Row};
-use super::{Asked, Bars, EvalParts, contexts};
+use super::{Asked, EvalParts, contexts, progress_bar};
 
 const STEPS: u32 = 500;
 const STEP_SIZE: f64 = 0.05;
@@ -141,7 +141,7 @@ pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
         };
         held_out.iter().map(tested).collect::<Vec<_>>()
     };
-    let bar = Bars::of(FOLDS as u64 + 1, "fits");
+    let bar = progress_bar(FOLDS as u64 + 1, "fits");
     let measure_all = |folds: Range<usize>| {
         let measured = folds.flat_map(|number| {
             bar.inc(1);

@@ -180,16 +180,15 @@ struct IdLine {
     file: String,
 }
 
-fn ids_path(run: &Path) -> PathBuf {
-    run.join("judging-key.jsonl")
-}
+/// The file of the sheets' key, in the directory of a run.
+const IDS: &str = "judging-key.jsonl";
 
 /// Reads the ids that sheets were written with.
 ///
 /// # Errors
 /// When they cannot be read.
 fn read_ids(run: &Path) -> Result<Vec<IdLine>> {
-    read_lines(&ids_path(run)).context("there are grades, and no key of the sheets")
+    read_lines(&run.join(IDS)).context("there are grades, and no key of the sheets")
 }
 
 /// Writes `count` sheets, and their key apart from them; returns the text to print.
@@ -212,7 +211,7 @@ fn write_sheets(run: &Path, key: &[KeyLine], answers: &BTreeMap<String, String>,
         write_lines(&judging.join(format!("sheet-{number:02}.jsonl")), &lines.collect::<Vec<_>>())?;
         ids.extend(sheet.into_iter().map(|(id, line)| IdLine { id, file: line.file.clone() }));
     }
-    write_lines(&ids_path(run), &ids)?;
+    write_lines(&run.join(IDS), &ids)?;
     Ok(format!(
         "{} answers on {count} sheets in {}: hand each judge JUDGES.md and sheets, and run this again when every sheet has its \
          grades-NN.jsonl",

@@ -7,9 +7,9 @@ use anyhow::Result;
 use memory_core::Node;
 
 use super::{
-    Bars, EvalParts, Question,
+    EvalParts, Question,
     contexts::{data_name, pack, sample},
-    fresh_context, prepare,
+    fresh_context, prepare, progress_bar,
     score::mean,
     shown::Shown,
     subject::Subject,
@@ -73,7 +73,7 @@ pub async fn question_mode(
     let sample = sample(&[data.to_owned()], Some(questions), SEED)?;
     let subjects = prepare(parts, data, sample.iter().map(|asked| &asked.question), demand_model).await?;
     let mut tally = Tally::default();
-    let bar = Bars::of(sample.len() as u64, "questions in contexts");
+    let bar = progress_bar(sample.len() as u64, "questions in contexts");
     for subject in subjects.values() {
         let mut of_subject = sample.iter().filter(|asked| asked.question.conversation == subject.id).peekable();
         if of_subject.peek().is_none() {
@@ -106,7 +106,7 @@ impl Tally {
     }
 
     fn figures(&self, data: String, questions: usize) -> QuestionMode {
-        let evidence = [&self.ours, &self.hits].map(|values| some_mean(values));
+        let evidence = [&self.ours, &self.hits].map(|values| Some(mean(values)).filter(|_| !values.is_empty()));
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let label_overhead = (self.bare > 0).then(|| self.labelled as f64 / self.bare as f64);
         QuestionMode {
@@ -120,10 +120,6 @@ impl Tally {
             label_overhead,
         }
     }
-}
-
-fn some_mean(values: &[f64]) -> Option<f64> {
-    Some(mean(values)).filter(|_| !values.is_empty())
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use memory_core::{Message, Node, NodeId, Role, Timestamp};
 use memory_hooks::{Prompt, PromptOptions};
 
 use super::{
-    Bars, EvalParts, Question,
+    EvalParts, Question,
     contexts::{data_name, pack},
     conversations,
     data::Conversation,
     prices::{PromptTokens, SlidingWindow},
-    questions,
+    progress_bar, questions,
     score::mean,
     shown::Shown,
     subject::Subject,
@@ -181,7 +181,7 @@ impl<'a> Play<'a> {
     }
 
     async fn all(mut self, conversation: Conversation) -> Result<Running> {
-        let bar = Bars::of(conversation.messages.len() as u64, "messages played");
+        let bar = progress_bar(conversation.messages.len() as u64, "messages played");
         let mut subject = Subject::empty(conversation.id);
         let mut waiting: Vec<(Message, Option<Timestamp>)> = Vec::new();
         for (message, at) in conversation.messages {

@@ -3,12 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::{self, Write as _},
-    fs::File,
-    io::{BufWriter, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use memory_core::{MessageKey, port::SearchStep};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -86,7 +84,8 @@ fn share(count: usize, of: usize) -> f64 {
 #[derive(Debug, Default)]
 pub(super) struct Scored {
     worth: BTreeMap<String, Worth>,
-    latencies: Latencies,
+    /// Milliseconds of each search.
+    latencies: Vec<f64>,
 }
 
 impl Scored {
@@ -102,8 +101,7 @@ impl Scored {
             .map(|question| (question.id.clone(), Worth::of(&question.evidence, lines.get(&question.id))))
             .collect::<BTreeMap<_, _>>();
         ensure!(!worth.is_empty(), "no question to score in {} has evidence", path.display());
-        let mut latencies = Latencies::default();
-        lines.values().filter_map(|line| line.latency_ms).for_each(|millis| latencies.add_millis(millis));
+        let latencies = lines.values().filter_map(|line| line.latency_ms).collect();
         Ok(Self { worth, latencies })
     }
 
@@ -172,7 +170,7 @@ pub(super) fn table(rows: &[(String, Runs)]) -> String {
         for (_, asked, measure) in &columns {
             out += &cell(&of(asked).map(|(run, _)| run.values(*measure)).unwrap_or_default(), false);
         }
-        runs.values().for_each(|(run, _)| out += &format!(" {} |", run.latencies));
+        runs.values().for_each(|(run, _)| out += &format!(" {} |", percentiles(&run.latencies)));
         if other.is_some() {
             let _ = write!(out, "\n| {name}, change | |");
             for (_, asked, measure) in &columns {
@@ -256,80 +254,25 @@ fn keys<S: Serializer>(keys: &[MessageKey], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(keys.iter().map(MessageKey::as_str))
 }
 
-/// Writes a run file, which gets its name only when it is complete.
-#[derive(Debug)]
-pub(super) struct RunFile {
-    path: PathBuf,
-    unfinished: PathBuf,
-    out: BufWriter<File>,
+/// Median and 95th percentile of milliseconds, as in `3.1 ms, 8.4 ms`; a dash without any.
+fn percentiles(millis: &[f64]) -> String {
+    if millis.is_empty() {
+        return "–".to_owned();
+    }
+    let [p50, p95] = [0.5, 0.95].map(|share| percentile(millis, share));
+    format!("{p50:.1} ms, {p95:.1} ms")
 }
 
-impl RunFile {
-    /// Begins a file that will get the name `path`.
-    ///
-    /// # Errors
-    /// When it cannot be created.
-    pub(super) fn create(path: &Path) -> Result<Self> {
-        let mut unfinished = path.as_os_str().to_owned();
-        unfinished.push(".unfinished");
-        let unfinished = PathBuf::from(unfinished);
-        let file = File::create(&unfinished).with_context(|| format!("writing {}", unfinished.display()))?;
-        Ok(Self { path: path.to_owned(), unfinished, out: BufWriter::new(file) })
-    }
-
-    /// Adds a line.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub(super) fn push(&mut self, line: &RunLine) -> Result<()> {
-        let json = serde_json::to_string(line)?;
-        writeln!(self.out, "{json}").with_context(|| format!("writing {}", self.unfinished.display()))
-    }
-
-    /// Gives the complete file its name.
-    ///
-    /// # Errors
-    /// When it cannot be written or renamed.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.out.flush().with_context(|| format!("writing {}", self.unfinished.display()))?;
-        std::fs::rename(&self.unfinished, &self.path).with_context(|| format!("writing {}", self.path.display()))
-    }
-}
-
-/// Durations of one kind of call.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Latencies {
-    millis: Vec<f64>,
-}
-
-impl Latencies {
-    /// Adds a call of `millis` milliseconds.
-    pub(crate) fn add_millis(&mut self, millis: f64) {
-        self.millis.push(millis);
-    }
-
-    fn quantile(&self, share: f64) -> f64 {
-        let mut sorted = self.millis.clone();
-        sorted.sort_by(f64::total_cmp);
-        quantile(&sorted, share)
-    }
-}
-
-impl fmt::Display for Latencies {
-    /// Median and 95th percentile, as in `3.1 ms, 8.4 ms`; a dash without calls.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.millis.is_empty() {
-            return f.write_str("–");
-        }
-        let [p50, p95] = [0.5, 0.95].map(|share| self.quantile(share));
-        write!(f, "{p50:.1} ms, {p95:.1} ms")
-    }
+fn percentile(millis: &[f64], share: f64) -> f64 {
+    let mut sorted = millis.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, share)
 }
 
 /// Durations of the steps of each kind of call, and the numbers of candidates.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    by_name: Vec<((&'static str, &'static str), Latencies, u64)>,
+    by_name: Vec<((&'static str, &'static str), Vec<f64>, u64)>,
 }
 
 impl Steps {
@@ -338,11 +281,11 @@ impl Steps {
         for step in steps {
             let name = (call, step.name);
             let at = self.by_name.iter().position(|(known, ..)| *known == name).unwrap_or_else(|| {
-                self.by_name.push((name, Latencies::default(), 0));
+                self.by_name.push((name, Vec::new(), 0));
                 self.by_name.len() - 1
             });
             if let Some((_, latencies, candidates)) = self.by_name.get_mut(at) {
-                latencies.add_millis(step.took.as_secs_f64() * 1_000.0);
+                latencies.push(step.took.as_secs_f64() * 1_000.0);
                 *candidates += step.candidates as u64;
             }
         }
@@ -351,7 +294,7 @@ impl Steps {
     /// The medians of one kind of call in one line, as in `words 0.8 ms, embed 4.1 ms`.
     pub(crate) fn line(&self, call: &str) -> String {
         let of_call = self.by_name.iter().filter(|((of, _), ..)| *of == call);
-        let steps = of_call.map(|((_, step), latencies, _)| format!("{step} {:.1} ms", latencies.quantile(0.5)));
+        let steps = of_call.map(|((_, step), latencies, _)| format!("{step} {:.1} ms", percentile(latencies, 0.5)));
         steps.collect::<Vec<_>>().join(", ")
     }
 }
@@ -361,7 +304,8 @@ impl fmt::Display for Steps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "| call | step | p50, p95 | candidates, mean |\n|---|---|---|---|")?;
         for ((call, step), latencies, candidates) in &self.by_name {
-            write!(f, "\n| {call} | {step} | {latencies} | {} |", candidates / latencies.millis.len().max(1) as u64)?;
+            let (shown, candidates) = (percentiles(latencies), candidates / latencies.len().max(1) as u64);
+            write!(f, "\n| {call} | {step} | {shown} | {candidates} |")?;
         }
         Ok(())
     }
@@ -373,6 +317,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::eval::contexts::write_lines;
 
     fn question(id: &str, evidence: &[&str]) -> Question {
         Question {
@@ -461,11 +406,8 @@ mod tests {
             latency_ms: 1.5,
         };
         let packed = PackedTurns { packed: vec![key("t1")], packed_tokens: 20 };
-        let mut file = RunFile::create(&path).unwrap();
-        file.push(&plain).unwrap();
-        file.push(&RunLine { packed: Some(packed), ..plain }).unwrap();
-        assert!(!path.exists(), "an unfinished run is no run");
-        file.finish().unwrap();
+        let second = RunLine { packed: Some(packed), ..plain.clone() };
+        write_lines(&path, &[plain, second]).unwrap();
         let written = fs::read_to_string(&path).unwrap();
         let lines: Vec<_> = written.lines().collect();
         assert_eq!(lines[0], r#"{"query_id":"q1","ranked":["t2","t1"],"latency_ms":1.5}"#);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use anyhow::{Context, Error, Result, bail, ensure};
 use memory_core::{ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
 
-use super::{EvalParts, Question, data::Conversation};
+use super::{EvalParts, Question};
 
 /// An imported conversation.
 #[derive(Debug)]
@@ -21,13 +21,6 @@ impl Subject {
     /// A conversation without messages.
     pub(super) fn empty(id: ConversationId) -> Self {
         Self { id, outline: Vec::new(), keys: Vec::new() }
-    }
-
-    /// Appends a conversation to the store.
-    pub(super) async fn import(parts: &EvalParts, conversation: Conversation) -> Result<Self> {
-        let mut subject = Self::empty(conversation.id);
-        subject.say(parts, conversation.messages).await?;
-        Ok(subject)
     }
 
     /// Appends its next messages. A turn without a time gets that of the turn before it.

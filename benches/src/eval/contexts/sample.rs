@@ -19,13 +19,6 @@ pub(in crate::eval) struct Asked {
     pub(in crate::eval) question: Question,
 }
 
-impl Asked {
-    /// Name of the question's data set.
-    pub(in crate::eval) fn data(&self) -> String {
-        data_name(&self.directory)
-    }
-}
-
 /// At most `count` of the questions in some directories that have an answer, spread evenly.
 ///
 /// # Errors
@@ -38,8 +31,13 @@ pub(in crate::eval) fn sample(directories: &[PathBuf], count: Option<usize>, see
         all.extend(answered.map(|question| Asked { directory: directory.clone(), question }));
     }
     ensure!(!all.is_empty(), "no question in the data has an answer");
-    let names: Vec<String> = all.iter().map(Asked::data).collect();
-    let traits: Vec<Traits<'_>> = all.iter().zip(&names).map(|(asked, data)| Traits::of(data, asked)).collect();
+    let names: Vec<String> = all.iter().map(|asked| data_name(&asked.directory)).collect();
+    let traits = all.iter().zip(&names).map(|(Asked { question, .. }, data)| Traits {
+        data,
+        category: &question.category,
+        conversation: question.conversation.as_str(),
+    });
+    let traits: Vec<_> = traits.collect();
     let picked = pick(&traits, count.unwrap_or(all.len()), seed);
     Ok(picked.into_iter().filter_map(|index| all.get(index).cloned()).collect())
 }
@@ -55,12 +53,6 @@ struct Traits<'a> {
     data: &'a str,
     category: &'a str,
     conversation: &'a str,
-}
-
-impl<'a> Traits<'a> {
-    fn of(data: &'a str, asked: &'a Asked) -> Self {
-        Self { data, category: &asked.question.category, conversation: asked.question.conversation.as_str() }
-    }
 }
 
 impl<'a> Traits<'a> {
@@ -168,11 +160,8 @@ fn labels(parts: &EvalParts, nodes: &[Node]) -> u32 {
 fn written(nodes: &[Node], packed: &[NodeId], question: &str) -> String {
     let mut in_order = packed.to_vec();
     in_order.sort_unstable();
-    let mut text: String =
-        in_order.iter().filter_map(|id| nodes.get(id.index())).map(|node| line(node) + "\n").collect();
-    text += "\n";
-    text += question;
-    text
+    let text: String = in_order.iter().filter_map(|id| nodes.get(id.index())).map(|node| line(node) + "\n").collect();
+    text + "\n" + question
 }
 
 /// A message with its number, its speaker and, if known, its day.

@@ -8,7 +8,7 @@ use memory_core::{
     port::{Hit, Query, Scope},
 };
 
-use crate::eval::{Asked, Bars, EvalParts, Question, everything, import, index, questions};
+use crate::eval::{Asked, EvalParts, Question, everything, import, index, progress_bar, questions};
 
 /// Number of hits of a question, which is that of the ranker's candidates.
 const CANDIDATES: usize = 200;
@@ -87,7 +87,7 @@ async fn search(parts: &EvalParts, data: &[PathBuf], first: usize) -> Result<Vec
     let mut found = Vec::new();
     let others: Vec<_> = known.iter().map(|(_, subjects)| subjects.keys().min().cloned()).collect();
     for (number, (questions, subjects)) in known.into_iter().enumerate() {
-        let bar = Bars::of(questions.len() as u64, "questions");
+        let bar = progress_bar(questions.len() as u64, "questions");
         for question in questions {
             bar.inc(1);
             let Some(subject) = subjects.get(&question.conversation) else { continue };
