@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ConversationId, ConversationState, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize,
-    Forget, Forgotten, Holding, Holdings, Salt, Store, View, ViewId,
+    BoxFuture, ConversationState, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
+    Holding, Holdings, Salt, Store, View, ViewId,
 };
 
 /// The questions that the views of a store record, with their salted hashes.
@@ -64,16 +64,13 @@ impl RecordedQuestions {
         for state in self.store.conversations().await? {
             let whole = self.views(&state).await?.len() as u64;
             if whole < state.views {
-                faults.push(fault(state.id, state.views - whole));
+                let place = format!("views of {}", state.id);
+                let what = format!("{} of them cannot be read: `verify` shows where", state.views - whole);
+                faults.push(DerivedFault::new(Some(state.id), place, what));
             }
         }
         Ok(faults)
     }
-}
-
-fn fault(conversation: ConversationId, lost: u64) -> DerivedFault {
-    let place = format!("views of {conversation}");
-    DerivedFault::new(Some(conversation), place, format!("{lost} of them cannot be read: `verify` shows where"))
 }
 
 fn size<'a>(views: impl IntoIterator<Item = &'a View>) -> DerivedSize {
