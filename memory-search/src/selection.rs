@@ -6,7 +6,7 @@ use memory_core::{Changes, Filter, Level, NodeId, Notice, Source, StoreError, Ti
 
 use crate::{
     lexical::{NodeTable, Traits},
-    ranking::{Part, Pool},
+    ranking::{Pool, PooledConversation},
 };
 
 /// The nodes of a pool that pass a filter. The filter applies before ranking, so that matching nodes are found however
@@ -104,7 +104,7 @@ impl<'a> NodeFilter<'a> {
     }
 }
 
-async fn levels(source: &dyn Source, part: &Part) -> Result<Vec<Level>, StoreError> {
+async fn levels(source: &dyn Source, part: &PooledConversation) -> Result<Vec<Level>, StoreError> {
     let tree = Tree::of(Changes::everything(source, &part.conversation).await?);
     Ok((0..part.nodes).map(|index| tree.level(NodeId::from_index(index))).collect())
 }
