@@ -15,7 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{BoxError, BoxFuture, EmbedError, Embedder, ImportanceScorer, ModelId, Summarizer};
+use memory_core::{
+    ModelId,
+    port::{BoxError, BoxFuture, EmbedError, Embedder, ImportanceScorer, Summarizer},
+};
 use memory_plugin_abi::testing;
 
 use crate::{

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 
 use crate::{health::PluginObserver, sha256::Sha256};
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{TokenCounter, WrittenBy};
+use memory_core::{WrittenBy, port::TokenCounter};
 
 use crate::{call::Call, error::CallError, health::Health, workers::Workers};
 

@@ -12,7 +12,11 @@ use std::{
 };
 
 use abi_stable::std_types::{RResult, RStr};
-use memory_core::{FirstWords, ImportanceScorer, Summarizer, WrittenBy, nearest};
+use memory_core::{
+    WrittenBy,
+    port::{ImportanceScorer, Summarizer},
+    text::{FirstWords, nearest},
+};
 use memory_plugin_abi::v1::{self, PluginModule_Ref};
 use memory_strategies::{Rules, Spans};
 

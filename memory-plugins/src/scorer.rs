@@ -10,7 +10,10 @@ use abi_stable::{
     sabi_trait::TD_Opaque,
     std_types::{RResult, RSlice, RStr, RVec},
 };
-use memory_core::{Embedder, ImportanceScorer, NodeId, Role, ScoreError, ScoreJob, Timestamp, WrittenBy};
+use memory_core::{
+    NodeId, Role, Timestamp, WrittenBy,
+    port::{Embedder, ImportanceScorer, ScoreError, ScoreJob},
+};
 use memory_plugin_abi::v1;
 
 use crate::{

@@ -9,7 +9,10 @@ use abi_stable::{
     sabi_trait::TD_Opaque,
     std_types::{RResult, RStr},
 };
-use memory_core::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
+use memory_core::{
+    WrittenBy,
+    port::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenSummary},
+};
 use memory_plugin_abi::v1;
 
 use crate::{

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::TokenCounter;
+use memory_core::port::TokenCounter;
 
 use crate::{
     call::{Answer, Call, Expire},

@@ -8,9 +8,12 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, ConversationState, Embedder, Losses, Message, ModelId, Node, NodeId,
-    NodeRange, NodeSet, Query, ReadNodes, Retrieved, Retriever, Scope, Slot, Source, StoreError, Timestamp,
-    VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorQuery, testing::HashEmbedder,
+    ConversationId, Message, ModelId, Node, NodeId, NodeRange, NodeSet, Timestamp,
+    port::{
+        AnsweredBy, BoxFuture, ConversationState, Embedder, Losses, Query, ReadNodes, Retrieved, Retriever, Scope,
+        Slot, Source, StoreError, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorQuery,
+    },
+    testing::HashEmbedder,
 };
 use memory_search::HybridRetriever;
 

@@ -1,6 +1,6 @@
 //! Spending of a recall budget: its share by the complexity of the question, and the hits that are worth their tokens.
 
-use memory_core::{RecallRequest, ScoreScale};
+use memory_core::port::{RecallRequest, ScoreScale};
 
 use crate::ranking::{Candidate, Pool};
 
@@ -72,7 +72,7 @@ pub(crate) fn are_worth(hits: &[Candidate], prices: &[Option<u64>], budget: u32)
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{ConversationId, NodeId, Score};
+    use memory_core::{ConversationId, NodeId, port::Score};
 
     use super::*;
 

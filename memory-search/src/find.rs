@@ -13,8 +13,9 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Losses, Node, NodeId, NodeOutline, NodeRange, Scope, Source, StoreError, ceil_char_boundary,
-    floor_char_boundary,
+    ConversationId, Node, NodeId, NodeOutline, NodeRange,
+    port::{Losses, Scope, Source, StoreError},
+    text::{ceil_char_boundary, floor_char_boundary},
 };
 use regex::{Regex, RegexBuilder};
 

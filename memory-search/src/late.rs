@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, EmbedError, ModelId, NodeId, NodeRange, RetrieveError, Source, TokenAnswer, TokenEmbedder,
-    TokenIndex, TokenPart, TokenVectors,
+    ConversationId, ModelId, NodeId, NodeRange,
+    port::{EmbedError, RetrieveError, Source, TokenAnswer, TokenEmbedder, TokenIndex, TokenPart, TokenVectors},
 };
 
 use crate::lexical::indexed_text;

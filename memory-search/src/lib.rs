@@ -4,18 +4,18 @@
 //!
 //! # Guide
 //!
-//! [`HybridRetriever`] implements the port [`Retriever`](memory_core::Retriever):
+//! [`HybridRetriever`] implements the port [`Retriever`](memory_core::port::Retriever):
 //!
 //! 1. Create it over a store with [`HybridRetriever::new`], or over messages of your own: a
-//!    [`Source`](memory_core::Source) has three methods to write, as the example `search_only` shows. With an embedding
+//!    [`Source`](memory_core::port::Source) has three methods to write, as the example `search_only` shows. With an embedding
 //!    model and a vector index it ranks by words and by meaning, otherwise by words only.
 //!    [`token_index`](HybridRetriever::token_index) adds late interaction, [`reranker`](HybridRetriever::reranker) a
 //!    cross-encoder with its [`RerankOptions`], and [`word_cache`](HybridRetriever::word_cache) saves the lexical index
 //!    between runs.
-//! 2. [`search`](memory_core::Retriever::search) returns ranked hits. An [`Explanation`] shows them as a table of
+//! 2. [`search`](memory_core::port::Retriever::search) returns ranked hits. An [`Explanation`] shows them as a table of
 //!    signals.
-//! 3. [`recall`](memory_core::Retriever::recall) returns excerpts of one conversation that fit into a budget.
-//! 4. [`catch_up`](memory_core::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most 64
+//! 3. [`recall`](memory_core::port::Retriever::recall) returns excerpts of one conversation that fit into a budget.
+//! 4. [`catch_up`](memory_core::port::Retriever::catch_up) indexes and embeds what was appended. A query embeds at most 64
 //!    new messages itself.
 //!
 //! Three parts work without a retriever:

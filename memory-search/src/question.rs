@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use jiff::{Timestamp as Instant, tz::TimeZone};
-use memory_core::{TimeRange, TimeWords, Timestamp};
+use memory_core::{
+    Timestamp,
+    time::{TimeRange, TimeWords},
+};
 use regex::{Regex, RegexSet};
 
 use crate::lexical::NodeTable;

@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, Losses, NodeId, Notice, RetrieveError, Score, ScoreScale, Signal};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{Losses, Notice, RetrieveError, Score, ScoreScale, Signal},
+};
 
 use crate::{
     features::{AROUND, Evidence, Extractor, Feature, Features, Placement, Scale, around},

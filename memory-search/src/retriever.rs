@@ -5,9 +5,12 @@ mod recall;
 use std::sync::Arc;
 
 use memory_core::{
-    BlockCache, BoxFuture, ConversationId, ConversationState, Embedder, Filter, HeldInMemory, Hit, IndexReport, NodeId,
-    NodeRange, Notice, Progress, Query, Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope,
-    Source, TokenIndex, VectorError, VectorIndex,
+    ConversationId, Filter, NodeId, NodeRange,
+    port::{
+        BlockCache, BoxFuture, CachedInMemory, ConversationState, Embedder, Hit, IndexReport, Notice, Progress, Query,
+        Recall, RecallRequest, Reranker, RetrieveError, Retrieved, Retriever, Scope, Source, TokenIndex, VectorError,
+        VectorIndex,
+    },
 };
 
 use crate::{
@@ -388,7 +391,7 @@ impl Retriever for HybridRetriever {
         })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         std::iter::once(self.words.in_memory()).chain(self.semantic.held()).collect()
     }
 }

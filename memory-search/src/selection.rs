@@ -2,7 +2,12 @@
 
 use std::collections::HashSet;
 
-use memory_core::{Changes, Filter, Level, NodeId, Notice, Source, StoreError, TimeRange, plan::Tree};
+use memory_core::{
+    Filter, Level, NodeId,
+    plan::Tree,
+    port::{Changes, Notice, Source, StoreError},
+    time::TimeRange,
+};
 
 use crate::{
     lexical::{NodeTable, Traits},

@@ -5,9 +5,12 @@ mod embedding;
 use std::{borrow::Cow, collections::BTreeMap, error::Error, sync::Arc};
 
 use memory_core::{
-    ConversationId, ConversationState, EmbedError, Embedder, HeldInMemory, NodeId, NodeRange, Notice, RetrieveError,
-    Source, StoreError, TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
-    ceil_char_boundary, floor_char_boundary,
+    ConversationId, NodeId, NodeRange,
+    port::{
+        CachedInMemory, ConversationState, EmbedError, Embedder, Notice, RetrieveError, Source, StoreError,
+        TokenEmbedder, TokenIndex, VectorAnswer, VectorError, VectorIndex, VectorPart, VectorQuery,
+    },
+    text::{ceil_char_boundary, floor_char_boundary},
 };
 
 use crate::{
@@ -143,7 +146,7 @@ impl Semantic {
     }
 
     /// Memory held by the indexes.
-    pub(crate) fn held(&self) -> Vec<HeldInMemory> {
+    pub(crate) fn held(&self) -> Vec<CachedInMemory> {
         let vectors = self.index.iter().flat_map(|index| index.held());
         vectors.chain(self.tokens.iter().flat_map(|tokens| tokens.held())).collect()
     }

@@ -1,6 +1,6 @@
 //! Chooses the conversations of a large scope that are ranked node by node.
 
-use memory_core::{ConversationState, VectorAnswer};
+use memory_core::port::{ConversationState, VectorAnswer};
 
 use crate::lexical::{AllWords, Bm25, Collection, ScopedSegment, Weighed, before, occurrences};
 

@@ -5,15 +5,15 @@
 //! # Guide
 //!
 //! 1. Open a [`LogStore`] with [`LogStore::open`]; [`LogOptions`] sets its sizes and limits. It implements the port
-//!    [`Store`](memory_core::Store). [`LogStore::report`] returns the [`OpenReport`] with any [`Damage`], [`LostNodes`]
+//!    [`Store`](memory_core::port::Store). [`LogStore::report`] returns the [`OpenReport`] with any [`Damage`], [`LostNodes`]
 //!    and [`TornTail`]. [`LogStore::open_read_only`] works on read-only media, too.
 //! 2. Search by meaning with an [`AutoIndex`] next to the store. It scans small conversations and walks a graph of near
 //!    neighbours through large ones, as its [`AutoOptions`] state. [`ExactIndex`] always scans. Both implement
-//!    [`VectorIndex`](memory_core::VectorIndex).
+//!    [`VectorIndex`](memory_core::port::VectorIndex).
 //! 3. [`QuantizedTokens`] stores a few bits for each component of the vectors of tokens, for late interaction.
 //!    [`BlockFiles`] stores blocks that a search derives, such as its index of words. [`forget_other_models`] removes
 //!    the caches of models that are no longer used. [`DerivedFiles`] lists, checks and forgets what these files hold,
-//!    [`RecordedQuestions`] what recorded views hold; both are [`Derived`](memory_core::Derived).
+//!    [`RecordedQuestions`] what recorded views hold; both are [`Derived`](memory_core::port::Derived).
 //! 4. [`LogStore::backup`] copies a store while it is in use. [`check_backup`] compares a backup with its checksums and
 //!    [`restore`] makes a store of it. [`LogStore::vacuum`] drops dead records and compresses sealed segments, as its
 //!    [`VacuumOptions`] state.

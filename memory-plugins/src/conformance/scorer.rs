@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_core::{BoxError, ImportanceScorer, NodeId, Role, ScoreJob, Timestamp};
+use memory_core::{
+    NodeId, Role, Timestamp,
+    port::{BoxError, ImportanceScorer, ScoreJob},
+};
 
 use super::{Check, Registry, Subject, TALK, UNICODE, huge, many};
 use crate::error::ChooseError;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxError, Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
-    WrittenSummary,
+    Level, NodeId, NodeRange, Role, SummaryMetadata,
+    port::{BoxError, Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary},
 };
 use pollster::block_on;
 

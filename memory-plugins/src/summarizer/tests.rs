@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use abi_stable::std_types::RString;
-use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, SummarySource, testing::WordCounter};
+use memory_core::{Level, NodeId, NodeRange, Role, SummaryMetadata, port::SummarySource, testing::WordCounter};
 use memory_plugin_abi::v1::{Failure, Identity, SummarizerPlugin, SummaryHost, Written, summarizer_module};
 use pollster::block_on;
 
@@ -128,7 +128,7 @@ fn a_plugin_that_keeps_failing_is_asked_no_more() {
 #[derive(Debug, Default)]
 struct Meter(AtomicUsize);
 
-impl memory_core::TokenCounter for Meter {
+impl memory_core::port::TokenCounter for Meter {
     fn name(&self) -> &'static str {
         "meter"
     }

@@ -4,13 +4,13 @@
 //!
 //! # Guide
 //!
-//! A summarizer implements [`Summarizer`](memory_core::Summarizer) and writes the summaries of messages. Its method
+//! A summarizer implements [`Summarizer`](memory_core::port::Summarizer) and writes the summaries of messages. Its method
 //! `write` does the same synchronously:
 //!
 //! - [`Spans`], the default: whole clauses and phrases.
-//! - [`FirstWords`](memory_core::FirstWords), of `memory-core`: the beginning of each message.
+//! - [`FirstWords`](memory_core::text::FirstWords), of `memory-core`: the beginning of each message.
 //!
-//! A scorer implements [`ImportanceScorer`](memory_core::ImportanceScorer) and rates how important messages are.
+//! A scorer implements [`ImportanceScorer`](memory_core::port::ImportanceScorer) and rates how important messages are.
 //! [`Rules`] does so by cue phrases, figures and code.
 //!
 //! [`standing`] detects statements that stay valid after their moment ([`Standing`], [`StandingKind`]): instructions,

@@ -1,6 +1,6 @@
 //! The parsed sources of a summary job: segments, terms, and the weight of each segment.
 
-use memory_core::{SummaryJob, SummaryMetadata, floor_char_boundary};
+use memory_core::{SummaryMetadata, port::SummaryJob, text::floor_char_boundary};
 
 use crate::{
     cues::Cues,

@@ -1,6 +1,9 @@
 //! The rule-based scorer.
 
-use memory_core::{ImportanceScorer, Role, ScoreError, ScoreJob, WrittenBy};
+use memory_core::{
+    Role, WrittenBy,
+    port::{ImportanceScorer, ScoreError, ScoreJob},
+};
 
 use crate::{
     cues::{Cues, cues},
@@ -14,7 +17,7 @@ use crate::{
 /// Signs combine like independent probabilities, so that a score approaches 1 but never exceeds it. Needs no model.
 ///
 /// ```
-/// use memory_core::{ImportanceScorer, Role, ScoreJob};
+/// use memory_core::{port::{ImportanceScorer, ScoreJob}, Role};
 /// use memory_strategies::Rules;
 ///
 /// let job = |text| ScoreJob::new(Role::User, text);

@@ -9,7 +9,10 @@ mod speakers;
 mod units;
 mod verbs;
 
-use memory_core::{BoxFuture, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary};
+use memory_core::{
+    Level, WrittenBy,
+    port::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenSummary},
+};
 
 use crate::{
     markup::push_folded,

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use memory_core::{
-    ImportanceScorer, Level, Role, ScoreJob, Summarizer, SummaryJob, TokenCounter, testing::WordCounter,
+    Level, Role,
+    port::{ImportanceScorer, ScoreJob, Summarizer, SummaryJob, TokenCounter},
+    testing::WordCounter,
 };
 use pollster::block_on;
 use proptest::prelude::*;

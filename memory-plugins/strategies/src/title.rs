@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::LazyLock};
 
-use memory_core::floor_char_boundary;
+use memory_core::text::floor_char_boundary;
 
 use crate::{
     cues::{Cues, cues},

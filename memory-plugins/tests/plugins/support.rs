@@ -9,7 +9,8 @@ use std::{
 };
 
 use memory_core::{
-    ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, Summarizer, SummaryJob, SummarySource,
+    Level, NodeId, NodeRange, Role,
+    port::{ImportanceScorer, ScoreJob, Summarizer, SummaryJob, SummarySource},
     testing::WordCounter,
 };
 use memory_plugins::{CallError, PluginOptions, Registry};

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memory_core::{Message, NodeDraft, OwnerId, Store, Timestamp, testing::MemoryStore};
+use memory_core::{Message, NodeDraft, OwnerId, Timestamp, port::Store, testing::MemoryStore};
 
 use super::*;
 

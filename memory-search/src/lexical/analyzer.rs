@@ -7,7 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_core::{Message, floor_char_boundary};
+use memory_core::{Message, text::floor_char_boundary};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;

@@ -11,8 +11,11 @@ use std::{
 
 use lru::LruCache;
 use memory_core::{
-    BlockCache, BlockId, BlockKey, ConversationId, ConversationState, DerivedKind, HeldInMemory, Losses, Node, NodeId,
-    NodeOutline, NodeRange, Progress, Source, StoreError,
+    ConversationId, Node, NodeId, NodeOutline, NodeRange,
+    port::{
+        BlockCache, BlockId, BlockKey, CachedInMemory, ConversationState, DerivedKind, Losses, Progress, Source,
+        StoreError,
+    },
 };
 
 use super::{
@@ -104,8 +107,8 @@ impl WordIndex {
     }
 
     /// Size of the postings of single conversations, without mapped segments.
-    pub(crate) fn in_memory(&self) -> HeldInMemory {
-        HeldInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
+    pub(crate) fn in_memory(&self) -> CachedInMemory {
+        CachedInMemory::new(DerivedKind::Words, self.held().bytes as u64, self.max_bytes as u64)
     }
 
     pub(crate) fn question(&self, text: &str) -> Vec<Box<str>> {

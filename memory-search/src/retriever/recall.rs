@@ -6,8 +6,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Excerpt, HeldBack, Losses, Node, NodeOutline, NodeRange, Notice, Recall, RecallRequest,
-    RetrieveError,
+    ConversationId, Node, NodeOutline, NodeRange,
+    port::{Excerpt, HeldBack, Losses, Notice, Recall, RecallRequest, RetrieveError},
 };
 
 use super::{HybridRetriever, Ranked};

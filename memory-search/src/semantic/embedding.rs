@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use memory_core::{
-    ConversationId, EmbedError, NodeId, NodeRange, Notice, Progress, ReadNodes, Source, TokenVectors, VectorError,
-    floor_char_boundary,
+    ConversationId, NodeId, NodeRange,
+    port::{EmbedError, Notice, Progress, ReadNodes, Source, TokenVectors, VectorError},
+    text::floor_char_boundary,
 };
 
 use super::{SemanticError, Tokens, Vectors, in_full, is_absent};
@@ -403,7 +404,7 @@ fn nodes_after(through: u64, last: u64) -> Option<NodeRange> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
+    use memory_core::{Message, NodeDraft, Timestamp, port::Store, testing::MemoryStore};
     use proptest::prelude::*;
 
     use super::*;

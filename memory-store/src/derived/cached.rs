@@ -2,7 +2,10 @@
 
 use std::{fmt, io, path::Path, sync::Arc};
 
-use memory_core::{ConversationId, DerivedKind, HeldInMemory, ModelId, VectorError};
+use memory_core::{
+    ConversationId, ModelId,
+    port::{CachedInMemory, DerivedKind, VectorError},
+};
 
 use super::{
     anchor::Anchor,
@@ -198,7 +201,7 @@ impl<F: CacheFile> CachedConversations<F> {
             .look_at_loaded(|id, cached| (id.clone(), cached.data.through(), cached.data.bytes_in_memory()))
     }
 
-    pub(super) fn held(&self) -> Vec<HeldInMemory> {
+    pub(super) fn held(&self) -> Vec<CachedInMemory> {
         vec![self.conversations.held(F::KIND)]
     }
 }

@@ -9,7 +9,10 @@ use std::{
     time::Instant,
 };
 
-use memory_core::{ConversationId, DerivedKind, HeldInMemory};
+use memory_core::{
+    ConversationId,
+    port::{CachedInMemory, DerivedKind},
+};
 
 use super::parallel::{cores, parallel};
 
@@ -201,8 +204,8 @@ impl<T: Loaded> Conversations<T> {
     }
 
     /// Bytes and limit of the values, as data of `kind`.
-    pub(super) fn held(&self, kind: DerivedKind) -> HeldInMemory {
-        HeldInMemory::new(kind, self.heap() as u64, self.limit as u64)
+    pub(super) fn held(&self, kind: DerivedKind) -> CachedInMemory {
+        CachedInMemory::new(kind, self.heap() as u64, self.limit as u64)
     }
 
     pub(super) fn heap(&self) -> usize {

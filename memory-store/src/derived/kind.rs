@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, DerivedKind, NodeSet};
+use memory_core::{ConversationId, NodeSet, port::DerivedKind};
 
 use super::{
     anchor::Anchor,

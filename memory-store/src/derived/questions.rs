@@ -3,8 +3,13 @@
 use std::{collections::HashSet, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ConversationState, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
-    Holding, Holdings, Salt, Store, View, ViewId,
+    ViewId,
+    port::{
+        BoxFuture, ConversationState, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
+        Holding, Holdings, Store,
+    },
+    proof::Salt,
+    view::View,
 };
 
 /// The questions that the views of a store record, with their salted hashes.

@@ -8,8 +8,11 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, ConversationId, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
-    Holding, Holdings, ModelId, NodeSet, TokenIndex, VectorError, VectorIndex,
+    ConversationId, ModelId, NodeSet,
+    port::{
+        BoxFuture, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holding, Holdings,
+        TokenIndex, VectorError, VectorIndex,
+    },
 };
 use memory_files::{Links, open_dir};
 

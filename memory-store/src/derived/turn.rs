@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::DerivedError;
+use memory_core::port::DerivedError;
 use memory_files::{Links, open_dir};
 
 /// Maximum wait for another process that is writing.

@@ -11,7 +11,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use memory_core::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, Hash};
+use memory_core::{
+    Hash,
+    port::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture},
+};
 
 use self::block::StoredBlock;
 pub use self::stored::DerivedBlocks;
@@ -24,7 +27,7 @@ const EXTENSION: &str = "blocks";
 /// Keeps each block in a mapped file under `cache/KIND`.
 ///
 /// ```
-/// use memory_core::{BlockCache, BlockKey, BlockRun, ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp};
+/// use memory_core::{port::{BlockCache, BlockKey, BlockRun, Store}, ConversationId, Message, NodeDraft, NodeRange, Timestamp};
 /// use memory_store::{BlockFiles, LogStore};
 ///
 /// # pollster::block_on(async {

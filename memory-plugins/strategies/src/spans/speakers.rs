@@ -1,6 +1,6 @@
 //! Splits a source by speaker, and makes the speakers' labels.
 
-use memory_core::{SummaryJob, SummarySource};
+use memory_core::port::{SummaryJob, SummarySource};
 
 use crate::sections::{self, SEPARATOR, Section};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::floor_char_boundary;
+use memory_core::text::floor_char_boundary;
 
 use super::{LEAD_WORDS, LONGEST};
 use crate::{language::Language, phrases::word_lists, words::Word};

@@ -1,6 +1,6 @@
 //! Tests of the word index.
 
-use memory_core::{Message, NodeDraft, Store, Timestamp, testing::MemoryStore};
+use memory_core::{Message, NodeDraft, Timestamp, port::Store, testing::MemoryStore};
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memory_core::{DerivedKind, Hash, NodeSet};
+use memory_core::{Hash, NodeSet, port::DerivedKind};
 
 use super::{
     super::{

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use memory_core::{DerivedKind, ModelId};
+use memory_core::{ModelId, port::DerivedKind};
 
 use super::{
     super::{

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use memory_core::{
-    BoxFuture, ConversationId, HeldInMemory, ModelId, NodeId, NodeSet, TokenAnswer, TokenIndex, TokenIndexStats,
-    TokenPart, TokenVectors, VectorError,
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{BoxFuture, CachedInMemory, TokenAnswer, TokenIndex, TokenIndexStats, TokenPart, TokenVectors, VectorError},
 };
 
 use super::{
@@ -25,7 +25,7 @@ use crate::LogStore;
 /// [`TokenIndexStats::through`] states how far it reaches, and the owner inserts the rest.
 ///
 /// ```
-/// use memory_core::{ConversationId, ModelId, NodeId, TokenIndex, TokenPart, TokenVectors};
+/// use memory_core::{ConversationId, ModelId, NodeId, port::{TokenIndex, TokenPart, TokenVectors}};
 /// use memory_store::{QuantizedTokens, TokenBits};
 ///
 /// # pollster::block_on(async {
@@ -247,7 +247,7 @@ impl TokenIndex for QuantizedTokens {
         Box::pin(async move { self.cache.flush() })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         self.cache.held()
     }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use memory_core::{NodeId, NodeSet, TokenVectors};
+use memory_core::{NodeId, NodeSet, port::TokenVectors};
 
 use super::{
     super::{cached::Data, map::RowMap},

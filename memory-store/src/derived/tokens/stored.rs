@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memory_core::{DerivedKind, ModelId, NodeRange, NodeSet};
+use memory_core::{ModelId, NodeRange, NodeSet, port::DerivedKind};
 
 use super::{
     super::{

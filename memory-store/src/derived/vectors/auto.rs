@@ -11,8 +11,11 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, HeldInMemory, ModelId, NodeId, NodeSet, Progress, VectorAnswer, VectorError,
-    VectorIndex, VectorIndexStats, VectorQuery,
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{
+        AnsweredBy, BoxFuture, CachedInMemory, Progress, VectorAnswer, VectorError, VectorIndex, VectorIndexStats,
+        VectorQuery,
+    },
 };
 
 pub use options::{AutoOptions, Method};
@@ -281,7 +284,7 @@ impl VectorIndex for AutoIndex {
         self.exact.flush()
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         self.exact.held()
     }
 }

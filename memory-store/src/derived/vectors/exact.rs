@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, HeldInMemory, ModelId, NodeId, NodeSet, VectorAnswer, VectorError,
-    VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{
+        AnsweredBy, BoxFuture, CachedInMemory, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
+        VectorPart, VectorQuery,
+    },
 };
 
 use super::{
@@ -24,7 +27,7 @@ use crate::LogStore;
 /// [`VectorIndexStats::through`] states how far it reaches, and the owner inserts the rest.
 ///
 /// ```
-/// use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
+/// use memory_core::{ConversationId, ModelId, NodeId, port::{VectorIndex, VectorPart, VectorQuery}};
 /// use memory_store::ExactIndex;
 ///
 /// # pollster::block_on(async {
@@ -235,7 +238,7 @@ impl VectorIndex for ExactIndex {
         Box::pin(async move { self.cache.flush() })
     }
 
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         self.cache.held()
     }
 }

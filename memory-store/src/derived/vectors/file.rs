@@ -6,7 +6,7 @@ mod stored;
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
-use memory_core::{DerivedKind, ModelId};
+use memory_core::{ModelId, port::DerivedKind};
 
 use self::contents::Batch;
 pub(in crate::derived) use self::stored::KIND;

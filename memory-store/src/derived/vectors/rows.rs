@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use memory_core::{NodeId, NodeRange, NodeSet, Slot};
+use memory_core::{NodeId, NodeRange, NodeSet, port::Slot};
 
 use super::{
     super::{cached::Data, map::RowMap},

@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{BlockBytes, BlockRun, ConversationId, Hash, NodeId, NodeRange};
+use memory_core::{
+    ConversationId, Hash, NodeId, NodeRange,
+    port::{BlockBytes, BlockRun},
+};
 
 use super::super::{
     block::PLAIN,

@@ -8,8 +8,11 @@ use std::{
 };
 
 use memory_core::{
-    BlockBytes, BoxFuture, ConversationId, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget,
-    Forgotten, Holding, Holdings, NodeRange, NodeSet,
+    ConversationId, NodeRange, NodeSet,
+    port::{
+        BlockBytes, BoxFuture, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten,
+        Holding, Holdings,
+    },
 };
 use memory_files::{Links, open_dir};
 

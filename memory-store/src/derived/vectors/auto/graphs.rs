@@ -13,7 +13,10 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Hash, NodeRange, Progress, VectorError, VectorIndex};
+use memory_core::{
+    ConversationId, Hash, NodeRange,
+    port::{Progress, VectorError, VectorIndex},
+};
 
 use super::super::{
     super::{

@@ -13,7 +13,7 @@ use std::{
 };
 
 use hnsw_rs::prelude::{Distance, Hnsw};
-use memory_core::{ConversationId, Progress};
+use memory_core::{ConversationId, port::Progress};
 
 use super::super::{
     super::graph::Near,

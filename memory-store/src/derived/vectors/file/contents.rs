@@ -1,6 +1,6 @@
 //! Contents of the blocks of a vector file, and blocks to be written.
 
-use memory_core::{Hash, NodeId, NodeRange, Slot};
+use memory_core::{Hash, NodeId, NodeRange, port::Slot};
 
 use super::super::{
     super::{anchor::Anchor, block::BlockHeader, file::NewBlock, map::RowMap, parallel::parallel},

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memory_core::{DerivedKind, ModelId, NodeSet};
+use memory_core::{ModelId, NodeSet, port::DerivedKind};
 
 use super::{
     super::super::{
