@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memory_benches::Corpus;
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 
 const BATCH: usize = 32;

@@ -7,7 +7,7 @@ use std::{hint::black_box, path::Path, time::Duration};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fastrand::Rng;
 use memory_benches::Corpus;
-use memory_core::{ConversationId, LeafHasher, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Timestamp, port::Store, proof::LeafHasher};
 use memory_store::LogStore;
 
 const RECORD_BYTES: [usize; 2] = [200, 2_000];

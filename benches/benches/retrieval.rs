@@ -7,7 +7,8 @@ use std::{sync::Arc, time::Duration};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use memory_benches::Corpus;
 use memory_core::{
-    ConversationId, Query, Retriever, Scope, Store,
+    ConversationId,
+    port::{Query, Retriever, Scope, Store},
     testing::{MemoryStore, WordCounter},
 };
 use memory_search::HybridRetriever;

@@ -7,8 +7,9 @@ use std::{sync::Arc, time::Duration};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use memory_benches::Corpus;
 use memory_core::{
-    ConversationId, NodeOutline, Source, Store, Summary, SummaryOutline,
+    ConversationId, NodeOutline, Summary, SummaryOutline,
     plan::{Thresholds, Tree, ViewPolicy, plan_compaction, plan_view},
+    port::{Source, Store},
     testing::{MemoryStore, WordCounter},
 };
 use memory_hooks::Memory;

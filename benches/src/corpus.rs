@@ -1,7 +1,7 @@
 //! Generated English text: the same texts from the same seed, on every machine.
 
 use fastrand::Rng;
-use memory_core::{Message, NodeDraft, Role, Timestamp, TokenCounter};
+use memory_core::{Message, NodeDraft, Role, Timestamp, port::TokenCounter};
 
 #[rustfmt::skip]
 const SUBJECTS: &[&str] = &[
@@ -110,7 +110,7 @@ impl Corpus {
     }
 }
 
-/// A count of tokens that takes no time: one for every four bytes.
+/// A token count of a quarter of the bytes, so that counting takes no time.
 #[derive(Debug)]
 pub(crate) struct QuarterOfBytes;
 

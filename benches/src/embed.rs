@@ -1,4 +1,4 @@
-//! The group `embed`: how fast texts become vectors, and how close the fast vectors are to the exact ones.
+//! The group `embed`: speed of embedding, and similarity of the fast vectors to the exact ones.
 
 mod python;
 
@@ -7,7 +7,7 @@ use std::{ffi::OsStr, path::Path, thread, time::Instant};
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use memory::{Access, Config};
-use memory_core::{ConversationId, Embedder, Message, NodeDraft, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, Timestamp, port::Embedder};
 use memory_embed::{ALL_MINILM_L6_V2, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision};
 use pollster::block_on;
 
@@ -58,7 +58,7 @@ pub(crate) fn measure(scratch: &Path) -> Result<Vec<Figure>> {
     let mixed = mixed();
     let mut figures = nearness(&mut contenders, &mixed)?;
     figures.push(largest(scratch)?);
-    // Remarks of 18 tokens and paragraphs of 185 have no bars: those are of the mixed set.
+    // Only the mixed set has bars.
     for texts in [mixed, Texts::of("_short", 200, || 18.0), Texts::of("_long", 32, || 185.0)] {
         eprintln!("embed: {}", texts.what());
         figures.extend(speed(&mut contenders, &texts)?);
@@ -77,7 +77,7 @@ fn peers(store: &ModelStore, full: &ModelFiles) -> Result<[Peer; 3]> {
     Ok([start(SENTENCE_TRANSFORMERS)?, start(ONNXRUNTIME)?, start(ONNXRUNTIME_SORTED)?])
 }
 
-/// How close 8 bits are to 32, and our 32 bits to the same graph in Python.
+/// Similarity of 8-bit vectors to 32-bit ones, and of our 32-bit vectors to those of the same graph in Python.
 fn nearness(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let Contenders { full, int8, peers } = contenders;
     let (full, int8) = (vectors(full, texts)?, vectors(int8, texts)?);
@@ -99,7 +99,7 @@ fn speed(contenders: &mut Contenders, texts: &Texts) -> Result<Vec<Figure>> {
     let key = |name: &str| format!("{name}{}", texts.suffix);
     let note = format!("{} at once", texts.what());
     let ours = |name: &'static str, embedder| Entrant::new(name, RATE, move || Ok([rate(embedder, texts)?]));
-    // A message has said that there are none.
+    // Missing peers were reported before.
     let Some([sentence, onnx, sorted]) = peers else { return Ok(Vec::new()) };
     let [[full], [int8], [sentence], [onnx], [sorted]] = interleave([
         ours("fp32", full),
@@ -125,7 +125,7 @@ fn theirs<'a>(texts: &'a Texts, name: &'static str, peer: &'a mut Peer) -> Entra
 /// A set of texts of similar lengths: the same from the same seed.
 #[derive(Debug)]
 struct Texts {
-    /// How keys of its figures end.
+    /// Suffix of the keys of its figures.
     suffix: &'static str,
     texts: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl Texts {
     }
 }
 
-/// Remarks and paragraphs as in conversations: 45 tokens in the mean, most of them shorter.
+/// Remarks and paragraphs as in conversations: 45 tokens on average, most of them shorter.
 fn mixed() -> Texts {
     let mut rng = Rng::with_seed(7);
     // The sum of twelve uniform numbers is about normal; lengths of messages are about log-normal.

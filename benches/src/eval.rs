@@ -1,6 +1,7 @@
 //! Retrieval over evaluation data: imports conversations, asks every question and writes a run file.
 
 mod contexts;
+mod data;
 mod fit;
 mod judge;
 mod prices;
@@ -21,14 +22,16 @@ use std::{
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::parts::Parts;
-use memory_cli::import::eval::{Question, questions};
 use memory_core::{
-    ConversationId, Hit, MessageKey, NodeRange, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter,
+    ConversationId, MessageKey, NodeRange,
     plan::PlanError,
+    port::{Hit, Progress, Query, RecallRequest, Retriever, Scope, Store, TokenCounter},
 };
 use memory_hooks::{Memory, MemoryError, PromptOptions};
 
 pub use contexts::{ContextsOptions, write_contexts};
+pub(crate) use data::conversations;
+use data::{Question, questions};
 pub use fit::{Fit, HeldOut, fit, weights_file};
 pub use judge::judge;
 pub use question_mode::{QuestionMode, question_mode};
@@ -41,7 +44,7 @@ use subject::{PER_MESSAGE, Subject, cost};
 /// Turns in a ranking.
 const RANKED: usize = 50;
 
-/// A run and where it is written.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct EvalOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
@@ -50,11 +53,11 @@ pub struct EvalOptions {
     pub run: PathBuf,
     /// Another run to compare with, in the same form.
     pub compare: Option<PathBuf>,
-    /// How much may be packed; without it nothing is packed.
+    /// Token budget of packing; without one, nothing is packed.
     pub budget: Option<Budget>,
     /// True if packing stops where hits are not worth their tokens, instead of filling the budget.
     pub stop_early: bool,
-    /// Scopes that each question is asked of: one, or both, each in a run of its own.
+    /// Scopes of the questions; each gets a separate run.
     pub asked: BTreeSet<Asked>,
     /// True if recall by words alone is an error rather than a notice.
     pub demand_model: bool,
@@ -113,7 +116,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
         let scope = match asked {
             Asked::One => None,
             Asked::All => {
-                // Conversations that no question is about, too.
+                // The search also covers conversations without questions.
                 report(&index(parts, subjects()).await?, options.demand_model)?;
                 Some(everything(parts, subjects().map(|subject| subject.id.clone())).await?)
             }
@@ -125,7 +128,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     for (data, prepared) in &prepared {
         let name = contexts::data_name(data);
         let mut runs = BTreeMap::new();
-        // Packing is always of one conversation, so that one of two runs packs.
+        // Packing is limited to one conversation, so only the first of two runs packs.
         let mut budget = options.budget;
         for (asked, everything) in &scopes {
             let file = |path: &Path| match (&options.data[..], scopes.len(), asked) {
@@ -147,7 +150,7 @@ pub async fn evaluate(parts: &EvalParts, options: &EvalOptions) -> Result<()> {
     Ok(())
 }
 
-/// The scope of all `conversations`: no scope at all where the store has no others.
+/// The scope of all `conversations`; unrestricted if the store has no others.
 async fn everything(parts: &EvalParts, conversations: impl Iterator<Item = ConversationId>) -> Result<Scope> {
     let (conversations, known) = (conversations.collect::<Vec<_>>(), parts.store.conversations().await?);
     Ok(if known.len() == conversations.len() { Scope::all() } else { Scope::only(conversations) })
@@ -166,7 +169,7 @@ async fn prepare_run(parts: &EvalParts, options: &EvalOptions, data: &Path) -> R
 struct Run<'a> {
     options: &'a EvalOptions,
     budget: Option<Budget>,
-    /// Conversations that each question is asked of; by default its own.
+    /// Scope of the questions; `None` for the conversation of each.
     everything: Option<&'a Scope>,
 }
 
@@ -251,7 +254,7 @@ pub(crate) fn directories(data: &Path) -> Result<Vec<PathBuf>> {
     Ok(directories)
 }
 
-/// Makes postings, vectors and tokens of a conversation; a notice is an error.
+/// Builds postings, vectors and tokens of a conversation; a notice is an error.
 pub(crate) fn index_with_bar(retriever: &dyn Retriever, id: &ConversationId, nodes: u64) -> Result<()> {
     let bar = Indexing(Bars::of(nodes, "messages embedded"));
     let indexed = pollster::block_on(retriever.catch_up(id, &bar));
@@ -263,7 +266,7 @@ pub(crate) fn index_with_bar(retriever: &dyn Retriever, id: &ConversationId, nod
 }
 
 async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId, Subject>> {
-    let conversations = memory_cli::import::eval::read(data)?;
+    let conversations = conversations(data)?;
     let messages: usize = conversations.iter().map(|conversation| conversation.messages.len()).sum();
     let bar = Bars::of(messages as u64, "messages imported");
     let mut subjects = HashMap::new();
@@ -280,7 +283,7 @@ async fn import(parts: &EvalParts, data: &Path) -> Result<HashMap<ConversationId
     Ok(subjects)
 }
 
-/// Makes postings and vectors beforehand, so that no question waits for them; returns the notices.
+/// Builds postings and vectors beforehand, so that no question waits for them; returns the notices.
 async fn index(parts: &EvalParts, subjects: impl Iterator<Item = &Subject>) -> Result<BTreeSet<String>> {
     let mut notices = BTreeSet::new();
     for subject in subjects {

@@ -113,7 +113,7 @@ pub struct Figure {
     pub key: String,
     /// The median.
     pub value: f64,
-    /// Its unit; `x` for a ratio of ours to the peer.
+    /// The unit; `x` for a ratio of ours to the peer.
     pub unit: &'static str,
     /// Half the interquartile range; `None` for a single reading.
     pub spread: Option<f64>,
@@ -121,7 +121,7 @@ pub struct Figure {
     pub ours: Option<Measure>,
     /// The measurements of the peers in the same rounds.
     pub peers: Vec<Measure>,
-    /// How it was measured.
+    /// Method of the measurement.
     pub note: String,
 }
 
@@ -132,7 +132,7 @@ pub struct Measure {
     pub name: String,
     /// The median.
     pub value: f64,
-    /// Its unit.
+    /// The unit.
     pub unit: &'static str,
 }
 
@@ -152,7 +152,7 @@ impl Figure {
         Self { key, value: median, unit: samples.unit, spread, ours: None, peers: Vec::new(), note }
     }
 
-    /// A single reading, such as the size of a file or what does not depend on time.
+    /// A figure of a single reading, such as a file size or another value that does not depend on time.
     #[must_use]
     pub(crate) fn single(key: &str, value: f64, unit: &'static str, note: impl Into<String>) -> Self {
         Self::absolute(key, &Samples::one("", unit, value), note)
@@ -167,7 +167,7 @@ impl Figure {
         Self { ours, peers, ..Self::absolute(key, &ratios, note) }
     }
 
-    /// How many times faster ours is: the peer's time divided by ours, round by round.
+    /// Speedup of ours: the peer's time divided by ours, round by round.
     #[must_use]
     pub(crate) fn speedup(key: &str, ours: &Samples, peer: &Samples, note: impl Into<String>) -> Self {
         let inverse = Self::ratio(key, peer, ours, note);
@@ -197,7 +197,7 @@ pub(crate) fn worst_size<const N: usize>(sizes: Vec<[Figure; N]>) -> Vec<Figure>
     by_figure.into_iter().filter_map(Figure::largest).collect()
 }
 
-/// The processor, how many of its cores this process may use, and the system.
+/// The processor, the number of its cores that this process may use, and the system.
 #[must_use]
 pub(crate) fn machine() -> String {
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -242,7 +242,7 @@ impl Spread {
     }
 }
 
-/// The median of so many calls, each of which returns its time.
+/// The median time of `calls` calls; each returns its duration.
 pub(crate) fn median_of(calls: usize, mut call: impl FnMut() -> Result<f64>) -> Result<[f64; 1]> {
     let times = (0..calls).map(|_| call()).collect::<Result<Vec<_>>>()?;
     Ok([Spread::of(&times).median])

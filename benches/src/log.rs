@@ -8,7 +8,7 @@ use std::{fs, hint::black_box, io::Write, path::Path, thread, time::Instant};
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use fastrand::Rng;
-use memory_core::{ConversationId, Store};
+use memory_core::{ConversationId, port::Store};
 use memory_store::{CompressionOptions, VacuumOptions};
 
 use self::{
@@ -29,7 +29,7 @@ const SIZES: [usize; 2] = [SHORT, 2_000];
 const SHORT: usize = 200;
 /// Records of a store that is read, opened again or measured on disk.
 const RECORDS: usize = 100_000;
-/// About as many bytes as all stores write until their files are removed.
+/// Approximate bytes that all stores write before their files are removed.
 const ROOM: usize = 1 << 30;
 /// Reads in a round; runs in a round, and the records of each.
 const POINTS: u64 = 20_000;
@@ -168,7 +168,7 @@ fn runs<C: Contender>(store: &C, bytes: usize) -> Result<f64> {
     timed::<C>(&firsts, RUN * bytes as u64, |first| store.read_run(first, RUN))
 }
 
-/// Microseconds of a read at each position, which must give back so many bytes.
+/// Microseconds per read, each of which must return `bytes` bytes.
 fn timed<C: Contender>(positions: &[u64], bytes: u64, read: impl Fn(u64) -> Result<usize>) -> Result<f64> {
     let (start, mut all) = (Instant::now(), 0);
     for &position in positions {
@@ -192,7 +192,7 @@ fn group_commit(directory: &Path) -> Result<Figure> {
     Ok(Figure::ratio("group_commit_64_vs_1", &many, &one, note))
 }
 
-/// Durable records a second of so many writers, each with its own thread and conversation.
+/// Durable records a second of `writers` writers, each with its own thread and conversation.
 fn rate(ours: &Ours, writers: usize, records: usize) -> Result<f64> {
     let mut corpus = Corpus::new(3);
     let conversations: Vec<_> =
@@ -322,7 +322,7 @@ fn bytes_below(directory: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The same with sealed segments compressed.
+/// Disk space of compressed segments against the encoded records.
 fn compressed(directory: &Path, count: usize, bytes: usize) -> Result<Figure> {
     let mut ours = create::<Ours>(directory)?;
     fill(&mut ours, count, bytes)?;

@@ -13,8 +13,12 @@ use std::{
 use abi_stable::{library::lib_header_from_path, sabi_trait::TD_Opaque};
 use anyhow::{Context, Result, anyhow, ensure};
 use memory_core::{
-    BoxFuture, FirstWords, ImportanceScorer, Level, NodeId, NodeRange, Role, ScoreJob, SummarizeError, Summarizer,
-    SummaryJob, SummarySource, TokenCounter, WrittenBy, WrittenSummary,
+    Level, NodeId, NodeRange, Role, WrittenBy,
+    port::{
+        BoxFuture, ImportanceScorer, ScoreJob, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
+        WrittenSummary,
+    },
+    text::FirstWords,
 };
 use memory_plugin_abi::{
     testing::{TestHost, source},
@@ -27,7 +31,7 @@ use pollster::block_on;
 
 use crate::{
     corpus::{Corpus, QuarterOfBytes},
-    eval::directories,
+    eval::{conversations, directories},
     figure::{Entrant, Figure, Samples, interleave, median_of},
     process,
 };
@@ -49,7 +53,7 @@ const BATCH: usize = 256;
 /// The bound of a SUMMARY.
 const MOST_TOKENS: u32 = 48;
 
-/// Measures the group; with evaluation `data`, the strategies read that as well.
+/// Measures the group; the strategies also read evaluation `data`, if given.
 ///
 /// # Errors
 /// When a plugin's library is not where the build puts it, or a call fails.
@@ -65,7 +69,7 @@ pub(crate) fn measure(data: Option<&Path>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The library of a crate, beside this binary or among its build outputs.
+/// The library of a crate, next to this binary or among its build outputs.
 fn library(crate_name: &str) -> Result<PathBuf> {
     let file = format!("{}{crate_name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
     let binary = env::current_exe()?;
@@ -74,7 +78,7 @@ fn library(crate_name: &str) -> Result<PathBuf> {
     places.iter().find(|place| place.is_file()).cloned().with_context(|| format!("no library at {places:?}"))
 }
 
-/// The same function behind a vtable of this program.
+/// A summarizer behind a vtable of this program, to call the fixture's function directly.
 trait Direct {
     fn summarize(&self, job: &v1::SummaryJob<'_>, host: &dyn SummaryHost) -> Result<Written, Failure>;
 }
@@ -127,7 +131,7 @@ fn time_call(mut call: impl FnMut() -> Result<Written, Failure>) -> Result<[f64;
     Ok([took.as_secs_f64() * 1e9 / f64::from(MANY)])
 }
 
-/// Gives the same answers as the plugin.
+/// A summarizer with the answers of the plugin, for direct calls.
 #[derive(Debug)]
 struct Fine;
 
@@ -155,7 +159,7 @@ fn host() -> Result<Figure> {
     Ok(Figure::absolute("host_call_us", &difference(&through, &directly), note))
 }
 
-/// Microseconds of the middle call.
+/// Median microseconds of a call.
 fn middle(summarizer: &dyn Summarizer) -> Result<[f64; 1]> {
     let source = SummarySource::new(NodeRange::single(NodeId::FIRST), MESSAGE).role(Role::User).speaker("user");
     let sources = [source];
@@ -190,7 +194,7 @@ fn loading() -> Result<Figure> {
     Ok(Figure::absolute("load_ms", &load, note))
 }
 
-/// Loads the plugin at `library` in this process and prints how many milliseconds it took.
+/// Loads the plugin at `library` in this process and prints the milliseconds that it took.
 ///
 /// # Errors
 /// When it cannot be loaded.
@@ -227,7 +231,7 @@ impl Texts {
     fn of_data(data: &Path) -> Result<Self> {
         let mut texts = Vec::new();
         for directory in directories(data)? {
-            for conversation in memory_cli::import::eval::read(&directory)? {
+            for conversation in conversations(&directory)? {
                 texts.extend(conversation.messages.iter().map(|(message, _)| (message.role, message.text())));
             }
         }
@@ -263,7 +267,7 @@ fn read(Texts { from, sources }: &Texts) -> Result<[Figure; 2]> {
     ])
 }
 
-/// Seconds to summarize each.
+/// Seconds to summarize all sources, each alone.
 fn write_all(sources: &[SummarySource]) -> Result<f64> {
     let (start, mut all) = (Instant::now(), Vec::with_capacity(sources.len()));
     for source in sources {
@@ -277,7 +281,7 @@ fn write_all(sources: &[SummarySource]) -> Result<f64> {
     Ok(took.as_secs_f64())
 }
 
-/// Seconds to score all.
+/// Seconds to score all sources.
 fn score_all(sources: &[SummarySource]) -> Result<f64> {
     let start = Instant::now();
     for batch in sources.chunks(BATCH) {

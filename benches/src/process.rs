@@ -1,4 +1,4 @@
-//! Processes: those that answer lines, those that print one result, and their memory.
+//! Processes that answer lines or print one result, and their memory use.
 
 use std::{
     env,
@@ -18,14 +18,14 @@ pub(crate) fn task<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Result
     Ok(command)
 }
 
-/// Runs a task that prints numbers, `N` of them.
+/// Runs a task that prints `N` numbers.
 pub(crate) fn numbers<const N: usize>(mut command: Command) -> Result<[f64; N]> {
     let output = command.output().with_context(|| format!("starting {command:?}"))?;
     ensure!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
     parse(&String::from_utf8(output.stdout)?)
 }
 
-/// Numbers of a line, `N` of them.
+/// The `N` numbers of a line.
 pub(crate) fn parse<const N: usize>(line: &str) -> Result<[f64; N]> {
     let numbers = line.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();
     let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
@@ -46,7 +46,7 @@ pub(crate) fn serve(mut answer: impl FnMut(&str) -> Result<String>) -> Result<()
     Ok(())
 }
 
-/// A running process that answers one line with another; its drop ends it.
+/// A running process that answers one line with another, killed on drop.
 #[derive(Debug)]
 pub(crate) struct Subprocess {
     name: &'static str,
@@ -65,14 +65,14 @@ impl Subprocess {
         Ok(Self { name, child, questions, answers: BufReader::new(answers.context("no way to answer")?) })
     }
 
-    /// The number of the process.
+    /// The id of the process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a line that has no answer.
     pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
-        // At once, since a reader may take what is written in parts.
+        // One write, because a reader may otherwise get a part of the line.
         self.questions.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.questions.flush())
     }
 
@@ -83,7 +83,7 @@ impl Subprocess {
         if let Ok(1..) = answered {
             return Ok(answer);
         }
-        // Both pipes are closed only by the process itself: it has ended, or is about to end.
+        // Only the process itself closes the pipes, so it has ended or is about to end.
         let status = self.child.wait()?;
         bail!("{} was asked and has ended: {status}", self.name)
     }
@@ -97,8 +97,8 @@ impl Drop for Subprocess {
     }
 }
 
-/// A field of `/proc/PROCESS/status` such as `RssAnon` (memory that no file backs) or `VmHWM` (the most there was), in
-/// megabytes; of this process without a number.
+/// A field of `/proc/PROCESS/status` such as `RssAnon` (memory that no file backs) or `VmHWM` (peak resident memory),
+/// in megabytes; `None` means this process.
 ///
 /// # Errors
 /// When the process has ended, or the system has no such report.

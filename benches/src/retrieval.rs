@@ -1,4 +1,4 @@
-//! The group `retrieval`: the time of a question to one conversation and to thousands, and how much of the evidence is
+//! The group `retrieval`: time of a search in one conversation and in thousands, and the share of the evidence that is
 //! found and packed.
 
 mod across;
@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use memory::{Access, Config, parts::Parts};
-use memory_core::{ConversationId, NodeDraft, Query, Retriever, Scope, Timestamp};
+use memory_core::{
+    ConversationId, NodeDraft, Timestamp,
+    port::{Query, Retriever, Scope},
+};
 use memory_search::HybridRetriever;
 use pollster::block_on;
 
@@ -27,7 +30,7 @@ use crate::{
     figure::{Entrant, Figure, Inputs, Samples, Spread, interleave},
 };
 
-/// Messages of the conversation that is asked, and hits that are wanted.
+/// Messages of the searched conversation, and hits of a search.
 const MESSAGES: usize = 10_000;
 const HITS: usize = 10;
 /// Questions of a round.
@@ -49,7 +52,7 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let talk = Talk::begin(&scratch.join("ten-thousand"), data)?;
     let mut figures = talk.latencies()?;
     figures.push(talk.token_cache()?);
-    // The last, since it appends.
+    // Appends to the conversation, so it comes last.
     figures.push(talk.contexts()?);
     drop(talk);
     let across = Across::begin(scratch, data)?;
@@ -62,7 +65,7 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// One conversation of as many messages of the data as are wanted, and questions of the data about it.
+/// One conversation of [`MESSAGES`] messages of the data, and questions of the data about it.
 struct Talk {
     store: PathBuf,
     id: ConversationId,
@@ -80,7 +83,7 @@ impl Talk {
         let id = ConversationId::new("ten-thousand")?;
         let (mut drafts, mut questions) = (Vec::new(), Vec::new());
         for directory in eval::directories(data)? {
-            for conversation in memory_cli::import::eval::read(&directory)? {
+            for conversation in eval::conversations(&directory)? {
                 for (mut message, _) in conversation.messages {
                     message.key = None;
                     let at = Timestamp::from_millis(i64::try_from(drafts.len())? * SECOND);
@@ -133,7 +136,7 @@ impl Talk {
         ])
     }
 
-    /// Contexts of a conversation that goes on: each question is asked after a turn of two messages.
+    /// Contexts of a growing conversation: a turn of two messages precedes each question.
     fn contexts(&self) -> Result<Figure> {
         let conversation = self.late.memory.conversation(self.id.clone());
         let context = |text: &str| -> Result<()> {
@@ -154,7 +157,7 @@ impl Talk {
         Ok(())
     }
 
-    /// The median time of all questions, in milliseconds. What is done `before` each of them is not timed.
+    /// The median time of all questions, in milliseconds. The work `before` each question is not timed.
     fn median(&self, before: impl Fn() -> Result<()>, ask: impl Fn(&str) -> Result<()>) -> Result<[f64; 1]> {
         let mut millis = Vec::with_capacity(self.questions.len());
         for question in &self.questions {

@@ -1,5 +1,5 @@
 //! Made-up talks of two people each, for stores of many conversations: words by Zipf's law, with names, numbers and
-//! codes, so that questions have rare words and common ones. The same talk from the same number, on every machine.
+//! codes, so that questions have rare words and common ones. A number gives the same talk on every machine.
 
 use fastrand::Rng;
 use memory_core::{Message, Timestamp};
@@ -37,7 +37,7 @@ const TAILS: &[&str] = &[
     "as agreed last week", "by hand",
 ];
 const DAYS: &[&str] = &["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-/// The commonest words, most frequent first.
+/// The most common words, by falling frequency.
 #[rustfmt::skip]
 const COMMON: &[&str] = &[
     "meeting", "report", "train", "garden", "budget", "ticket", "house", "school", "invoice", "kitchen", "phone",
@@ -48,7 +48,7 @@ const COMMON: &[&str] = &[
 const CONSONANTS: &[&str] = &["b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z"];
 const VOWELS: &[&str] = &["a", "e", "i", "o", "u"];
 
-/// Ranks from here on are of words that no text draws by Zipf's law.
+/// First rank of the topics' words, which no text draws by Zipf's law.
 const FIRST_TOPIC: usize = 20_000;
 
 /// The word of this rank, from 0: a common one, or one of three or more syllables. No two ranks have one word.
@@ -69,19 +69,19 @@ fn word(rank: usize) -> String {
 
 const SECOND: i64 = 1_000;
 const HOUR: i64 = 3_600 * SECOND;
-/// Between two messages of a talk.
+/// Pause between two messages of a talk.
 const PAUSE: i64 = 420 * SECOND;
 /// The first of January 2024.
 const BEGIN: i64 = 1_704_067_200 * SECOND;
 
-/// One talk: who speaks and about what. Its messages are made when they are asked for.
+/// Speakers and topics of one talk. Messages are generated on demand.
 #[derive(Clone, Debug)]
 pub(crate) struct Talk {
     number: u32,
     speakers: [String; 2],
     /// Words that this talk uses often and others hardly ever.
     topics: [String; 3],
-    /// In no other talk.
+    /// A code that occurs in no other talk.
     code: String,
     euros: u32,
 }
@@ -90,11 +90,11 @@ pub(crate) struct Talk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) text: String,
-    /// The index of the message that answers it; `None` where many do.
+    /// Index of the message that answers the question; `None` if many do.
     pub(crate) answer: Option<usize>,
 }
 
-/// Words by Zipf's law.
+/// Number of ranks that Zipf's law draws from.
 const WORDS: f64 = 20_000.0;
 /// Kinds of questions.
 pub(crate) const KINDS: usize = 6;
@@ -117,7 +117,7 @@ impl Talk {
         format!("talk-{:05}", self.number)
     }
 
-    /// A message of it and its time.
+    /// The message at `index`, with its time.
     pub(crate) fn message(&self, index: usize) -> (Message, Timestamp) {
         let [user, other] = &self.speakers;
         let text = self.text(index);
@@ -127,7 +127,7 @@ impl Talk {
         (message, Timestamp::from_millis(BEGIN + i64::from(self.number) * HOUR + index.saturating_mul(PAUSE)))
     }
 
-    /// A question of one of the [`KINDS`]: for a code, of a code, about a name, about a number, of a phrase, and one in
+    /// A question of one of the [`KINDS`]: for a code, of a code, about a name, about a number, of a phrase, and in
     /// common words alone.
     pub(crate) fn question(&self, kind: usize) -> Asked {
         let [thing, bought, _] = &self.topics;
@@ -142,12 +142,12 @@ impl Talk {
         }
     }
 
-    /// Where the code is said.
+    /// Index of the message with the code.
     fn code_at(&self) -> usize {
         2 + self.number as usize % 7
     }
 
-    /// Where a purchase is told; the user says so.
+    /// Index of the user's message about a purchase.
     fn purchase_at(&self) -> usize {
         10 + 2 * (self.number as usize % 11)
     }
@@ -184,7 +184,7 @@ impl Talk {
         }
     }
 
-    /// A word of the topic, or any: the word of rank `n` is `n` times rarer than the first.
+    /// A word of the topics, or any word, where rank `n` is `n` times rarer than the first.
     fn word(&self, rng: &mut Rng) -> String {
         if rng.u8(0..5) == 0
             && let Some(topic) = rng.choice(&self.topics)

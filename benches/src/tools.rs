@@ -1,5 +1,5 @@
-//! The group `tools`: what programs wait for that use the memory through its binary: clients of its server, agents with
-//! hooks, and imports.
+//! The group `tools`: latency of the binary for programs that use it: clients of its server, agents with hooks, and
+//! imports.
 
 mod binary;
 mod import;
@@ -12,7 +12,7 @@ use anyhow::Result;
 use self::binary::Binary;
 use crate::figure::{Figure, Inputs};
 
-/// Messages of the store that the binary is asked about, and its only conversation.
+/// Messages of the measured store, and its only conversation.
 const MESSAGES: usize = 10_000;
 const CONVERSATION: &str = "ten-thousand";
 
@@ -28,7 +28,7 @@ pub(crate) fn measure(scratch: &Path, inputs: &Inputs) -> Result<Vec<Figure>> {
     let mut figures = served::calls(&memory)?;
     figures.extend(served::starts(&memory)?);
     figures.push(served::tools_list(&memory)?);
-    // Later than the others, since it appends.
+    // Appends to the store, so it comes after the others.
     figures.push(served::hook_calls(&memory, scratch)?);
     figures.extend(import::rates(&binary, scratch)?);
     figures.push(import::resident(&binary, scratch, inputs.short)?);

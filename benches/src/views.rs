@@ -6,7 +6,10 @@ mod real;
 use std::{cell::RefCell, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use memory_core::{ConversationId, Store, TokenCounter};
+use memory_core::{
+    ConversationId,
+    port::{Store, TokenCounter},
+};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Conversation, Memory, Prompt};
 use memory_plugins::Registry;
@@ -18,7 +21,7 @@ use crate::{
     figure::{Entrant, Figure, Samples, interleave},
 };
 
-/// Messages of a conversation that figures call 10k, and 1M.
+/// Messages of the conversations `10k` and `1M` of the figures.
 const TEN_THOUSAND: usize = 10_000;
 const MILLION: usize = 1_000_000;
 /// Messages appended at once.
@@ -92,7 +95,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Compacts what is due, and returns how many microseconds that took.
+    /// Performs due compaction; returns the microseconds that it took.
     fn compact(&self) -> Result<f64> {
         let start = Instant::now();
         let report = block_on(self.conversation.compact())?;
@@ -130,7 +133,7 @@ fn compaction_rate(directory: &Path) -> Result<Figure> {
     Ok(Figure::absolute("compaction_messages_per_s", &rate, note))
 }
 
-/// How much smaller the smallest view of a history is.
+/// Size of a history divided by that of its smallest view.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
 fn reduction(compacted: &Talk) -> Result<Figure> {
     let stats = block_on(compacted.conversation.stats())?;
@@ -144,7 +147,7 @@ fn reduction(compacted: &Talk) -> Result<Figure> {
 /// Contexts of a compacted conversation and of a very long one.
 fn assembling(ten_thousand: &Talk, million: &Talk) -> Result<[Figure; 2]> {
     eprintln!("views: assembling");
-    // The first context may compact what the coarsest view does not fit, which is not part of assembling.
+    // The first context may compact until the coarsest view fits, which is not part of assembling.
     for talk in [ten_thousand, million] {
         talk.context("Is everything ready?")?;
     }
@@ -161,7 +164,7 @@ fn assembling(ten_thousand: &Talk, million: &Talk) -> Result<[Figure; 2]> {
     Ok([Figure::absolute("assemble_10k_ms", &small, ASSEMBLED), Figure::absolute("assemble_1m_ms", &large, of_large)])
 }
 
-/// Time for each message when a long conversation goes on, divided by that of a short one.
+/// Compaction time per new message of a long conversation, divided by that of a short one.
 fn compaction_growth(million: &Talk, thousand: &Talk) -> Result<Figure> {
     eprintln!("views: compaction at a million messages");
     let carry_on = |talk: &Talk| -> Result<[f64; 1]> {
@@ -180,7 +183,7 @@ fn compaction_growth(million: &Talk, thousand: &Talk) -> Result<Figure> {
     Ok(Figure::ratio("compaction_1m_vs_1k", &large, &small, note))
 }
 
-/// Time that managing a long conversation adds to the middle turn, syncs included.
+/// Time that managing a long conversation adds to the median turn, including syncs.
 fn overhead(compacted: &Talk) -> Result<Figure> {
     eprintln!("views: {MANY_TURNS} turns");
     let question = Corpus::new(21).question();

@@ -4,7 +4,7 @@
 
 use std::{env, fs, path::Path, sync::Arc};
 
-use memory_core::{ConversationId, Message, NodeId, Role, Store, Timestamp};
+use memory_core::{ConversationId, Message, NodeId, Role, Timestamp, port::Store};
 use memory_embed::TiktokenCounter;
 use memory_hooks::{Memory, PromptOptions};
 use memory_store::LogStore;

@@ -4,7 +4,10 @@
 
 use std::{collections::BTreeSet, env};
 
-use memory_core::{AnsweredBy, ConversationId, Embedder, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
+use memory_core::{
+    ConversationId, ModelId, NodeId,
+    port::{AnsweredBy, Embedder, VectorIndex, VectorPart, VectorQuery},
+};
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use memory_store::{AutoIndex, AutoOptions, Method};
 

@@ -59,7 +59,7 @@ struct Target {
 
 /// Counts of appended messages.
 #[derive(Debug, Default)]
-pub(crate) struct Closed {
+pub(crate) struct AppendedCounts {
     /// Conversations with new messages, and their numbers, in the order in which they began.
     pub(crate) grown: Vec<(ConversationId, usize)>,
     /// Branches that messages went to, because the store has others in their place, and messages that differ.
@@ -88,7 +88,7 @@ async fn entitle(
 }
 
 /// Part of a message that the store has.
-enum Stored {
+enum StoredPart {
     Nothing,
     Same(NodeId),
     /// The first blocks of the message; this is the rest.
@@ -96,7 +96,7 @@ enum Stored {
     Another(NodeId),
 }
 
-impl Stored {
+impl StoredPart {
     fn node(&self) -> Option<NodeId> {
         match self {
             Self::Nothing => None,
@@ -240,40 +240,36 @@ impl<'a> Appender<'a> {
                 target.met = target.met.max(node.get());
             }
             match there {
-                Stored::Same(_) => return Ok(()),
-                Stored::Another(_) => {
+                StoredPart::Same(_) => return Ok(()),
+                StoredPart::Another(_) => {
                     self.count_differing(&id);
                     return Ok(());
                 }
-                Stored::Begun(_, rest) => message = rest,
-                Stored::Nothing => {
+                StoredPart::Begun(_, rest) => message = rest,
+                StoredPart::Nothing => {
                     if self.diverge(&id, &message, after.as_ref()).await? {
                         return Ok(());
                     }
                 }
             }
         }
-        self.push(&id, message, at).await
-    }
-
-    fn count_differing(&mut self, id: &ConversationId) {
-        if let Some(target) = self.targets.get_mut(id) {
-            target.differing += 1;
-        }
-    }
-
-    async fn push(&mut self, id: &ConversationId, message: Message, at: Timestamp) -> Result<(), Error> {
-        let Some(target) = self.targets.get_mut(id) else { return Ok(()) };
+        let Some(target) = self.targets.get_mut(&id) else { return Ok(()) };
         self.bytes += message.text_bytes();
         self.waiting += 1;
         if target.batch.is_empty() {
-            self.filled.push(id.clone());
+            self.filled.push(id);
         }
         target.batch.push((message, at));
         if self.waiting < BATCH && self.bytes < BATCH_BYTES {
             return Ok(());
         }
         self.flush_all().await
+    }
+
+    fn count_differing(&mut self, id: &ConversationId) {
+        if let Some(target) = self.targets.get_mut(id) {
+            target.differing += 1;
+        }
     }
 
     /// Appends all waiting messages.
@@ -286,8 +282,8 @@ impl<'a> Appender<'a> {
     }
 
     /// The part of a message that a conversation has under the message's key.
-    async fn there(&self, id: &ConversationId, message: &Message) -> Result<Stored, Error> {
-        let Some(key) = &message.key else { return Ok(Stored::Nothing) };
+    async fn there(&self, id: &ConversationId, message: &Message) -> Result<StoredPart, Error> {
+        let Some(key) = &message.key else { return Ok(StoredPart::Nothing) };
         let mut rest = message.clone();
         let mut blocks = 0;
         let mut last = None;
@@ -298,18 +294,18 @@ impl<'a> Appender<'a> {
             };
             let node = match (found, last) {
                 (Some(node), _) => node,
-                (None, Some(last)) => return Ok(Stored::Begun(last, rest)),
-                (None, None) => return Ok(Stored::Nothing),
+                (None, Some(last)) => return Ok(StoredPart::Begun(last, rest)),
+                (None, None) => return Ok(StoredPart::Nothing),
             };
             let stored = self.store().node(id, node).await?.message;
             if stored.role != rest.role || !rest.content.starts_with(&stored.content) {
-                return Ok(Stored::Another(node));
+                return Ok(StoredPart::Another(node));
             }
             if stored.content.len() == rest.content.len() {
-                return Ok(Stored::Same(node));
+                return Ok(StoredPart::Same(node));
             }
             if stored.content.is_empty() {
-                return Ok(Stored::Another(node));
+                return Ok(StoredPart::Another(node));
             }
             blocks += stored.content.len();
             rest.content.drain(..stored.content.len());
@@ -344,7 +340,7 @@ impl<'a> Appender<'a> {
         let mut is_there = false;
         if branch.was_there {
             let there = self.there(&name, next).await?;
-            is_there = matches!(there, Stored::Same(_));
+            is_there = matches!(there, StoredPart::Same(_));
             branch.met = there.node().or(node).map_or(0, NodeId::get);
         } else if let Some(node) = node {
             branch.conversation = of.fork(node, name.clone()).await?;
@@ -372,13 +368,13 @@ impl<'a> Appender<'a> {
             Err(MemoryError::Store(StoreError::KeyConflict { .. })) => {
                 for (message, at) in batch {
                     let message = match self.there(conversation.id(), &message).await? {
-                        Stored::Same(_) => continue,
-                        Stored::Another(_) => {
+                        StoredPart::Same(_) => continue,
+                        StoredPart::Another(_) => {
                             self.count_differing(id);
                             continue;
                         }
-                        Stored::Begun(_, rest) => rest,
-                        Stored::Nothing => message,
+                        StoredPart::Begun(_, rest) => rest,
+                        StoredPart::Nothing => message,
                     };
                     let appended = conversation.append_batch(vec![(message, at)]).await?;
                     new += appended.iter().filter(|appended| appended.is_new).count();
@@ -394,10 +390,10 @@ impl<'a> Appender<'a> {
     }
 
     /// Appends the rest and sets titles, but neither compacts nor indexes.
-    pub(crate) async fn close(mut self) -> Result<Closed, Error> {
+    pub(crate) async fn close(mut self) -> Result<AppendedCounts, Error> {
         self.flush_all().await?;
         drop(self.progress.take());
-        let mut closed = Closed::default();
+        let mut closed = AppendedCounts::default();
         for id in &self.order {
             let Some(target) = self.targets.get(id) else { continue };
             if target.read == 0 && target.title.is_none() {

@@ -15,12 +15,12 @@ use memory::{
     port::StoreError,
 };
 use memory_files::{Links, open as open_file};
-use memory_transcripts::{Format, Limits, Position, Reader, TranscriptError, follow};
+use memory_transcripts::{Format, Item, Limits, Position, Reader, TranscriptError, follow};
 
 use crate::{
     Afterwards, AgentEvent, ConversationAppender, Error, ImportNotice, ImportReport, ImportedConversation, LookUp,
     Options, Stage, Stages, TranscriptFiles,
-    appender::Appender,
+    appender::{AppendedCounts, Appender},
     beside::beside,
     mark::{Mark, MarkFile},
     reminder,
@@ -28,7 +28,7 @@ use crate::{
 
 /// Part of a growing transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TranscriptPart {
     /// All messages except an answer at the end that may continue.
     Settled,
     /// All messages, as if the file ended here.
@@ -45,14 +45,6 @@ pub struct Captured {
     pub last: Option<ConversationId>,
     /// Branches that messages went to, and messages that differ from the store's under the same keys.
     pub notices: Vec<ImportNotice>,
-}
-
-/// Result of reading a file.
-struct Taken {
-    grown: Vec<(ConversationId, usize)>,
-    notices: Vec<ImportNotice>,
-    /// Position where the next call continues; `None` for the beginning.
-    position: Option<Position>,
 }
 
 /// Capture of transcripts into a store. Cheap to clone; clones share everything.
@@ -129,7 +121,25 @@ impl Capture {
         afterwards: Afterwards,
         stages: &dyn Stages,
     ) -> Result<Vec<ImportedConversation>, Error> {
-        files.import(&self.parts, afterwards, stages).await
+        let total = files.transcripts.iter().map(|(_, messages)| messages).sum();
+        let mut appender = Appender::new(&self.parts, total, stages);
+        for (transcript, messages) in &files.transcripts {
+            let mut reader = transcript.open().map_err(|error| appender.stopped(error.into()))?;
+            // A file that grew since its check is read no further; the next import takes the rest.
+            let mut left = *messages;
+            while let Some(item) = reader.read().map_err(|error| appender.stopped(error.into()))? {
+                if matches!(item, Item::Said(_)) {
+                    if left == 0 {
+                        break;
+                    }
+                    left -= 1;
+                }
+                if let Err(error) = appender.take(item).await {
+                    return Err(appender.stopped(error));
+                }
+            }
+        }
+        appender.finish(afterwards).await
     }
 
     /// An appender of `total` messages of the caller's own to the conversation `id`.
@@ -149,7 +159,7 @@ impl Capture {
     pub async fn catch_up(&self, path: &Path, format: Format) -> Vec<Error> {
         let mut failed = Vec::new();
         for other in beside(path, format).into_iter().filter(|other| self.is_left(other)) {
-            if let Err(error) = self.take(&other, format, Part::All).await {
+            if let Err(error) = self.take(&other, format, TranscriptPart::All).await {
                 if error.transcript().is_some() {
                     self.pass_over(&other);
                 }
@@ -200,7 +210,7 @@ impl Capture {
     /// # Errors
     /// [`Error::Transcript`] if the file cannot be read or has a format that cannot be followed, [`Error::InUse`] if
     /// another process captures it, [`Error::NotAll`] and others if the store fails. The next call continues.
-    pub async fn take(&self, path: &Path, format: Format, part: Part) -> Result<Captured, Error> {
+    pub async fn take(&self, path: &Path, format: Format, part: TranscriptPart) -> Result<Captured, Error> {
         let size = match open_file(path, Links::Follow).and_then(|file| file.metadata()) {
             Ok(file) => file.len(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Captured::default()),
@@ -214,24 +224,24 @@ impl Capture {
             _ => None,
         };
         let position = mark.as_ref().map(|mark| &mark.position);
-        let read = match self.read(path, format, position, part).await {
+        let (closed, position) = match self.read(path, format, position, part).await {
             // A record continues one before the position.
             Err(error) if mark.is_some() && is_rewound(&error) => self.read(path, format, None, part).await?,
             read => read?,
         };
         self.parts.log.check_place()?;
-        let last = read.grown.last().map(|(id, _)| id.clone()).or(mark.and_then(|mark| mark.conversation));
+        let last = closed.grown.last().map(|(id, _)| id.clone()).or(mark.and_then(|mark| mark.conversation));
         let nodes = match &last {
             Some(id) => self.nodes(id).await?,
             None => 0,
         };
-        let mark = read.position.and_then(|position| Mark::new(path, format, position));
-        let whole = (part == Part::All).then_some(size);
+        let mark = position.and_then(|position| Mark::new(path, format, position));
+        let whole = (part == TranscriptPart::All).then_some(size);
         // The mark is a cache: without it the file is read from its beginning.
         if let Err(error) = mark_file.write(mark.map(|mark| mark.stored(last.clone(), nodes).whole(whole))) {
             tracing::warn!(%error, "the place in a transcript is not kept");
         }
-        Ok(Captured { grown: read.grown, last, notices: read.notices })
+        Ok(Captured { grown: closed.grown, last, notices: closed.notices })
     }
 
     /// True if the store has the messages captured before: an earlier store may have been put back.
@@ -250,12 +260,18 @@ impl Capture {
         }
     }
 
-    async fn read(&self, path: &Path, format: Format, position: Option<&Position>, part: Part) -> Result<Taken, Error> {
+    async fn read(
+        &self,
+        path: &Path,
+        format: Format,
+        position: Option<&Position>,
+        part: TranscriptPart,
+    ) -> Result<(AppendedCounts, Option<Position>), Error> {
         let mut reader = follow(path, format, position, Limits::default())?;
         let mut appender = Appender::new(&self.parts, 0, &());
         append_all(&mut reader, &mut appender).await?;
         let position = reader.position();
-        if part == Part::All {
+        if part == TranscriptPart::All {
             reader.finish();
             append_all(&mut reader, &mut appender).await?;
         }
@@ -267,7 +283,7 @@ impl Capture {
         }
         // Only the beginning of the file shows which branch continues.
         let position = position.filter(|_| !closed.diverged);
-        Ok(Taken { grown: closed.grown, notices: closed.notices, position })
+        Ok((closed, position))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use memory::text::mend_surrogates;
 use serde::Deserialize;
 
-use crate::{Error, Part};
+use crate::{Error, TranscriptPart};
 
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -60,16 +60,16 @@ impl AgentEvent {
 
     /// Transcripts that may have new messages, each with the part to capture; the session's comes first.
     #[must_use]
-    pub fn transcripts(&self) -> Vec<(PathBuf, Part)> {
+    pub fn transcripts(&self) -> Vec<(PathBuf, TranscriptPart)> {
         let named = [&self.transcript_path, &self.agent_transcript_path].into_iter().flatten();
         let mut paths: Vec<_> = named.filter(|path| !path.as_os_str().is_empty()).collect();
         paths.dedup();
         let part = |path: &PathBuf| match self.kind {
-            EventKind::PreCompact | EventKind::Stop | EventKind::SessionEnd => Part::All,
+            EventKind::PreCompact | EventKind::Stop | EventKind::SessionEnd => TranscriptPart::All,
             // The session continues where its subagent ends.
-            EventKind::SubagentStop if self.agent_transcript_path.as_ref() == Some(path) => Part::All,
+            EventKind::SubagentStop if self.agent_transcript_path.as_ref() == Some(path) => TranscriptPart::All,
             // An answer that may continue is captured once nothing came for a while.
-            _ => Part::Settled,
+            _ => TranscriptPart::Settled,
         };
         paths.into_iter().map(|path| (path.clone(), part(path))).collect()
     }

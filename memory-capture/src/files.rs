@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory::{ConversationId, parts::Parts, port::Progress};
+use memory::{ConversationId, port::Progress};
 use memory_transcripts::{Format, Found, Item, Limits, Report, Transcript, find, find_in};
 
-use crate::{Afterwards, Error, ImportedConversation, Stages, appender::Appender};
+use crate::{Afterwards, Error, ImportedConversation};
 
 /// The name of a stream in errors.
 const STREAM: &str = "standard input";
@@ -29,32 +29,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Sets [`Self::format`].
-    #[must_use]
-    pub fn format(mut self, format: Format) -> Self {
-        self.format = Some(format);
-        self
-    }
-
-    /// Sets [`Self::conversation`].
-    #[must_use]
-    pub fn conversation(mut self, conversation: ConversationId) -> Self {
-        self.conversation = Some(conversation);
-        self
-    }
-
-    /// Sets [`Self::limits`].
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets [`Self::afterwards`].
-    #[must_use]
-    pub fn afterwards(mut self, afterwards: Afterwards) -> Self {
-        self.afterwards = afterwards;
-        self
+    memory::setters! {
+        some format: Format,
+        some conversation: ConversationId,
+        limits: Limits,
+        afterwards: Afterwards
     }
 }
 
@@ -86,7 +65,7 @@ pub struct FilesRead {
 #[derive(Debug)]
 pub struct TranscriptFiles {
     /// Transcripts, each with the number of its messages.
-    transcripts: Vec<(Transcript, u64)>,
+    pub(crate) transcripts: Vec<(Transcript, u64)>,
     conversations: BTreeSet<ConversationId>,
     /// Conversations named only by their file.
     by_file: Vec<(ConversationId, PathBuf)>,
@@ -191,33 +170,5 @@ impl TranscriptFiles {
     #[must_use]
     pub fn files(&self) -> &[FilesRead] {
         &self.read
-    }
-
-    /// Appends all messages that the store does not have.
-    pub(crate) async fn import(
-        &self,
-        parts: &Parts,
-        afterwards: Afterwards,
-        stages: &dyn Stages,
-    ) -> Result<Vec<ImportedConversation>, Error> {
-        let total = self.transcripts.iter().map(|(_, messages)| messages).sum();
-        let mut appender = Appender::new(parts, total, stages);
-        for (transcript, messages) in &self.transcripts {
-            let mut reader = transcript.open().map_err(|error| appender.stopped(error.into()))?;
-            // A file that grew since its check is read no further; the next import takes the rest.
-            let mut left = *messages;
-            while let Some(item) = reader.read().map_err(|error| appender.stopped(error.into()))? {
-                if matches!(item, Item::Said(_)) {
-                    if left == 0 {
-                        break;
-                    }
-                    left -= 1;
-                }
-                if let Err(error) = appender.take(item).await {
-                    return Err(appender.stopped(error));
-                }
-            }
-        }
-        appender.finish(afterwards).await
     }
 }

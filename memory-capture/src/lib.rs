@@ -40,7 +40,7 @@ mod settling;
 mod summaries;
 mod watched;
 
-pub use capture::{Capture, Captured, Part, expanded, is_named_as_transcript};
+pub use capture::{Capture, Captured, TranscriptPart, expanded, is_named_as_transcript};
 pub use error::Error;
 pub use event::{AgentEvent, EventKind};
 pub use files::{FilesRead, ImportReport, Options, TranscriptFiles};

@@ -58,18 +58,7 @@ impl Mark {
     pub(crate) fn fits(&self, path: &Path) -> bool {
         before(path, self.position.offset).is_some_and(|before| before == self.before)
     }
-}
 
-fn before(path: &Path, offset: u64) -> Option<String> {
-    let mut file = open(path, Links::Follow).ok()?;
-    let bytes = offset.min(BEFORE);
-    file.seek(SeekFrom::Start(offset - bytes)).ok()?;
-    let mut read = Vec::new();
-    file.take(bytes).read_to_end(&mut read).ok()?;
-    (read.len() as u64 == bytes).then(|| Hash::of_parts([read.as_slice()]).to_string())
-}
-
-impl Mark {
     /// Sets the conversation of the last message, and its number of messages.
     pub(crate) fn stored(mut self, conversation: Option<ConversationId>, nodes: u64) -> Self {
         (self.conversation, self.nodes) = (conversation, nodes);
@@ -81,6 +70,15 @@ impl Mark {
         self.whole = whole;
         self
     }
+}
+
+fn before(path: &Path, offset: u64) -> Option<String> {
+    let mut file = open(path, Links::Follow).ok()?;
+    let bytes = offset.min(BEFORE);
+    file.seek(SeekFrom::Start(offset - bytes)).ok()?;
+    let mut read = Vec::new();
+    file.take(bytes).read_to_end(&mut read).ok()?;
+    (read.len() as u64 == bytes).then(|| Hash::of_parts([read.as_slice()]).to_string())
 }
 
 impl MarkFile {

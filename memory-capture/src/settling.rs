@@ -40,14 +40,14 @@ pub trait Stages: Sync {
 
 impl<P: Progress> Stages for P {
     fn begin(&self, _stage: Stage) -> Box<dyn Progress + '_> {
-        Box::new(Same(self))
+        Box::new(SharedProgress(self))
     }
 }
 
 /// Progress of a stage that reports to the progress of all stages.
-struct Same<'a, P>(&'a P);
+struct SharedProgress<'a, P>(&'a P);
 
-impl<P: Progress> Progress for Same<'_, P> {
+impl<P: Progress> Progress for SharedProgress<'_, P> {
     fn report(&self, done: u64, total: u64) {
         self.0.report(done, total);
     }
@@ -70,19 +70,7 @@ impl Default for Afterwards {
 }
 
 impl Afterwards {
-    /// Sets [`Self::summarize`].
-    #[must_use]
-    pub const fn summarize(mut self, summarize: bool) -> Self {
-        self.summarize = summarize;
-        self
-    }
-
-    /// Sets [`Self::embed`].
-    #[must_use]
-    pub const fn embed(mut self, embed: bool) -> Self {
-        self.embed = embed;
-        self
-    }
+    memory::setters! { const summarize: bool, const embed: bool }
 }
 
 /// Report of importing one conversation.

@@ -11,7 +11,7 @@ use std::{
 use memory_files::{Links, open};
 use memory_transcripts::Format;
 
-use crate::{Part, is_named_as_transcript};
+use crate::{TranscriptPart, is_named_as_transcript};
 
 /// Most levels of directories that are looked through.
 const DEPTH: u32 = 12;
@@ -30,23 +30,23 @@ const QUIET: u32 = 5;
 #[derive(Debug)]
 pub struct WatchedFiles {
     roots: Vec<PathBuf>,
-    known: HashMap<PathBuf, Known>,
+    known: HashMap<PathBuf, KnownFile>,
 }
 
 /// Size and time of a file, which show a change.
-type Look = (u64, Option<SystemTime>);
+type FileState = (u64, Option<SystemTime>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownFile {
     /// Format; `None` until it is recognized: a file begins empty.
     format: Option<Format>,
-    look: Look,
+    look: FileState,
     /// Number of looks since the last change.
     quiet: u32,
     /// Look at the last capture.
-    taken: Option<Look>,
+    taken: Option<FileState>,
     /// Look at the last capture of the whole file.
-    whole: Option<Look>,
+    whole: Option<FileState>,
 }
 
 /// A file with new messages, or one that has been quiet for so long that its last answer counts as complete.
@@ -58,14 +58,14 @@ pub struct ChangedFile {
     /// Format of the file, by its beginning.
     pub format: Format,
     quiet: u32,
-    look: Look,
+    look: FileState,
 }
 
 impl ChangedFile {
     /// Part of the file to capture: all of it once it has been quiet for five looks.
     #[must_use]
-    pub const fn part(&self) -> Part {
-        if self.quiet >= QUIET { Part::All } else { Part::Settled }
+    pub const fn part(&self) -> TranscriptPart {
+        if self.quiet >= QUIET { TranscriptPart::All } else { TranscriptPart::Settled }
     }
 }
 
@@ -105,12 +105,12 @@ impl WatchedFiles {
         has_news.then_some(ChangedFile { path, format, quiet: known.quiet, look })
     }
 
-    /// Notes that a file was captured with this look. A failed file is noted with [`Part::All`]: it is returned again
+    /// Notes that a file was captured with this look. A failed file is noted with [`TranscriptPart::All`]: it is returned again
     /// after its next change.
-    pub fn taken(&mut self, changed: &ChangedFile, part: Part) {
+    pub fn taken(&mut self, changed: &ChangedFile, part: TranscriptPart) {
         if let Some(known) = self.known.get_mut(&changed.path) {
             known.taken = Some(changed.look);
-            if part == Part::All {
+            if part == TranscriptPart::All {
                 known.whole = Some(changed.look);
             }
         }

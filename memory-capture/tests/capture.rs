@@ -5,7 +5,8 @@ use std::{fs, path::PathBuf};
 
 use memory::{Access, Config, ConversationId, Message};
 use memory_capture::{
-    Afterwards, AgentEvent, Capture, Error, Format, ImportNotice, Options, Part, TranscriptError, WatchedFiles,
+    Afterwards, AgentEvent, Capture, Error, Format, ImportNotice, Options, TranscriptError, TranscriptPart,
+    WatchedFiles,
 };
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -76,12 +77,12 @@ fn a_grown_file_is_captured_once() {
     let desk = Desk::new();
     let path = desk.session(2);
     let take = |part| block_on(desk.capture.take(&path, Format::ClaudeCode, part)).unwrap();
-    assert_eq!(take(Part::Settled).grown, [(id(SESSION), 2)]);
-    assert_eq!(take(Part::Settled).grown, []);
+    assert_eq!(take(TranscriptPart::Settled).grown, [(id(SESSION), 2)]);
+    assert_eq!(take(TranscriptPart::Settled).grown, []);
     desk.session(5);
-    let grown = take(Part::All);
+    let grown = take(TranscriptPart::All);
     assert_eq!((grown.grown, grown.last), (vec![(id(SESSION), 3)], Some(id(SESSION))));
-    assert_eq!(take(Part::All).grown, []);
+    assert_eq!(take(TranscriptPart::All).grown, []);
     // An import of the same file has nothing to add.
     let imported = block_on(desk.capture.import(&path, &Options::default(), &())).unwrap();
     assert_eq!(imported.conversations[0].new, 0);
@@ -92,11 +93,11 @@ fn a_grown_file_is_captured_once() {
 fn a_divergent_file_goes_to_a_branch_and_says_so() {
     let desk = Desk::new();
     let path = desk.session(2);
-    block_on(desk.capture.take(&path, Format::ClaudeCode, Part::All)).unwrap();
+    block_on(desk.capture.take(&path, Format::ClaudeCode, TranscriptPart::All)).unwrap();
     let own = desk.capture.parts().memory.conversation(id(SESSION));
     block_on(own.append(Message::user("A note of my own."))).unwrap();
     desk.session(4);
-    let taken = block_on(desk.capture.take(&path, Format::ClaudeCode, Part::All)).unwrap();
+    let taken = block_on(desk.capture.take(&path, Format::ClaudeCode, TranscriptPart::All)).unwrap();
     let [(branch, 2)] = &taken.grown[..] else { panic!("{taken:?}") };
     let diverged = ImportNotice::Diverged { conversation: id(SESSION), branch: branch.clone() };
     assert_eq!(taken.notices, [diverged]);
@@ -112,9 +113,9 @@ fn watched_directories_return_what_changed() {
     let seen = files.look();
     assert_eq!(
         (seen.len(), &seen[0].path, seen[0].format, seen[0].part()),
-        (1, &path, Format::ClaudeCode, Part::Settled)
+        (1, &path, Format::ClaudeCode, TranscriptPart::Settled)
     );
-    files.taken(&seen[0], Part::Settled);
+    files.taken(&seen[0], TranscriptPart::Settled);
     assert!(files.look().is_empty());
     desk.session(2);
     assert_eq!(files.look().len(), 1);
@@ -124,7 +125,7 @@ fn watched_directories_return_what_changed() {
 fn an_event_names_its_transcripts() {
     let event = json!({"hook_event_name": "Stop", "transcript_path": "/trip/session.jsonl", "cwd": "/trip"});
     let event = AgentEvent::from_json(event.to_string().into_bytes()).unwrap();
-    assert_eq!(event.transcripts(), [(PathBuf::from("/trip/session.jsonl"), Part::All)]);
+    assert_eq!(event.transcripts(), [(PathBuf::from("/trip/session.jsonl"), TranscriptPart::All)]);
     assert!(matches!(AgentEvent::from_json(b"{}".to_vec()), Err(Error::Event(_))));
 }
 
@@ -159,6 +160,6 @@ fn futures_may_move_between_threads() {
     let path = desk.session(1);
     let options = Options::default();
     is_send(desk.capture.import(&path, &options, &()));
-    is_send(desk.capture.take(&path, Format::ClaudeCode, Part::All));
+    is_send(desk.capture.take(&path, Format::ClaudeCode, TranscriptPart::All));
     is_send(desk.capture.catch_up(&path, Format::ClaudeCode));
 }

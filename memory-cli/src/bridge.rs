@@ -16,23 +16,23 @@ mod view;
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory::{Builder, Memory};
-use memory_core::plan::list::{ListStrategy, Listed, kept, query_from, split_forward};
+use memory_core::plan::list::{ListItem, ListStrategy, Listed, kept, query_from, split_forward};
 use serde_json::{Value, json};
 
 use self::{
-    answer::unchanged,
+    answer::ListAnswer,
     caller::{CALLER, Caller},
     items::{Items, Retractions},
     lists::ListBridge,
     message::StrandsMessage,
-    request::{Load, Read},
+    request::{ManagerRequest, Read},
     sessions::{Documents, Sessions},
-    stored::Stored,
+    stored::ConversationBridge,
 };
 use crate::{Access, globals::Globals};
 
 pub(crate) use self::{
-    caller::{Answering, CallersModel, Next, Question, Questions, next},
+    caller::{CallersModel, Question, Questions},
     error::BridgeError,
     input::RequestLines,
     request::Request,
@@ -57,7 +57,7 @@ enum Managed {
     /// A manager over the caller's own list.
     List(Box<ListBridge>),
     /// A manager over a conversation in the store.
-    Stored(Box<Stored>),
+    Stored(Box<ConversationBridge>),
 }
 
 impl<'a> Bridge<'a> {
@@ -74,8 +74,8 @@ impl<'a> Bridge<'a> {
     pub(crate) async fn answer(&mut self, request: Request) -> Result<Value, BridgeError> {
         match request {
             Request::Open { id, manager, config } => {
-                let managed = self.open(&manager, config)?;
-                let answer = managed.state().await?;
+                let mut managed = self.open(&manager, config)?;
+                let answer = managed.answer(ManagerRequest::State { model_call_count: None }).await?;
                 self.managers.insert(id.to_string(), managed);
                 Ok(answer)
             }
@@ -83,33 +83,13 @@ impl<'a> Bridge<'a> {
                 self.managers.remove(&id.to_string()).ok_or_else(|| BridgeError::not_open(&id))?;
                 Ok(json!({}))
             }
-            Request::Apply { id, messages } => self.manager(&id)?.apply(messages.0).await,
-            Request::Reduce { id, messages, cause } => self.manager(&id)?.reduce(messages.0, cause.as_deref()).await,
-            Request::BeforeModel { id, messages, projected_tokens, window } => {
-                self.manager(&id)?.before_model(messages.0, Load { projected_tokens, window }).await
+            Request::Managed { id, request } => {
+                let managed = self.managers.get_mut(&id.to_string()).ok_or_else(|| BridgeError::not_open(&id))?;
+                managed.answer(request).await
             }
-            Request::Summary { id, message } => self.manager(&id)?.summary(message),
-            Request::Restore { id, state } => self.manager(&id)?.restore(state).await,
-            Request::State { id, model_call_count } => {
-                let manager = self.manager(&id)?;
-                if let (Managed::List(list), Some(calls)) = (&mut *manager, model_call_count) {
-                    list.set_model_call_count(calls);
-                }
-                manager.state().await
-            }
-            Request::Resume { id } => self.manager(&id)?.resume().await,
-            Request::Split { messages, split } => {
-                let items: Vec<_> = messages.0.iter().map(Listed::item).collect();
-                Ok(json!({"split": split_forward(&items, split)?}))
-            }
-            Request::Query { messages, start } => {
-                let items: Vec<_> = messages.0.iter().map(Listed::item).collect();
-                Ok(json!({"query": query_from(&items, start)}))
-            }
-            Request::Kept { messages } => {
-                let items: Vec<_> = messages.0.iter().map(Listed::item).collect();
-                Ok(json!({"kept": kept(&items)}))
-            }
+            Request::Split { messages, split } => Ok(json!({"split": split_forward(&items(&messages), split)?})),
+            Request::Query { messages, start } => Ok(json!({"query": query_from(&items(&messages), start)})),
+            Request::Kept { messages } => Ok(json!({"kept": kept(&items(&messages))})),
             Request::Shorten { mut message } => {
                 let changed = message.item().can_be_shortened;
                 message.shorten_results();
@@ -134,13 +114,11 @@ impl<'a> Bridge<'a> {
                 Managed::List(Box::new(ListBridge::new(ListStrategy::SlidingWindow(config.read()?), None)))
             }
             "summarizing" => Managed::List(Box::new(ListBridge::summarizing(config, self.globals)?)),
-            "semantic" | "hierarchical" => Managed::Stored(Box::new(Stored::open(manager, config, self.memory()?)?)),
+            "semantic" | "hierarchical" => {
+                Managed::Stored(Box::new(ConversationBridge::open(manager, config, self.memory()?)?))
+            }
             other => return Err(BridgeError::UnknownManager(other.to_owned())),
         })
-    }
-
-    fn manager(&mut self, id: &Value) -> Result<&mut Managed, BridgeError> {
-        self.managers.get_mut(&id.to_string()).ok_or_else(|| BridgeError::not_open(id))
     }
 
     fn memory(&mut self) -> Result<&Memory, BridgeError> {
@@ -165,59 +143,42 @@ impl<'a> Bridge<'a> {
     }
 }
 
+fn items(messages: &[StrandsMessage]) -> Vec<ListItem> {
+    messages.iter().map(Listed::item).collect()
+}
+
 impl Managed {
-    async fn apply(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
-        match self {
-            Self::Nothing => Ok(unchanged(&messages)),
-            Self::List(list) => list.apply(messages),
-            Self::Stored(stored) => stored.apply(messages).await,
-        }
-    }
-
-    async fn reduce(&mut self, messages: Vec<StrandsMessage>, cause: Option<&str>) -> Result<Value, BridgeError> {
-        match self {
-            Self::Nothing if cause.is_some() => Err(BridgeError::NotManaged),
-            Self::Nothing => Ok(unchanged(&messages)),
-            Self::List(list) => list.reduce(messages, cause).await,
-            Self::Stored(stored) => stored.reduce(messages, cause).await,
-        }
-    }
-
-    async fn before_model(&mut self, messages: Vec<StrandsMessage>, load: Load) -> Result<Value, BridgeError> {
-        match self {
-            Self::Nothing => Ok(unchanged(&messages)),
-            Self::List(list) => list.before_model(messages, load).await,
-            Self::Stored(stored) => stored.before_model(messages).await,
-        }
-    }
-
-    fn summary(&mut self, message: StrandsMessage) -> Result<Value, BridgeError> {
-        match self {
-            Self::List(list) => list.finish(message),
-            Self::Nothing | Self::Stored(_) => Err(BridgeError::NoSummaryDue),
-        }
-    }
-
-    async fn restore(&mut self, state: Value) -> Result<Value, BridgeError> {
-        match self {
-            Self::Nothing => Ok(unchanged(&[])),
-            Self::List(list) => list.restore(state),
-            Self::Stored(stored) => stored.restore(state).await,
-        }
-    }
-
-    async fn state(&self) -> Result<Value, BridgeError> {
-        match self {
-            Self::Nothing => Ok(json!({})),
-            Self::List(list) => Ok(list.state()),
-            Self::Stored(stored) => stored.state().await,
-        }
-    }
-
-    async fn resume(&mut self) -> Result<Value, BridgeError> {
-        match self {
-            Self::Nothing | Self::List(_) => Ok(unchanged(&[])),
-            Self::Stored(stored) => stored.resume().await,
-        }
+    async fn answer(&mut self, request: ManagerRequest) -> Result<Value, BridgeError> {
+        use ManagerRequest as Ask;
+        Ok(match (self, request) {
+            (Self::List(list), Ask::Apply { messages }) => json!(list.apply(messages)?),
+            (Self::List(list), Ask::Reduce { messages, cause }) => list.reduce(messages, cause.as_deref()).await?,
+            (Self::List(list), Ask::BeforeModel { messages, projected_tokens, window }) => {
+                list.before_model(messages, projected_tokens, window).await?
+            }
+            (Self::List(list), Ask::Summary { message }) => json!(list.finish(message)?),
+            (Self::List(list), Ask::Restore { state }) => json!(list.restore(state)?),
+            (Self::List(list), Ask::State { model_call_count }) => json!(list.state_after(model_call_count)),
+            (Self::Stored(stored), Ask::Apply { messages }) => json!(stored.apply(messages).await?),
+            (Self::Stored(stored), Ask::Reduce { messages, cause }) => {
+                json!(stored.reduce(messages, cause.as_deref()).await?)
+            }
+            (Self::Stored(stored), Ask::BeforeModel { messages, .. }) => json!(stored.before_model(messages).await?),
+            (Self::Stored(stored), Ask::Restore { state }) => json!(stored.restore(state).await?),
+            (Self::Stored(stored), Ask::State { .. }) => json!(stored.state().await?),
+            (Self::Stored(stored), Ask::Resume {}) => json!(stored.resume().await?),
+            (Self::Nothing, Ask::Reduce { cause: Some(_), .. }) => return Err(BridgeError::NotManaged),
+            (
+                Self::Nothing,
+                Ask::Apply { messages } | Ask::Reduce { messages, .. } | Ask::BeforeModel { messages, .. },
+            ) => {
+                json!(ListAnswer::unchanged(messages))
+            }
+            (Self::Nothing, Ask::State { .. }) => json!({}),
+            (Self::Nothing | Self::Stored(_), Ask::Summary { .. }) => return Err(BridgeError::NoSummaryDue),
+            (Self::Nothing, Ask::Restore { .. }) | (Self::Nothing | Self::List(_), Ask::Resume {}) => {
+                json!(ListAnswer::unchanged(Vec::new()))
+            }
+        })
     }
 }

@@ -8,7 +8,7 @@ use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use memory_core::one_line;
+use memory_core::text::one_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -180,15 +180,21 @@ fn run_command(args: &[OsString]) -> u8 {
     let choice = Choice::of(parsed.get_one::<OsString>("config").map(OsString::as_os_str));
     let file = ConfigFile::read(choice, &definition);
     if let Err(faults) = file.check() {
-        match what_to_do(&names, &file) {
-            Despite::GoOn => {}
-            Despite::GoOnAndSay => drop(To::Errors.line(&format!("memory hook: {}", in_a_line(&faults)))),
-            Despite::EndAndSay => {
-                let faults = in_a_line(&faults);
-                drop(To::Errors.line(&format!("memory hook: nothing is taken in until it is mended: {faults}")));
-                return Code::Usage as u8;
+        match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            // These use the valid settings, or none, and report the faults themselves if they concern them.
+            ["config" | "completions" | "man" | "doctor", ..] => {}
+            // Hooks keep capturing with a broken configuration, unless the fault could select another store. The next
+            // call after the repair captures the rest.
+            ["hook", "claude-code" | "codex"] => {
+                let may_hide_the_store = file.faults.iter().any(Fault::may_hide_the_store);
+                let until = if may_hide_the_store { "nothing is taken in until it is mended: " } else { "" };
+                let faults = faults.text.split("\n  ").collect::<Vec<_>>().join("; ");
+                drop(To::Errors.line(&format!("memory hook: {until}{faults}")));
+                if may_hide_the_store {
+                    return Code::Usage as u8;
+                }
             }
-            Despite::End => return report(output, &faults.into(), None, &names),
+            _ => return report(output, &faults.into(), None, &names),
         }
     }
     let parsed =
@@ -227,33 +233,6 @@ fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
         return report(Output { json: true }, &error.into(), None, &[]);
     }
     say(error)
-}
-
-/// Conduct of a command with a broken configuration file.
-enum Despite {
-    /// Uses the valid settings, or none, and reports the faults itself if they concern it.
-    GoOn,
-    /// The same for a call of an agent, which reports the faults on one line.
-    GoOnAndSay,
-    EndAndSay,
-    End,
-}
-
-fn what_to_do(names: &[String], file: &ConfigFile) -> Despite {
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    match names.as_slice() {
-        ["config" | "completions" | "man" | "doctor", ..] => Despite::GoOn,
-        // Hooks keep capturing with a broken configuration, unless the fault could select another store. The next call
-        // after the repair captures the rest.
-        ["hook", "claude-code" | "codex"] if file.faults.iter().any(Fault::may_hide_the_store) => Despite::EndAndSay,
-        ["hook", "claude-code" | "codex"] => Despite::GoOnAndSay,
-        _ => Despite::End,
-    }
-}
-
-/// Several lines as one.
-fn in_a_line(faults: &Listed) -> String {
-    faults.text.split("\n  ").collect::<Vec<_>>().join("; ")
 }
 
 /// The command line, whose help groups the commands by purpose.

@@ -41,9 +41,6 @@ pub(crate) mod verify;
 pub(crate) mod verify_proof;
 pub(crate) mod watch;
 
-mod around;
-mod capture;
-pub(crate) mod detail;
 mod filter;
-mod level;
+pub(crate) mod message;
 mod resolve;

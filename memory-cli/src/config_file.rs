@@ -19,12 +19,12 @@ use std::{
 
 use clap::{ArgMatches, Command, parser::ValueSource};
 use directories::ProjectDirs;
-use memory_core::plan::{ManagerNameError, manager_named};
+use memory_core::plan::{ManagerNameError, strategy_named};
 use memory_files::Links;
 use serde_json::Value;
 
 pub(crate) use self::{
-    fault::{Fault, FaultKind, Place},
+    fault::{Fault, FaultKind, Position},
     keys::{CONFIGURE, Key, Kind, MANAGER_SETTINGS, keys, with_values},
     secret::{hidden, is_secret, shown_text, without_texts},
     template::template,
@@ -76,7 +76,7 @@ pub(crate) struct Setting {
     pub(crate) key: Key,
     /// The strategy, of a table in [`CONFIGURE`].
     pub(crate) strategy: Option<String>,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
     /// As the option takes them: one, the elements of a list, or a table as JSON.
     pub(crate) texts: Vec<String>,
 }
@@ -154,7 +154,7 @@ impl ConfigFile {
         let [named, settings] = ["manager", MANAGER_SETTINGS].map(|key| self.find(None, key));
         let [name, text] = [named, settings].map(|setting| setting?.texts.first().map(String::as_str));
         let text = text.unwrap_or_default();
-        let Err(error) = manager_named(name.unwrap_or(Config::DEFAULT_MANAGER), text) else { return };
+        let Err(error) = strategy_named(name.unwrap_or(Config::DEFAULT_MANAGER), text) else { return };
         let is_name = matches!(error, ManagerNameError::Unknown { .. });
         let (at, key) = if is_name { (named, "manager") } else { (settings, MANAGER_SETTINGS) };
         let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |why| format!("{error}: {why}"));

@@ -4,7 +4,10 @@ use std::{error::Error, io::ErrorKind};
 
 use memory::OpenError;
 use memory_capture::Error as CaptureError;
-use memory_core::{EmbedError, RetrieveError, StoreError, one_line};
+use memory_core::{
+    port::{EmbedError, RetrieveError, StoreError},
+    text::one_line,
+};
 use memory_hooks::MemoryError;
 use memory_search::FindError;
 use memory_store::{ExchangeError, RescueError};
@@ -157,7 +160,7 @@ pub(crate) fn way_round(error: &anyhow::Error) -> Option<&'static str> {
 
 /// The messages of the error and its causes, unchanged.
 pub(crate) fn exactly(error: &anyhow::Error) -> String {
-    causes(error).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(BETWEEN_CAUSES)
+    causes(error.as_ref()).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(BETWEEN_CAUSES)
 }
 
 /// The messages of the error and its causes on one line each, with text from outside escaped.
@@ -165,20 +168,21 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
     let line = |(cause, text): (&(dyn Error + 'static), String)| {
         if cause.is::<Picture>() || cause.is::<Listed>() { text } else { one_line(&text).into_owned() }
     };
-    causes(error).into_iter().map(line).collect::<Vec<_>>().join(BETWEEN_CAUSES)
+    causes(error.as_ref()).into_iter().map(line).collect::<Vec<_>>().join(BETWEEN_CAUSES)
 }
 
 /// The messages of the error and its causes as one line, for a notice.
 pub(crate) fn in_a_line(error: &anyhow::Error) -> String {
-    let texts: Vec<_> = causes(error).into_iter().map(|(_, text)| one_line(&text).into_owned()).collect();
+    let texts: Vec<_> = causes(error.as_ref()).into_iter().map(|(_, text)| one_line(&text).into_owned()).collect();
     texts.join(": ")
 }
 
 const BETWEEN_CAUSES: &str = "\n  caused by: ";
 
-fn causes(error: &anyhow::Error) -> Vec<(&(dyn Error + 'static), String)> {
+/// The error and its causes, each with its message.
+pub(crate) fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<(&'a (dyn Error + 'static), String)> {
     let mut causes = Vec::new();
-    for cause in error.chain() {
+    for cause in anyhow::Chain::new(error) {
         // An error may quote a key from an address or an answer.
         let text = memory_embed::redacted(&cause.to_string()).into_owned();
         // A transparent error repeats its source.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, ValueEnum, ValueHint, builder::FalseyValueParser, parser::ValueSource};
-use memory_core::{Notice, OwnerId};
+use memory_core::{OwnerId, port::Notice};
 use memory_embed::{MODELS_VARIABLE, ModelError, ModelStore};
 use memory_plugins::PluginOptions;
 use memory_store::{LogStore, Method};

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use crate::{
     cli::ErrorLine,
     commands::{
-        append, backup, completions, config, demo, detail, doctor, export, find, hook, import, index, man, model, pin,
+        append, backup, completions, config, demo, doctor, export, find, hook, import, index, man, message, model, pin,
         plugins, replay, restore, search, sessions, show, stats, vacuum, verify_proof, watch,
     },
     output::{Noted, Of},
@@ -14,7 +14,7 @@ use crate::{
 /// Schema (draft 2020-12) of each answer, by the command that prints it, in the order of the names.
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
-    use memory_core::{ChatRequest, Verification};
+    use memory_core::port::{ChatRequest, Verification};
     use memory_hooks::{
         DerivedState, LevelPage, ListedConversation, Listing, Prompt, Reminder, RepairedSummary, ResummarizeReport,
         SummaryPage,
@@ -28,21 +28,21 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("browse", of::<Noted<'_, Of<'_, LevelPage>>>()),
         ("completions", of::<completions::Answer>()),
         ("config check", of::<config::Check<'_>>()),
-        ("config init", of::<config::Made>()),
-        ("config path", of::<config::At>()),
+        ("config init", of::<config::MadeFile>()),
+        ("config path", of::<config::FileLocation>()),
         ("config show", of::<config::show::Answer<'_>>()),
         ("context", of::<Of<'_, Prompt>>()),
         ("context --messages", of::<ChatRequest>()),
         ("demo", of::<demo::Answer<'_>>()),
         ("doctor", of::<doctor::Answer<'_>>()),
         ("doctor (no store)", of::<doctor::NoStore<'_>>()),
-        ("expand", of::<detail::Detail<'_>>()),
+        ("expand", of::<message::Detail<'_>>()),
         ("export", of::<export::Answer<memory_store::Exported>>()),
         ("export --format", of::<export::Answer<export::written::Done>>()),
         ("find", of::<Noted<'_, find::Answer<'_>>>()),
         ("fork", of::<ListedConversation>()),
-        ("hook claude-code", of::<hook::Reminded>()),
-        ("hook codex", of::<hook::Reminded>()),
+        ("hook claude-code", of::<hook::ReminderAnswer>()),
+        ("hook codex", of::<hook::ReminderAnswer>()),
         ("hook install", of::<hook::install::Answer<'_>>()),
         ("hook uninstall", of::<hook::install::Answer<'_>>()),
         ("import", of::<import::Answer<'_>>()),
@@ -67,11 +67,11 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("resume", of::<Of<'_, Reminder>>()),
         ("resummarize", of::<Of<'_, ResummarizeReport>>()),
         ("search", of::<Noted<'_, search::Answer<'_>>>()),
-        ("sessions archive", of::<sessions::archive::Answer<'_>>()),
+        ("sessions archive", of::<sessions::Archived<'_>>()),
         ("sessions create", of::<ListedConversation>()),
         ("sessions list", of::<Listing>()),
         ("sessions show", of::<sessions::show::Answer<'_>>()),
-        ("sessions unarchive", of::<sessions::archive::Answer<'_>>()),
+        ("sessions unarchive", of::<sessions::Archived<'_>>()),
         ("show", of::<Noted<'_, Of<'_, show::Answer<'_>>>>()),
         ("show --state", of::<DerivedState>()),
         ("stats", of::<stats::Answer<'_>>()),

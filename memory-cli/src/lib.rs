@@ -1,8 +1,6 @@
 //! The `memory` application: its commands, over the parts that the facade `memory` wires.
 //!
-//! [`run`] is the whole `memory` binary. A program uses the facade instead. The rest is public for the benches:
-//!
-//! 1. [`import`] reads conversations from files.
+//! [`run`] is the whole `memory` binary. A program uses the facade instead.
 //!
 //! # Features
 //!
@@ -11,7 +9,7 @@
 //! - `hub` (default): models of a hub, by their ids.
 //! - `mcp` (default): the server of tools for models.
 //! - `tui` (default): `memory browse` on a whole terminal.
-//! - `hnsw-rs` (default): vector search by the crate hnsw_rs, where `--vectors hnsw-rs` asks for it.
+//! - `hnsw-rs`: vector search by the crate hnsw_rs, where `--vectors hnsw-rs` asks for it.
 //!
 //! # Non-goals
 //!
@@ -23,12 +21,11 @@
 mod bridge;
 mod cli;
 mod commands;
-mod compared;
 mod config_file;
 mod editor;
 mod failure;
 mod globals;
-pub mod import;
+mod import;
 #[doc(hidden)]
 pub mod json;
 mod news;

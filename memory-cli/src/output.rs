@@ -8,8 +8,8 @@ use std::{
 
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-pub(crate) use memory_core::grouped;
-use memory_core::{ConversationId, Progress, Timestamp, one_line};
+pub(crate) use memory_core::text::grouped;
+use memory_core::{ConversationId, Timestamp, port::Progress, text::one_line};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -45,11 +45,11 @@ pub(crate) enum TargetError {
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
-    place: Place,
+    kind: TargetKind,
 }
 
 #[derive(Debug)]
-enum Place {
+enum TargetKind {
     /// A regular file, at its path without links.
     File(PathBuf, Existing),
     /// A FIFO or a device, which cannot be replaced by a complete file.
@@ -62,10 +62,10 @@ impl Target {
     /// Checks the target that `path` names.
     pub(crate) fn of(path: &Path, existing: Existing) -> Result<Self, TargetError> {
         let owned = || path.to_owned();
-        let place = match fs::metadata(path) {
+        let kind = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(TargetError::Directory(owned())),
-            Ok(there) if is_standard_output(&there) => Place::StandardOutput,
-            Ok(there) if !there.is_file() => Place::Special,
+            Ok(there) if is_standard_output(&there) => TargetKind::StandardOutput,
+            Ok(there) if !there.is_file() => TargetKind::Special,
             Ok(_) => {
                 let real = fs::canonicalize(path).map_err(failed(path))?;
                 // This check precedes the one for existence: --force must not allow writing into a store.
@@ -73,18 +73,18 @@ impl Target {
                 if existing == Existing::Kept {
                     return Err(TargetError::Exists(owned()));
                 }
-                Place::File(real, existing)
+                TargetKind::File(real, existing)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(path).is_ok() {
                     return Err(TargetError::LinkToNothing(owned()));
                 }
                 outside_of_stores(path, directory_of(path))?;
-                Place::File(owned(), existing)
+                TargetKind::File(owned(), existing)
             }
             Err(error) => return Err(failed(path)(error)),
         };
-        Ok(Self { path: owned(), place })
+        Ok(Self { path: owned(), kind })
     }
 
     /// Checks that a directory that is to become a store is not a store and not inside one.
@@ -94,28 +94,27 @@ impl Target {
 
     /// True if the target is this process's standard output.
     pub(crate) fn is_standard_output(&self) -> bool {
-        matches!(self.place, Place::StandardOutput)
+        matches!(self.kind, TargetKind::StandardOutput)
     }
 
     /// Begins writing. A regular file keeps its contents until [`Writing::finish`].
     pub(crate) fn begin(self) -> Result<Writing, TargetError> {
         let failed = failed(&self.path);
-        let sink = match self.place {
-            Place::File(real, existing) => {
+        let sink = match self.kind {
+            TargetKind::File(real, existing) => {
                 let file = NamedTempFile::new_in(directory_of(&real)).map_err(failed)?;
                 Sink::Beside { file, real, existing }
             }
-            Place::Special => {
+            TargetKind::Special => {
                 Sink::Straight(Box::new(OpenOptions::new().write(true).open(&self.path).map_err(failed)?))
             }
-            Place::StandardOutput => Sink::Straight(crate::terminal::json_lines()),
+            TargetKind::StandardOutput => Sink::Straight(crate::terminal::json_lines()),
         };
         Ok(Writing { path: self.path, sink })
     }
 }
 
 /// A target that is being written.
-#[derive(Debug)]
 pub(crate) struct Writing {
     path: PathBuf,
     sink: Sink,
@@ -124,15 +123,6 @@ pub(crate) struct Writing {
 enum Sink {
     Beside { file: NamedTempFile, real: PathBuf, existing: Existing },
     Straight(Box<dyn Write>),
-}
-
-impl std::fmt::Debug for Sink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Beside { .. } => "Beside",
-            Self::Straight(_) => "Straight",
-        })
-    }
 }
 
 impl Writing {

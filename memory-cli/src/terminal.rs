@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-use memory_core::{lines, one_line, visible_json as harmless_json};
+use memory_core::text::{lines, one_line, visible_json as harmless_json};
 use memory_transcripts::exact;
 use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
@@ -264,7 +264,7 @@ pub(crate) fn catch_panics() {
 mod tests {
     use std::borrow::Cow;
 
-    use memory_core::is_hidden;
+    use memory_core::text::is_hidden;
 
     use super::*;
 

@@ -54,9 +54,9 @@ pub struct ToolAnswer<'a> {
 pub struct Attachment<'a> {
     /// Picture or document.
     pub kind: AttachmentKind,
-    /// Its title or file name, where it has one.
+    /// Title or file name, if any.
     pub title: Option<&'a str>,
-    /// The file, or where it is.
+    /// The file or its address.
     pub media: &'a Media,
 }
 
@@ -84,7 +84,7 @@ impl AttachmentKind {
 }
 
 impl Attachment<'_> {
-    /// Its IANA media type; `None` for one at an address.
+    /// The IANA media type; `None` for an attachment at an address.
     #[must_use]
     pub fn media_type(&self) -> Option<&str> {
         match self.media {
@@ -93,7 +93,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// Its bytes where it is stored here; `None` for one at an address.
+    /// Size in bytes; `None` for an attachment at an address.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         match self.media {
@@ -103,7 +103,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// Its address, where it is stored elsewhere.
+    /// The address, if stored elsewhere.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self.media {
@@ -130,7 +130,7 @@ impl<'a> AiComponents<'a> {
         parts
     }
 
-    /// Adds what a later message returned for the calls. Results of other calls are left out.
+    /// Adds the results of the calls in a later message. Results of other calls are left out.
     #[must_use]
     pub fn answered_by(mut self, later: &'a Node) -> Self {
         for block in &later.message.content {

@@ -1,6 +1,9 @@
 //! Filter of the messages that may answer a question.
 
-use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
+use crate::{
+    Level, Node, Role, Timestamp,
+    time::{TimeRange, TimeWords},
+};
 
 /// Filter of the messages that may answer a question. The default admits all.
 ///
@@ -16,18 +19,18 @@ use crate::{Level, Node, Role, TimeRange, TimeWords, Timestamp};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Filter {
-    /// When the message was said.
+    /// Time range of the message.
     pub time: TimeRange,
-    /// When it was said, in words that are relative to the last message of its conversation, not to the present.
+    /// Time in words, relative to the last message of the conversation, not to the present.
     pub during: Option<TimeWords>,
-    /// Who said it; empty for any role.
+    /// Roles of the speaker; empty for any.
     pub roles: Vec<Role>,
-    /// Sessions of its conversation; empty for any. See [`Filter::SESSION`].
+    /// Sessions of the conversation; empty for any. See [`Filter::SESSION`].
     pub sessions: Vec<String>,
-    /// Tags that its conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::Scope) does:
-    /// other conversations are not searched at all.
+    /// Tags that the conversation must have, all of them. Tags select conversations, as a [`Scope`](crate::port::Scope)
+    /// does: other conversations are not searched at all.
     pub tags: Vec<String>,
-    /// Its level, which is that of the highest summary that covers it; empty for any.
+    /// Levels of the message, which has that of the highest summary over it; empty for any.
     pub levels: Vec<Level>,
 }
 

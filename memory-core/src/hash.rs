@@ -18,7 +18,7 @@ impl Hash {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

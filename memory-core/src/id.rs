@@ -1,10 +1,13 @@
-//! Names of conversations, nodes, summaries and views.
+//! Names of conversations, nodes, summaries, views and notes.
 
 use std::{fmt, num::NonZeroU64, str::FromStr, sync::Arc};
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use crate::{Timestamp, is_hidden, one_line};
+use crate::{
+    Timestamp,
+    text::{is_hidden, one_line},
+};
 
 /// The name of a conversation: 1 to 200 bytes, without white space, control characters, `/` or `\`.
 ///
@@ -279,6 +282,39 @@ impl ViewId {
 impl fmt::Display for ViewId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v{}", self.0)
+    }
+}
+
+/// The number of a note in its conversation: from 1, independent of node numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NoteId(NonZeroU64);
+
+impl NoteId {
+    /// The first note of a conversation.
+    pub const FIRST: Self = Self(NonZeroU64::MIN);
+
+    /// The note numbered `number`; `None` for 0.
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
+    /// The number, from 1.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The note after the one numbered `last`, or the first for 0.
+    #[must_use]
+    pub fn after(last: u64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(last))
+    }
+}
+
+impl fmt::Display for NoteId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "n{}", self.0)
     }
 }
 

@@ -1,8 +1,17 @@
-//! A JSON value kept as its original text.
+//! JSON: a value kept as its original text, and the two shapes of a message.
+
+pub(crate) mod message;
+mod strands;
 
 use std::{fmt, sync::Arc};
 
-use crate::without_half_surrogates;
+pub use message::{
+    InvalidMessage, OtherMembers, message_from_json, message_from_raw_json, message_to_json, message_to_raw_json,
+    message_with_members,
+};
+pub use strands::{message_from_strands, message_to_strands};
+
+use crate::text::without_half_surrogates;
 
 /// Valid JSON, byte for byte as it was given.
 ///

@@ -20,6 +20,12 @@
 //! 7. A [`MessageProof`] or [`HistoryProof`] proves, against a Merkle root, that a message is in a conversation or that
 //!    a conversation only grew.
 //!
+//! # Modules
+//!
+//! The root has messages, nodes, summaries and what names them. Traits to implement and the types of their calls are in
+//! [`port`], decisions in [`plan`], records of what was shown in [`view`], Merkle trees and proofs in [`proof`], shapes
+//! of messages in [`json`], times in [`time`], and safe text in [`text`].
+//!
 //! # Ports
 //!
 //! Engines in other crates implement the ports. A program holds each of them as `Arc<dyn Port>`:
@@ -50,96 +56,77 @@
 //! # Non-goals
 //!
 //! No encoding for disk, no file or network access, no threads, no clock, no randomness, no async runtime.
+//!
+//! [`message_from_json`]: json::message_from_json
+//! [`message_to_json`]: json::message_to_json
+//! [`BlockCache`]: port::BlockCache
+//! [`BoxFuture`]: port::BoxFuture
+//! [`ChatModel`]: port::ChatModel
+//! [`Clock`]: port::Clock
+//! [`ContextStrategy`]: port::ContextStrategy
+//! [`ConversationManager`]: port::ConversationManager
+//! [`Derived`]: port::Derived
+//! [`Embedder`]: port::Embedder
+//! [`ImportanceScorer`]: port::ImportanceScorer
+//! [`OwnedStore`]: port::OwnedStore
+//! [`PastStore`]: port::PastStore
+//! [`Query`]: port::Query
+//! [`Recall`]: port::Recall
+//! [`Reranker`]: port::Reranker
+//! [`Retrieved`]: port::Retrieved
+//! [`Retriever`]: port::Retriever
+//! [`Scope`]: port::Scope
+//! [`Source`]: port::Source
+//! [`Spawner`]: port::Spawner
+//! [`Store`]: port::Store
+//! [`Summarizer`]: port::Summarizer
+//! [`TokenCounter`]: port::TokenCounter
+//! [`TokenEmbedder`]: port::TokenEmbedder
+//! [`TokenIndex`]: port::TokenIndex
+//! [`VectorIndex`]: port::VectorIndex
+//! [`HistoryProof`]: proof::HistoryProof
+//! [`MessageProof`]: proof::MessageProof
+//! [`View`]: view::View
 
-mod canonical;
-mod char_boundary;
 mod components;
 mod filter;
-mod first_words;
-mod grouped;
 mod hash;
 mod id;
-mod json;
-mod leaf;
-mod look;
+pub mod json;
 mod mark;
-mod merkle;
 mod message;
-mod message_json;
-mod nearest;
 mod node;
 mod node_set;
-mod notes;
 mod owner;
-mod period;
 pub mod plan;
-mod port;
-mod proof;
+pub mod port;
+pub mod proof;
 mod range;
 mod setters;
 mod source_class;
 mod spoken_by;
-mod strands_json;
 mod summary;
-mod surrogates;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod time;
-mod time_range;
-mod time_words;
+pub mod text;
+pub mod time;
 mod used;
-mod view;
-mod visible;
+pub mod view;
 #[cfg(feature = "serde")]
 mod wire;
 
-pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
-pub use char_boundary::{ceil_char_boundary, floor_char_boundary};
 pub use components::{AiComponents, Attachment, AttachmentKind, ToolAnswer, ToolCall};
 pub use filter::Filter;
-pub use first_words::FirstWords;
-pub use grouped::grouped;
 pub use hash::{Hash, InvalidHash};
-pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, SummaryId, UnfitName, ViewId};
-pub use json::{InvalidJson, Json};
-pub use leaf::LeafHasher;
-pub use look::Look;
+pub use id::{ConversationId, InvalidConversationId, ModelId, NodeId, NoteId, SummaryId, UnfitName, ViewId};
+pub use json::Json;
 pub use mark::{Mark, UnknownMark};
-pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 pub use message::{ContentBlock, InvalidMessageKey, Media, Message, MessageKey, Role};
-pub use message_json::{
-    InvalidMessage, OtherMembers, message_from_json, message_from_raw_json, message_to_json, message_to_raw_json,
-    message_with_members,
-};
-pub use nearest::nearest;
 pub use node::{Node, NodeDraft, NodeKind, NodeOutline, Relation, RelationKind};
 pub use node_set::NodeSet;
-pub use notes::DOCUMENT;
 pub use owner::{InvalidOwnerId, OwnerId};
-pub use period::{Period, UnknownPeriod};
-pub use port::{
-    AnsweredBy, Appended, Block, BlockBytes, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxError,
-    BoxFuture, Breakpoint, Changes, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
-    ContextStrategy, ConversationManager, ConversationState, Conversations, Derived, DerivedError, DerivedFault,
-    DerivedKind, DerivedManager, DerivedSize, EmbedError, Embedder, Event, Excerpt, Excluded, Forget, Forgotten,
-    ForkedFrom, HeldBack, HeldInMemory, Hit, Holding, Holdings, Hook, HookError, HookEvent, HookProvider, HookRegistry,
-    ImportanceScorer, IndexReport, Lease, Losses, ManagedView, ManagerError, ManagerState, NodeProof, Notice,
-    OwnedStore, PastStore, Place, PlanRequest, Progress, Query, ReadNodes, Recall, RecallRequest, Recorded,
-    ReduceCause, RerankError, Reranker, RetrieveError, Retrieved, Retriever, Revision, Scope, Score, ScoreError,
-    ScoreJob, ScoreScale, SearchStep, ShrinkScope, Signal, Slot, Source, Spawner, Store, StoreError, SummarizeError,
-    Summarizer, SummaryJob, SummarySource, TokenAnswer, TokenCounter, TokenEmbedder, TokenEmbedding, TokenIndex,
-    TokenIndexStats, TokenPart, TokenVectors, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats,
-    VectorPart, VectorQuery, Verification, VerifiedConversation, ViewBody, ViewPiece, ViewRequest, WrittenSummary,
-};
-pub use proof::{HistoryProof, InvalidProof, MessageProof, Proof, TreeHead};
 pub use range::NodeRange;
 pub use source_class::SourceClass;
-pub use strands_json::{message_from_strands, message_to_strands};
 pub use summary::{Level, Summary, SummaryDraft, SummaryMetadata, SummaryOutline, WrittenBy};
-pub use surrogates::{mend_surrogates, without_half_surrogates};
-pub use time::{Civil, InvalidTimestamp, Timestamp, utc_offset};
-pub use time_range::{EmptyTimeRange, TimeRange};
-pub use time_words::{NoTimeWords, TimeWords};
+pub use time::Timestamp;
 pub use used::MemoryUsed;
-pub use view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, check_view, run_check, text_hash};
-pub use visible::{is_hidden, lines, one_line, visible_json};

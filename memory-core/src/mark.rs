@@ -2,9 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::ConversationState;
+use crate::port::ConversationState;
 
-/// Mark on a whole conversation, set by a person, or by the program on one that it keeps for itself.
+/// Mark on a whole conversation, set by a person.
 ///
 /// A mark is stored as a reserved tag, so that it is in the log, in exports and in forks of older versions, as every
 /// tag.
@@ -16,8 +16,8 @@ pub enum Mark {
     /// A conversation that is done with: lists and `last` leave it out. Searches still find it, because an answer that
     /// silently misses what was said is worse than a hit too many.
     Archived,
-    /// Data that a program keeps next to a conversation, such as documents or the state of a manager; archived as well.
-    /// Nobody spoke in it: searches and counts over all conversations leave it out, unless it is named.
+    /// A conversation whose messages are notes, as versions without [notes](crate::port::Note) kept them. Nothing sets it any
+    /// more.
     Companion,
 }
 
@@ -46,7 +46,7 @@ impl Mark {
 }
 
 impl fmt::Display for Mark {
-    /// `important`, `archived` or `companion`.
+    /// `important` or `archived`, or `companion` in an old store.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.tag().trim_start_matches(Self::PREFIX))
     }
@@ -70,12 +70,6 @@ impl ConversationState {
     #[must_use]
     pub fn is_marked(&self, mark: Mark) -> bool {
         self.tags.iter().any(|tag| tag == mark.tag())
-    }
-
-    /// True if this is kept next to a conversation, and is none itself.
-    #[must_use]
-    pub fn is_companion(&self) -> bool {
-        self.is_marked(Mark::Companion)
     }
 
     /// Its tags without the reserved ones, sorted.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
 use crate::Json;
 
-/// Who speaks.
+/// Role of the speaker.
 ///
 /// Exhaustive: a new role is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,7 @@ impl fmt::Display for Role {
 
 /// One piece of a message.
 ///
-/// Exhaustive: a new kind is a new format, and [`Unknown`](Self::Unknown) holds what is not known.
+/// Exhaustive: a new kind is a new format, and [`Unknown`](Self::Unknown) holds unknown blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentBlock {
     /// Plain text.
@@ -51,7 +51,7 @@ pub enum ContentBlock {
         id: String,
         /// The tool.
         name: String,
-        /// Its arguments.
+        /// The arguments.
         input: Json,
     },
     /// A tool's answer.
@@ -67,7 +67,7 @@ pub enum ContentBlock {
     Image(Media),
     /// A document.
     Document {
-        /// Its title or file name.
+        /// The title or file name.
         title: Option<String>,
         /// The document itself.
         media: Media,
@@ -79,7 +79,7 @@ pub enum ContentBlock {
         /// The provider's signature over it.
         signature: Option<String>,
     },
-    /// A block of an unknown kind, kept as it came.
+    /// A block of an unknown kind, unchanged.
     Unknown(Json),
 }
 
@@ -138,13 +138,13 @@ impl fmt::Display for MessageKey {
     }
 }
 
-/// One message, exactly as it was said.
+/// One message, unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
-    /// The speaker's name, where the conversation knows one.
+    /// The speaker's name, if known.
     pub speaker: Option<String>,
     /// Content blocks, in order.
     pub content: Vec<ContentBlock>,
@@ -152,7 +152,7 @@ pub struct Message {
     pub key: Option<MessageKey>,
     /// Anything else that the caller stores with it.
     pub metadata: BTreeMap<String, Json>,
-    /// No summary may hold its content. Recall still finds it.
+    /// True if no summary may hold the content. Recall still finds the message.
     pub keep_out_of_summaries: bool,
 }
 
@@ -188,8 +188,8 @@ impl Message {
     }
 
     /// Sets [`keep_out_of_summaries`](Self::keep_out_of_summaries), which excludes its content from all summaries, and
-    /// its identifying terms (terms with a digit) from summaries of other messages. Other words of it that another
-    /// message repeats may be summarized there, unless that message is excluded too.
+    /// its identifying terms (terms with a digit) from summaries of other messages. Another message that repeats its
+    /// other words may be summarized, unless excluded too.
     #[must_use]
     pub const fn keep_out_of_summaries(mut self, keep_out_of_summaries: bool) -> Self {
         self.keep_out_of_summaries = keep_out_of_summaries;
@@ -202,8 +202,8 @@ impl Message {
         self.speaker.as_deref().unwrap_or(self.role.as_str())
     }
 
-    /// Role of the speaker: the message's role, but a tool where a user's message holds nothing but results of tools,
-    /// as in Anthropic's Messages API. The stored message keeps its role.
+    /// Role of the speaker: the message's role, but a tool if a user's message holds only results of tools, as in
+    /// Anthropic's Messages API. The stored message keeps its role.
     #[must_use]
     pub fn said_as(&self) -> Role {
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
@@ -211,7 +211,7 @@ impl Message {
         if is_tool { Role::Tool } else { self.role }
     }
 
-    /// The speaker's name, or else [who speaks](Self::said_as), as people are shown it.
+    /// The speaker's name or else [role](Self::said_as), for display to people.
     #[must_use]
     pub fn voice(&self) -> &str {
         self.speaker.as_deref().unwrap_or(self.said_as().as_str())
@@ -296,7 +296,7 @@ impl ContentBlock {
         }
     }
 
-    /// The block as text; empty where it has none.
+    /// The block as text; empty for a block without text.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {

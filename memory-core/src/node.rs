@@ -1,6 +1,6 @@
 //! A message at its position in a conversation.
 
-use crate::{Message, NodeId, Role, Salt, Timestamp};
+use crate::{Message, NodeId, Role, Timestamp, proof::Salt};
 
 /// A stored message with its metadata.
 ///
@@ -35,7 +35,7 @@ impl Node {
     /// Importance of a node without a score.
     pub const NEUTRAL_IMPORTANCE: f32 = 0.5;
 
-    /// A node of one line, of no tokens and of neutral importance: a store sets what it knows.
+    /// A node of one line, of no tokens and of neutral importance, to be completed by a store.
     #[must_use]
     pub const fn new(id: NodeId, message: Message, at: Timestamp) -> Self {
         Self {
@@ -181,7 +181,7 @@ pub struct NodeOutline {
     pub answers: u8,
     /// Importance in 255ths.
     importance: u8,
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
     /// True if the message stays verbatim in every view that it fits.
     pub pinned: bool,

@@ -18,13 +18,13 @@ impl NodeSet {
         Self { len: runs.iter().map(|run| run.count()).sum(), runs }
     }
 
-    /// Its runs, in order; no two overlap or touch.
+    /// The runs, in order; no two overlap or touch.
     #[must_use]
     pub fn runs(&self) -> &[NodeRange] {
         &self.runs
     }
 
-    /// How many nodes.
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len

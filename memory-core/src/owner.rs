@@ -5,17 +5,17 @@ use std::{fmt, str::FromStr, sync::Arc};
 use crate::{
     UnfitName,
     id::{check_name, check_new_name, shortened},
-    one_line,
+    text::one_line,
 };
 
 /// The name of an owner of conversations: a user, a tenant, a team. 1 to 200 bytes, as they are seen: without white
 /// space, control characters, invisible characters, `/` or `\`, and in normalization form C.
 ///
-/// A name alone proves nothing: who may act for an owner is decided by the program that opens the store.
+/// A name alone proves nothing: the program that opens the store decides who may act for an owner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnerId(Arc<str>);
 
-/// Why a text cannot name an owner.
+/// Reason why a text cannot name an owner.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` cannot name an owner: {why}", one_line(name))]
 pub struct InvalidOwnerId {
@@ -29,7 +29,7 @@ impl OwnerId {
     /// A valid name.
     ///
     /// # Errors
-    /// When it is not as described above.
+    /// When it breaks a rule above.
     pub fn new(name: &str) -> Result<Self, InvalidOwnerId> {
         match check_name(name).and_then(|()| check_new_name(name)) {
             Ok(()) => Ok(Self(name.into())),

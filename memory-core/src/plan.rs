@@ -24,6 +24,6 @@ pub use policy::ViewPolicy;
 pub use tree::Tree;
 pub use turns::turns;
 pub use view::{
-    EverythingView, HierarchicalView, ImportanceWindowView, KnowledgeView, MANAGERS, ManagerNameError, QueryAwareView,
-    SlidingWindowView, SummarizingView, TierShares, TieredView, coarsest, manager_named, plan_view,
+    EverythingView, HierarchicalView, MANAGERS, ManagerNameError, SelectedView, SlidingWindowView, SummarizingView,
+    TierShares, TieredView, coarsest, plan_view, strategy_named,
 };

@@ -9,13 +9,14 @@ mod chat_model;
 mod clock;
 mod context_strategy;
 mod derived;
-mod derived_manager;
+mod extended_manager;
 
 mod embedder;
 mod hooks;
 mod importance;
 mod losses;
 mod manager;
+mod notes;
 mod notice;
 mod owned;
 mod past;
@@ -41,11 +42,11 @@ pub use chat_model::{Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest};
 pub use clock::Clock;
 pub use context_strategy::{ContextStrategy, PlanRequest, ShrinkScope};
 pub use derived::{
-    Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, HeldInMemory, Holding, Holdings,
+    CachedInMemory, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holding, Holdings,
 };
 
-pub use derived_manager::DerivedManager;
 pub use embedder::{EmbedError, Embedder};
+pub use extended_manager::ExtendedManager;
 pub use hooks::{Hook, HookError, HookEvent, HookProvider, HookRegistry};
 pub use importance::{ImportanceScorer, ScoreError, ScoreJob};
 pub use losses::{Losses, ReadNodes};
@@ -53,6 +54,7 @@ pub use manager::{
     CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, ReduceCause, ViewBody, ViewPiece,
     ViewRequest,
 };
+pub use notes::{Note, NoteChange};
 pub use notice::Notice;
 pub use owned::OwnedStore;
 pub use past::PastStore;

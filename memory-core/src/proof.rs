@@ -1,16 +1,19 @@
-//! Self-contained proofs about conversations.
+//! Self-contained proofs about conversations, and the Merkle tree that they are about.
 
+mod canonical;
 mod json;
+mod leaf;
+mod merkle;
 mod once;
 #[cfg(test)]
 mod tests;
 
+pub use canonical::{InvalidCanonical, canonical_bytes, message_from_canonical};
 pub use json::InvalidProof;
+pub use leaf::LeafHasher;
+pub use merkle::{ConsistencyProof, InclusionProof, MerkleFrontier, ProofError, Salt, leaf_hash, size_with_root};
 
-use crate::{
-    ConsistencyProof, ConversationId, Hash, InclusionProof, Message, Node, NodeId, NodeProof, ProofError, Salt,
-    Timestamp, canonical_bytes, leaf_hash, size_with_root,
-};
+use crate::{ConversationId, Hash, Message, Node, NodeId, Timestamp, port::NodeProof};
 
 /// A proof about a conversation, which can be checked without its store.
 ///
@@ -20,7 +23,7 @@ use crate::{
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use memory_core::{ConversationId, HistoryProof, Proof, TreeHead, leaf_hash};
+/// use memory_core::{ConversationId, proof::{HistoryProof, Proof, TreeHead, leaf_hash}};
 ///
 /// let leaves: Vec<_> = (0u8..5).map(|n| leaf_hash(&[n; 16], b"canonical bytes")).collect();
 /// let earlier = TreeHead::of(&leaves[..3]);
@@ -46,7 +49,7 @@ impl Proof {
     /// Checks the proof.
     ///
     /// # Errors
-    /// [`ProofError`] when it does not hold.
+    /// [`ProofError`] when the proof does not hold.
     pub fn verify(&self) -> Result<(), ProofError> {
         match self {
             Self::Message(proof) => proof.verify(),
@@ -70,9 +73,9 @@ impl From<HistoryProof> for Proof {
 /// The size and root of a conversation's Merkle tree at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeHead {
-    /// How many nodes it has.
+    /// Number of nodes.
     pub nodes: u64,
-    /// The root over them.
+    /// The root over the nodes.
     pub root: Hash,
 }
 
@@ -80,7 +83,7 @@ impl TreeHead {
     /// The head of the tree over these leaves.
     #[must_use]
     pub fn of(leaves: &[Hash]) -> Self {
-        let frontier: crate::MerkleFrontier = leaves.iter().copied().collect();
+        let frontier: crate::proof::MerkleFrontier = leaves.iter().copied().collect();
         Self { nodes: frontier.len(), root: frontier.root() }
     }
 }
@@ -91,17 +94,17 @@ impl TreeHead {
 pub struct MessageProof {
     /// The conversation's name, according to the proof's author.
     pub conversation: ConversationId,
-    /// The message's position in it.
+    /// Position of the message in the conversation.
     pub node: NodeId,
     /// The conversation when the proof was made.
     pub tree: TreeHead,
     /// The salt that was hashed with the message.
     pub salt: Salt,
-    /// When it was said.
+    /// Time of the message.
     pub at: Timestamp,
     /// The message.
     pub message: Message,
-    /// The hashes from its leaf to the root, the lowest first.
+    /// Hashes from the message's leaf to the root, the lowest first.
     pub path: Vec<Hash>,
 }
 
@@ -128,7 +131,7 @@ impl MessageProof {
     /// Checks that the message, hashed again, is that node under the root.
     ///
     /// # Errors
-    /// [`ProofError`] when it is not.
+    /// [`ProofError`] when the proof does not hold.
     pub fn verify(&self) -> Result<(), ProofError> {
         let TreeHead { nodes: size, root } = self.tree;
         let proof = InclusionProof { index: self.node.get() - 1, size, path: self.path.clone() };
@@ -167,7 +170,7 @@ impl HistoryProof {
     /// Checks that the later tree grew from the earlier one.
     ///
     /// # Errors
-    /// [`ProofError`] when it did not.
+    /// [`ProofError`] when the proof does not hold.
     pub fn verify(&self) -> Result<(), ProofError> {
         let proof = ConsistencyProof { earlier: self.earlier.nodes, size: self.tree.nodes, path: self.path.clone() };
         proof.verify(&self.earlier.root, &self.tree.root)

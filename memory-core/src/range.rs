@@ -42,7 +42,7 @@ impl NodeRange {
         self.last
     }
 
-    /// How many nodes, at least 1.
+    /// Number of nodes, at least 1.
     #[must_use]
     pub fn count(self) -> u64 {
         self.last.get() - self.first.get() + 1

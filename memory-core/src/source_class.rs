@@ -1,4 +1,4 @@
-//! Where words come from.
+//! Sources of words.
 
 use crate::{Message, NodeOutline, Role};
 

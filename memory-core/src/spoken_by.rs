@@ -3,10 +3,10 @@
 use crate::{ContentBlock, Json, Message};
 
 impl Message {
-    /// The member of a message's metadata that names the model that said it, at its provider: a string.
+    /// The metadata member with the provider's name of the model that said the message: a string.
     pub const MODEL: &'static str = "model";
 
-    /// The model that said it, where that is known.
+    /// The model that said the message, if known.
     #[must_use]
     pub fn model(&self) -> Option<String> {
         let model = self.metadata.get(Self::MODEL)?.to_value();
@@ -20,12 +20,11 @@ impl Message {
         self
     }
 
-    /// The blocks of it that may be sent to `model`; `None` for a model that is not known.
+    /// The blocks that may be sent to `model`; `None` means an unknown model.
     ///
-    /// A signature over reasoning, and reasoning that a provider has encrypted, are of use only to the model that wrote
-    /// them, and providers refuse them from any other. Providers refuse signed reasoning without its signature as well.
-    /// So to another model, and to one that is not known to be the same, such blocks are left out whole. Reasoning
-    /// without a signature is text and stays.
+    /// Signed or encrypted reasoning is useful only to the model that wrote it. Providers refuse such reasoning of
+    /// another model, and signed reasoning without its signature. So these blocks are left out for any model that is
+    /// not known to be the same. Reasoning without a signature is text and stays.
     #[must_use]
     pub fn content_for(&self, model: Option<&str>) -> Vec<ContentBlock> {
         let is_same = model.is_some_and(|model| self.model().as_deref() == Some(model));
@@ -78,7 +77,7 @@ mod tests {
     fn a_model_is_part_of_what_was_said() {
         let message = Message::assistant("Hi.").spoken_by("one \"two\"");
         assert_eq!(message.model().as_deref(), Some("one \"two\""));
-        let read = crate::message_from_json(&crate::message_to_json(&message)).unwrap();
+        let read = crate::json::message_from_json(&crate::json::message_to_json(&message)).unwrap();
         assert_eq!(read.model(), message.model());
         let mut odd = message;
         odd.metadata.insert(Message::MODEL.to_owned(), Json::new("7").unwrap());

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::{Hash, NodeRange, SummaryId, is_hidden};
+use crate::{Hash, NodeRange, SummaryId, text::is_hidden};
 
-/// How strongly a node is compressed in a view. The numbers are fixed.
+/// Compression of a node in a view. The numbers are fixed.
 ///
 /// Exhaustive: a new level is a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,7 @@ pub struct SummaryOutline {
     pub children: Box<[SummaryId]>,
     /// Tokens of the words.
     pub tokens: u32,
-    /// True if it was written for a view of a small budget, and is in no tree.
+    /// True for a summary that was written for a view of a small budget and is in no tree.
     pub for_view: bool,
 }
 

@@ -1,6 +1,14 @@
-//! Points in time.
+//! Points in time, and ranges of them in numbers and in words.
+
+mod period;
+mod range;
+mod words;
 
 use std::{fmt, str::FromStr};
+
+pub use period::{Period, UnknownPeriod};
+pub use range::{EmptyTimeRange, TimeRange};
+pub use words::{NoTimeWords, TimeWords};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +19,7 @@ pub struct Timestamp(i64);
 #[error("`{0}` is not a time: {why}", why = why(.0))]
 pub struct InvalidTimestamp(pub String);
 
-/// Why a text is not a point in time.
+/// Reason why a text is not a point in time.
 fn why(text: &str) -> String {
     // The day is in the calendar, but not in every place at that time.
     let civil = text.get(..19).unwrap_or(text).parse::<jiff::civil::DateTime>();
@@ -54,7 +62,7 @@ impl Timestamp {
     }
 }
 
-/// A day, with the time of day where it is known.
+/// A day, with the time of day if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Civil {
     date: jiff::civil::Date,
@@ -76,7 +84,7 @@ impl Civil {
 }
 
 impl fmt::Display for Civil {
-    /// `Sunday 2023-05-21, 19:48`; without the time of day where it is unknown.
+    /// `Sunday 2023-05-21, 19:48`; without the time of day if unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use jiff::civil::Weekday;
         let weekday = match self.date.weekday() {
@@ -96,7 +104,7 @@ impl fmt::Display for Civil {
     }
 }
 
-/// The offset of an RFC 3339 time in seconds east of UTC; `None` where it has no offset or is in UTC.
+/// The offset of an RFC 3339 time in seconds east of UTC; `None` for a time without an offset or in UTC.
 #[must_use]
 pub fn utc_offset(text: &str) -> Option<i32> {
     let (_, time) = text.split_once(['T', 't', ' '])?;

@@ -1,6 +1,6 @@
-//! A sign that memory was used, and what of it.
+//! The memory that an answer uses.
 
-use crate::{ConversationId, NodeId, Retrieved, grouped};
+use crate::{ConversationId, NodeId, port::Retrieved, text::grouped};
 
 /// Most pieces that a sentence names.
 const NAMED: usize = 6;
@@ -24,7 +24,7 @@ pub struct MemoryUsed {
 }
 
 impl MemoryUsed {
-    /// Nothing, with the ids of what follows.
+    /// Zero counts, with the ids of the pieces.
     #[must_use]
     pub fn new(pieces: Vec<String>) -> Self {
         Self { pieces, ..Self::default() }
@@ -43,7 +43,7 @@ impl MemoryUsed {
         !self.pieces.is_empty()
     }
 
-    /// `memory used: 3 recalled, 12 summaries (message 7, message 9 and 13 more)`; `None` where nothing was.
+    /// `memory used: 3 recalled, 12 summaries (message 7, message 9 and 13 more)`; `None` if none was used.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let of = |count: u64, one: &'static str, several: &'static str| (count, if count == 1 { one } else { several });
@@ -65,7 +65,7 @@ impl MemoryUsed {
         self.is_any().then(|| format!("memory used: {} ({}{more})", counts.join(", "), named.join(", ")))
     }
 
-    /// The id of a message as pieces have it.
+    /// The id of a message among the pieces.
     #[must_use]
     pub fn message(node: NodeId, of: Option<&ConversationId>) -> String {
         of.map_or_else(|| format!("message {node}"), |conversation| format!("message {node} of {conversation}"))
@@ -73,7 +73,7 @@ impl MemoryUsed {
 }
 
 impl Retrieved {
-    /// Hits as a sign that memory was used. Each hit names its conversation.
+    /// The hits as used memory. Each hit names its conversation.
     #[must_use]
     pub fn used(&self) -> MemoryUsed {
         let pieces = self.hits.iter().map(|hit| MemoryUsed::message(hit.node.id, Some(&hit.conversation))).collect();
@@ -89,7 +89,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Hit, Message, Node, Score, ScoreScale, Timestamp};
+    use crate::{
+        Message, Node, Timestamp,
+        port::{Hit, Score, ScoreScale},
+    };
 
     #[test]
     fn what_was_found_is_named_with_its_conversation() {

@@ -1,6 +1,6 @@
-//! A record of what a model was shown, sufficient to write it out again byte for byte.
+//! Records of prompts, each sufficient to write the prompt again byte for byte.
 
-use crate::{ConversationId, Hash, NodeId, NodeRange, Salt, SummaryId, Timestamp, ViewId, WrittenBy};
+use crate::{ConversationId, Hash, NodeId, NodeRange, SummaryId, Timestamp, ViewId, WrittenBy, proof::Salt};
 
 /// Domains of hashes, distinct from those of leaves (0) and inner nodes (1) of the tree.
 const TEXT: u8 = 2;
@@ -10,7 +10,7 @@ const RUN: u8 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct View {
-    /// Its number.
+    /// Number of the view.
     pub id: ViewId,
     /// Content of the view.
     pub body: ViewDraft,
@@ -33,9 +33,9 @@ impl View {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ViewDraft {
-    /// When it was shown.
+    /// Time of the view.
     pub at: Timestamp,
-    /// How many messages the conversation had.
+    /// Number of messages in the conversation.
     pub nodes: u64,
     /// The version of the layout.
     pub layout: u32,
@@ -51,14 +51,14 @@ pub struct ViewDraft {
     pub longest_result: Option<u32>,
     /// The history: each of the messages exactly once, in order.
     pub history: Vec<ShownRun>,
-    /// Runs shown next to the history: standing lines, then what was recalled for the question, each in order.
+    /// Runs shown next to the history: standing lines, then messages recalled for the question, each in order.
     pub recalled: Vec<ShownRun>,
-    /// Parts of other conversations that were shown, in order; empty where the view is of one conversation alone.
+    /// Parts of other conversations that were shown, in order; empty in a view of one conversation alone.
     pub elsewhere: Vec<ShownElsewhere>,
-    /// Runs shown between messages of the history, which a running agent was shown for earlier messages of its user. In
-    /// order of the messages; empty in other views.
+    /// Runs shown between messages of a running agent's history, for earlier messages of its user. In order of the
+    /// messages; empty in other views.
     pub attached: Vec<ShownAttached>,
-    /// The question as it was asked.
+    /// The question.
     pub question: String,
     /// The salt of this view's hashes, used for no other view.
     pub salt: Salt,
@@ -110,11 +110,11 @@ impl ViewDraft {
 pub struct ShownElsewhere {
     /// The conversation.
     pub conversation: ConversationId,
-    /// Its title then, as it was shown; `None` if it had none.
+    /// Title at that time, as shown; `None` without a title.
     pub title: Option<String>,
-    /// When its first and its last message were said; a time may be unknown.
+    /// Times of the first and the last message; either may be unknown.
     pub times: [Timestamp; 2],
-    /// Its messages, in order.
+    /// Shown messages, in order.
     pub runs: Vec<ShownRun>,
 }
 
@@ -130,7 +130,7 @@ impl ShownElsewhere {
         const times: [Timestamp; 2],
     }
 
-    /// How many messages are shown.
+    /// Number of shown messages.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.runs.iter().map(|run| run.shown.pieces()).fold(0, u64::saturating_add)
@@ -175,7 +175,7 @@ pub enum Shown {
     Summaries {
         /// The first one's number.
         first: SummaryId,
-        /// How many.
+        /// Number of summaries.
         count: u64,
     },
     /// One line in place of messages that could not be read.
@@ -188,13 +188,13 @@ pub enum Shown {
         node: NodeId,
         /// The part's first byte.
         at: u32,
-        /// Its length.
+        /// The part's length.
         bytes: u16,
     },
 }
 
 impl Shown {
-    /// How many pieces are in the run.
+    /// Number of pieces in the run.
     #[must_use]
     pub fn pieces(&self) -> u64 {
         match self {
@@ -227,7 +227,7 @@ pub fn run_check<'a>(salt: &Salt, texts: impl IntoIterator<Item = &'a str>) -> [
 }
 
 /// Checks that a view may be recorded in a conversation of `nodes` messages: its history represents each message up to
-/// then exactly once, in order, and it names nothing of its conversation that does not exist. References to other
+/// then exactly once, in order, and everything that it names of its conversation exists. References to other
 /// conversations are checked when the view is shown again, since those may be lost before the view is.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The wire form of types that are one value there: ids, names, times, hashes, JSON, messages and notices.
+//! Wire forms of types that become one value: ids, names, times, hashes, JSON, messages and notices.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
@@ -7,10 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::Error as _
 use serde_json::Value;
 
 use crate::{
-    Attachment, AttachmentKind, ContentBlock, ConversationId, ConversationState, ForkedFrom, Hash, Hit, Json, Level,
-    Mark, Message, MessageKey, ModelId, NodeId, NodeRange, Notice, OwnerId, Role, Score, Signal, SummaryId, Timestamp,
-    ViewId, message_from_json,
-    message_json::{block_from_json, serialize_block, serialize_message},
+    Attachment, AttachmentKind, ContentBlock, ConversationId, Hash, Json, Level, Mark, Message, MessageKey, ModelId,
+    NodeId, NodeRange, OwnerId, Role, SummaryId, Timestamp, ViewId,
+    json::message::{block_from_json, serialize_block, serialize_message},
+    json::message_from_json,
+    port::{ConversationState, ForkedFrom, Hit, Notice, Score, Signal},
 };
 
 /// Schemas of types that are written inline.
@@ -185,7 +186,7 @@ pub(crate) fn millis<S: Serializer>(took: &Duration, serializer: S) -> Result<S:
     serializer.serialize_f64((took.as_secs_f64() * 1e6).round() / 1e3)
 }
 
-/// Types that are written as they are shown, and read as the expression reads a text.
+/// Types that are written by `Display`, and parsed by the expression.
 macro_rules! as_text {
     ($($type:ty: $read:expr;)*) => {$(
         impl Serialize for $type {
@@ -214,7 +215,7 @@ as_text! {
     Level: |text| one_of(text, Self::ALL);
 }
 
-/// The value that is shown as `text`.
+/// The value whose `Display` is `text`.
 fn one_of<T: fmt::Display, const N: usize>(text: &str, all: [T; N]) -> Result<T, String> {
     let names = all.each_ref().map(T::to_string).join(", ");
     all.into_iter().find(|one| one.to_string() == text).ok_or_else(|| format!("`{text}` is none of {names}"))
@@ -275,7 +276,7 @@ impl<'de> Deserialize<'de> for Notice {
 }
 
 impl Serialize for Timestamp {
-    /// RFC 3339 in UTC; milliseconds since 1970 where that is outside the calendar; `null` where it is unknown.
+    /// RFC 3339 in UTC; milliseconds since 1970 for a time outside the calendar; `null` for an unknown time.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !self.is_known() {
             return serializer.serialize_unit();
@@ -334,21 +335,21 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 impl Serialize for Message {
-    /// As [`message_to_json`](crate::message_to_json) writes it.
+    /// JSON of [`message_to_json`](crate::json::message_to_json).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_message(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Message {
-    /// As [`message_from_json`] reads it.
+    /// Reads with [`message_from_json`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         message_from_json(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
 impl Serialize for ContentBlock {
-    /// As in the list `content` of a message.
+    /// JSON as in the list `content` of a message.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_block(self, serializer)
     }

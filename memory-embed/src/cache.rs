@@ -20,6 +20,7 @@ use memory_files::{Links, open_with};
 
 pub use self::embedder::CachedEmbedder;
 use self::generation::{Generation, size_of};
+use crate::files::if_there;
 
 /// The vectors of a text, one for each chunk.
 type Vectors = Vec<Vec<f32>>;
@@ -73,7 +74,7 @@ impl fmt::Debug for CacheKey {
 /// A hit returns exactly the vectors that the model computed. Vectors that are lost to damage or eviction are computed
 /// again. A failing disk is logged once and disables the cache; it is not an error.
 ///
-/// The cache does not know which conversation a text came from. As [`Derived`](memory_core::Derived) data it forgets
+/// The cache does not know which conversation a text came from. As [`Derived`](memory_core::port::Derived) data it forgets
 /// the texts that a request names, or everything if the request names none.
 ///
 /// Two generations limit the size: vectors are appended to one file up to half of the allowed bytes; then it replaces
@@ -332,10 +333,7 @@ fn of_text(hash: &TextHash) -> TextId {
 
 /// Removes a file, if it is there.
 fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    if_there(fs::remove_file(path)).map(drop)
 }
 
 #[cfg(test)]

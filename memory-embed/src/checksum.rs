@@ -1,10 +1,11 @@
-//! SHA-256 of bytes and files in lower-case hexadecimal.
+//! SHA-256 of bytes and files in lower-case hexadecimal, and ids of models by it.
 
 use std::{
     io::{self, Read, Write},
     path::Path,
 };
 
+use memory_core::ModelId;
 use sha2::{Digest, Sha256};
 
 use crate::files;
@@ -37,6 +38,16 @@ pub(crate) fn copy_and_hash(from: &mut impl Read, to: &mut impl Write) -> io::Re
 /// Lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Id of a model whose output depends only on data with this SHA-256: the name with its first 12 digits.
+pub(crate) fn model_id(name: &str, sha256: &str) -> ModelId {
+    ModelId::new(&format!("{name}@{}", sha256.get(..12).unwrap_or(sha256)))
+}
+
+/// Id of a model whose output depends on `parts`, in this order.
+pub(crate) fn model_id_of(name: &str, parts: &[&str]) -> ModelId {
+    model_id(name, &sha256_hex(parts.join("\n").as_bytes()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 mod architecture;
 mod encoder;
-mod error;
 pub(crate) mod graph;
 mod linear;
 mod proto;
@@ -11,13 +10,11 @@ pub(crate) mod weights;
 
 use std::path::Path;
 
-pub use error::ConvertError;
-
 #[cfg(feature = "hub")]
 pub(crate) use self::architecture::task_head;
 pub(crate) use self::ranges::Ranges;
 use self::{architecture::Architecture, encoder::Encoder, linear::NumberFormat, weights::Weights};
-use crate::{checksum::sha256_hex, files};
+use crate::{ModelError, checksum::sha256_hex, files};
 
 /// Maximum bytes of an ONNX file, which is a protocol buffer.
 const MAX_BYTES: usize = i32::MAX as usize;
@@ -60,35 +57,35 @@ impl Precision {
 /// The graph in 8-bit integers needs calibration, which runs the model; see [`prepare`](crate::prepare).
 ///
 /// # Errors
-/// [`ConvertError`] if a file cannot be read, is damaged, or describes an unsupported model.
-pub fn convert(directory: &Path) -> Result<Vec<u8>, ConvertError> {
+/// [`ModelError`] if a file cannot be read, is damaged, or describes an unsupported model.
+pub fn convert(directory: &Path) -> Result<Vec<u8>, ModelError> {
     graph_of(directory, NumberFormat::Floats)
 }
 
 /// The graph of [`convert`](convert()) for calibration: extra outputs, read by [`Ranges`], give the minimum and maximum
 /// of the inputs of its linear layers.
-pub(crate) fn convert_for_calibration(directory: &Path) -> Result<Vec<u8>, ConvertError> {
+pub(crate) fn convert_for_calibration(directory: &Path) -> Result<Vec<u8>, ModelError> {
     graph_of(directory, NumberFormat::Calibration)
 }
 
 /// The graph in 8-bit integers for inputs of linear layers within `ranges`; values outside are clamped. Runs only in
 /// ONNX Runtime.
-pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec<u8>, ConvertError> {
+pub(crate) fn convert_quantized(directory: &Path, ranges: &Ranges) -> Result<Vec<u8>, ModelError> {
     graph_of(directory, NumberFormat::Quantized(ranges))
 }
 
-fn graph_of(directory: &Path, format: NumberFormat<'_>) -> Result<Vec<u8>, ConvertError> {
+fn graph_of(directory: &Path, format: NumberFormat<'_>) -> Result<Vec<u8>, ModelError> {
     let read = |name: &str| {
         let path = directory.join(name);
         files::read_weights(&path)
-            .map_err(|source| ConvertError::Io { path: path.clone(), source })
+            .map_err(|source| ModelError::Disk { path: path.clone(), source })
             .map(|bytes| (path, bytes))
     };
     let (config_path, config) = read("config.json")?;
     let architecture = Architecture::read(&config_path, &config)?;
     let (weights_path, bytes) = read("model.safetensors")?;
     if bytes.len() >= MAX_BYTES {
-        return Err(ConvertError::TooLarge { what: "the model" });
+        return Err(ModelError::TooLarge { what: "the model" });
     }
     let weights = Weights::read(&weights_path, &bytes)?;
     let mut encoder = Encoder::new(&architecture, &weights, format);
@@ -107,7 +104,7 @@ fn graph_of(directory: &Path, format: NumberFormat<'_>) -> Result<Vec<u8>, Conve
         ],
     );
     if graph.len() > MAX_BYTES {
-        return Err(ConvertError::TooLarge { what: "the model" });
+        return Err(ModelError::TooLarge { what: "the model" });
     }
     Ok(graph)
 }

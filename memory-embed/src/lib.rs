@@ -1,7 +1,7 @@
 //! Turns text into vectors, relevance scores and token counts.
 //!
-//! Implements the ports [`Embedder`](memory_core::Embedder), [`Reranker`](memory_core::Reranker) and
-//! [`TokenCounter`](memory_core::TokenCounter).
+//! Implements the ports [`Embedder`](memory_core::port::Embedder), [`Reranker`](memory_core::port::Reranker) and
+//! [`TokenCounter`](memory_core::port::TokenCounter).
 //!
 #![cfg_attr(feature = "onnx", doc = include_str!("../README.md"))]
 //!
@@ -54,10 +54,8 @@ mod convert;
 mod excerpt;
 #[cfg(feature = "onnx")]
 mod fetch;
-#[cfg(feature = "onnx")]
+#[cfg(any(feature = "cache", feature = "onnx"))]
 mod files;
-#[cfg(feature = "onnx")]
-mod model_id;
 #[cfg(feature = "onnx")]
 mod models;
 #[cfg(feature = "onnx")]
@@ -83,7 +81,7 @@ pub use bedrock::{BedrockEmbedder, BedrockFamily, BedrockModel, BedrockOptions, 
 #[cfg(feature = "cache")]
 pub use cache::{CacheKey, CachedEmbedder, EmbeddingCache};
 #[cfg(feature = "onnx")]
-pub use convert::{ConvertError, Precision, convert};
+pub use convert::{Precision, convert};
 #[cfg(feature = "onnx")]
 pub use fetch::{FetchError, FetchEvent, FetchOptions, FetchReport, FetchedPackage, fetch, fetch_runtime};
 #[cfg(feature = "hub")]
@@ -96,8 +94,8 @@ pub use models::{
 };
 #[cfg(feature = "onnx")]
 pub use onnx::{
-    MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareError, PrepareEvent, PrepareOptions,
-    Prepared, RerankerFiles, RerankerOptions, check_quantized, disable_telemetry, prepare,
+    MS_MARCO_MINILM_L6_V2, OnnxEmbedder, OnnxOptions, OnnxReranker, PrepareEvent, PrepareOptions, Prepared,
+    RerankerFiles, RerankerOptions, check_quantized, disable_telemetry, prepare,
 };
 #[cfg(feature = "openai")]
 pub use openai::{InvalidOpenAiModel, OPENAI_KEY_VARIABLE, OpenAiEmbedder, OpenAiModel, OpenAiOptions};

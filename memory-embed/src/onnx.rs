@@ -7,7 +7,6 @@ mod gate;
 mod pooling;
 mod prepare;
 mod reranker;
-mod rows;
 mod runtime;
 mod session;
 mod splitter;
@@ -15,7 +14,7 @@ mod workers;
 
 pub use embedder::{OnnxEmbedder, OnnxOptions};
 pub use gate::check_quantized;
-pub use prepare::{PrepareError, PrepareEvent, PrepareOptions, Prepared, prepare};
+pub use prepare::{PrepareEvent, PrepareOptions, Prepared, prepare};
 pub use reranker::{MS_MARCO_MINILM_L6_V2, OnnxReranker, RerankerFiles, RerankerOptions};
 pub use runtime::disable_telemetry;
 pub(crate) use splitter::Splitter;

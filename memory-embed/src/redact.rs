@@ -8,6 +8,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use percent_encoding::percent_decode_str;
 use regex::{Captures, Regex};
 
 /// The replacement of a key.
@@ -21,29 +22,17 @@ const MIN_LENGTH: usize = 8;
 const MAX_SECRETS: usize = 1024;
 
 /// Environment variables with keys of the services that this crate calls.
+#[rustfmt::skip]
 const VARIABLES: [&str; 8] = [
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SECURITY_TOKEN",
-    "AWS_SESSION_TOKEN",
-    "HF_TOKEN",
-    "HUGGING_FACE_HUB_TOKEN",
-    "OPENAI_API_KEY",
+    "AWS_BEARER_TOKEN_BEDROCK", "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN",
+    "AWS_SESSION_TOKEN", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY",
 ];
 
 /// Environment variables with addresses, whose passwords are keys.
+#[rustfmt::skip]
 const ADDRESSES: [&str; 10] = [
-    "ALL_PROXY",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-    "HF_ENDPOINT",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "OPENAI_BASE_URL",
-    "all_proxy",
-    "https_proxy",
-    "http_proxy",
+    "ALL_PROXY", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY",
+    "OPENAI_BASE_URL", "all_proxy", "https_proxy", "http_proxy",
 ];
 
 /// The keys that this process knows.
@@ -140,29 +129,8 @@ fn add_credentials_of(known: &mut Vec<Secret>, address: &str) {
     }
 }
 
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        match (first, after) {
-            (b'%', [high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                bytes.push(digit(*high) << 4 | digit(*low));
-                rest = after;
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn digit(hex: u8) -> u8 {
-    match hex {
-        b'0'..=b'9' => hex - b'0',
-        _ => (hex | 0x20).saturating_sub(b'a') + 10,
-    }
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 fn without(text: &str, places: &[Range<usize>]) -> String {
@@ -283,8 +251,8 @@ fn escaped_prefix(text: &[u8], secret: &[u8]) -> Option<usize> {
 /// Length of the prefix of `text` that is an escape of the byte `plain`.
 fn escape_of(plain: u8, text: &[u8]) -> Option<usize> {
     let hex = |digits: &[u8]| {
-        digits.iter().all(u8::is_ascii_hexdigit)
-            && digits.iter().fold(0_u32, |number, hex| number << 4 | u32::from(digit(*hex))) == u32::from(plain)
+        let digits = str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        digits.is_some_and(|digits| u32::from_str_radix(digits, 16) == Ok(u32::from(plain)))
     };
     match text {
         [b'%', b'2', b'5', high, low, ..] if hex(&[*high, *low]) => Some(5),

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
 };
 
@@ -85,11 +85,8 @@ fn origin(uri: &Uri) -> String {
 pub(crate) fn is_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    match host.parse() {
-        Ok(IpAddr::V4(address)) => address.is_loopback(),
-        Ok(IpAddr::V6(address)) => {
-            address == Ipv6Addr::LOCALHOST || address.to_ipv4_mapped().is_some_and(|address| address.is_loopback())
-        }
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
         Err(_) => host.eq_ignore_ascii_case("localhost"),
     }
 }

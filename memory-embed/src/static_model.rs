@@ -2,16 +2,20 @@
 
 use std::path::Path;
 
-use memory_core::{BoxError, BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxError, BoxFuture, EmbedError, Embedder},
+};
+use ndarray::{Array1, Array2, Axis};
 use safetensors::SafeTensors;
 
 use crate::{
     ModelDirectory, ModelError,
-    checksum::sha256_hex,
+    checksum::{model_id_of, sha256_hex},
     convert::weights::floats,
-    files, model_id,
+    files,
     onnx::{Priority, Splitter},
-    unit::unit_sum,
+    unit::{unit, unit_sum},
 };
 
 /// Maximum tokens of a chunk, because a mean over more represents none of them well.
@@ -30,10 +34,9 @@ const OVERLAP_TOKENS: usize = 32;
 #[derive(Debug)]
 pub struct StaticEmbedder {
     model: ModelId,
-    dimensions: usize,
     splitter: Splitter,
-    /// Row-major; one row per token, multiplied by its weight.
-    table: Vec<f32>,
+    /// One row per token, multiplied by its weight.
+    table: Array2<f32>,
     unknown: Option<u32>,
     /// Vector of a text without a known token.
     neutral: Vec<f32>,
@@ -51,8 +54,7 @@ impl StaticEmbedder {
             files::read_weights(path).map_err(|source| ModelError::reading(what, path, source))
         };
         let bytes = read("the table of vectors", &weights)?;
-        let (table, dimensions) =
-            table(&bytes).map_err(|source| ModelError::Graph { path: weights.clone(), source })?;
+        let table = table(&bytes).map_err(|source| ModelError::Graph { path: weights.clone(), source })?;
         let json = read("the tokenizer", &tokenizer)?;
         let damaged = |source| ModelError::Tokenizer { path: tokenizer.clone(), source };
         let splitter = Splitter::unframed(&json, CHUNK_TOKENS, OVERLAP_TOKENS)
@@ -61,16 +63,9 @@ impl StaticEmbedder {
         let (table_sha256, tokenizer_sha256) = (sha256_hex(&bytes), sha256_hex(&json));
         let lower_case = described.lower_case.to_string();
         let parts = [&*table_sha256, &*tokenizer_sha256, &*lower_case, &*described.prompts.document];
-        let neutral = unit_sum(table.chunks_exact(dimensions), dimensions)
+        let neutral = unit(table.sum_axis(Axis(0)))
             .ok_or_else(|| ModelError::Graph { path: weights, source: "its vectors cancel each other out".into() })?;
-        Ok(Self {
-            model: model_id::from_parts(name, &parts),
-            dimensions,
-            unknown: splitter.unknown(),
-            splitter,
-            table,
-            neutral,
-        })
+        Ok(Self { model: model_id_of(name, &parts), unknown: splitter.unknown(), splitter, table, neutral })
     }
 
     /// A vector for each chunk.
@@ -82,11 +77,9 @@ impl StaticEmbedder {
 
     fn mean(&self, tokens: &[u32]) -> Vec<f32> {
         let known = tokens.iter().filter(|token| Some(**token) != self.unknown);
-        let vectors = known.filter_map(|token| {
-            let start = usize::try_from(*token).ok()?.checked_mul(self.dimensions)?;
-            self.table.get(start..start.checked_add(self.dimensions)?)
-        });
-        unit_sum(vectors, self.dimensions).unwrap_or_else(|| self.neutral.clone())
+        let rows = known.filter_map(|token| usize::try_from(*token).ok()).filter(|row| *row < self.table.nrows());
+        unit(self.table.select(Axis(0), &rows.collect::<Vec<_>>()).sum_axis(Axis(0)))
+            .unwrap_or_else(|| self.neutral.clone())
     }
 }
 
@@ -96,7 +89,7 @@ impl Embedder for StaticEmbedder {
     }
 
     fn dimensions(&self) -> usize {
-        self.dimensions
+        self.table.ncols()
     }
 
     fn embed_documents<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<Vec<f32>>>, EmbedError>> {
@@ -106,14 +99,14 @@ impl Embedder for StaticEmbedder {
     fn embed_query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>> {
         Box::pin(async move {
             let chunks = self.chunks(text, Priority::Query)?;
-            let sum = unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions);
+            let sum = unit_sum(chunks.iter().map(Vec::as_slice), self.dimensions());
             Ok(sum.unwrap_or_else(|| self.neutral.clone()))
         })
     }
 }
 
-/// The row-major table of weighted token vectors, and its dimensions.
-fn table(bytes: &[u8]) -> Result<(Vec<f32>, usize), BoxError> {
+/// The table of weighted token vectors.
+fn table(bytes: &[u8]) -> Result<Array2<f32>, BoxError> {
     let tensors = SafeTensors::deserialize(bytes)?;
     if tensors.tensor("mapping").is_ok() {
         return Err("tokens that share vectors (`mapping`) are not supported".into());
@@ -133,16 +126,14 @@ fn table(bytes: &[u8]) -> Result<(Vec<f32>, usize), BoxError> {
         }
         Ok(Some(values))
     };
-    let mut table = values("embeddings")?.unwrap_or_default();
+    let mut table = Array2::from_shape_vec((tokens, dimensions), values("embeddings")?.unwrap_or_default())?;
     if let Some(weights) = values("weights")? {
         if weights.len() != tokens {
             return Err(format!("it has {} weights for {tokens} tokens", weights.len()).into());
         }
-        for (vector, weight) in table.chunks_exact_mut(dimensions).zip(weights) {
-            vector.iter_mut().for_each(|component| *component *= weight);
-        }
+        table *= &Array1::from(weights).insert_axis(Axis(1));
     }
-    Ok((table, dimensions))
+    Ok(table)
 }
 
 #[cfg(test)]

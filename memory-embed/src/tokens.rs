@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_core::TokenCounter;
+use memory_core::port::TokenCounter;
 
 mod classes;
 mod hash;
@@ -54,7 +54,7 @@ impl fmt::Display for Encoding {
 /// changes the count by a few tokens.
 ///
 /// ```
-/// use memory_core::TokenCounter;
+/// use memory_core::port::TokenCounter;
 /// use memory_embed::TiktokenCounter;
 ///
 /// assert_eq!(TiktokenCounter::cl100k().count("tiktoken is great!"), 6);

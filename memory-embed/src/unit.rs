@@ -1,20 +1,24 @@
 //! Unit vectors.
 
+use ndarray::Array1;
+
 /// The normalized sum of `vectors`, which is also their normalized mean.
 ///
 /// `None` if the sum is zero or not finite.
 pub(crate) fn unit_sum<'a>(vectors: impl IntoIterator<Item = &'a [f32]>, dimensions: usize) -> Option<Vec<f32>> {
-    let mut sum = vec![0.0; dimensions];
+    let mut sum = Array1::zeros(dimensions);
     for vector in vectors {
         sum.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
     }
-    let norm = sum.iter().map(|component| f64::from(*component).powi(2)).sum::<f64>().sqrt();
-    if !norm.is_normal() {
-        return None;
-    }
+    unit(sum)
+}
+
+/// The vector, scaled to unit length; `None` if it is zero or not finite.
+pub(crate) fn unit(vector: Array1<f32>) -> Option<Vec<f32>> {
+    let norm = vector.iter().map(|component| f64::from(*component).powi(2)).sum::<f64>().sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "a component of a unit vector")]
-    let unit = sum.iter().map(|component| (f64::from(*component) / norm) as f32).collect();
-    Some(unit)
+    let scaled = |component| (f64::from(component) / norm) as f32;
+    norm.is_normal().then(|| vector.mapv_into(scaled).to_vec())
 }
 
 #[cfg(test)]

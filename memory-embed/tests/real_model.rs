@@ -3,7 +3,7 @@
 
 use std::{env, fs, thread};
 
-use memory_core::{EmbedError, Embedder};
+use memory_core::port::{EmbedError, Embedder};
 use memory_embed::{
     ALL_MINILM_L6_V2, ALL_MPNET_BASE_V2, ModelError, ModelFiles, ModelStore, OnnxEmbedder, OnnxOptions, Precision,
     PrepareEvent, PrepareOptions, check_quantized, convert, prepare,

@@ -3,7 +3,7 @@
 
 use std::env;
 
-use memory_core::{Embedder, TokenEmbedder, TokenEmbedding, TokenVectors};
+use memory_core::port::{Embedder, TokenEmbedder, TokenEmbedding, TokenVectors};
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use pollster::block_on;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_core::{NodeId, Timestamp, View, ViewId};
+use memory_core::{NodeId, Timestamp, ViewId, view::View};
 
 /// A request for a past view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

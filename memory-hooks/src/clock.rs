@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use memory_core::{Clock, Timestamp};
+use memory_core::{Timestamp, port::Clock};
 
 /// The system's clock.
 #[derive(Clone, Copy, Debug, Default)]

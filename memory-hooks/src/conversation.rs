@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Appended, CompactionReport, ConversationId, ConversationState, Event, IndexReport, ManagerState, Message,
-    MessageKey, Node, NodeDraft, NodeId, NodeRange, Progress, Query, Retrieved, Role, Scope, SummaryId, Timestamp,
-    WrittenBy, plan::PlanError,
+    ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Role, SummaryId, Timestamp, WrittenBy,
+    plan::PlanError,
+    port::{
+        Appended, CompactionReport, ConversationState, Event, IndexReport, ManagerState, Progress, Query, Retrieved,
+        Scope,
+    },
 };
 use memory_search::{FindRequest, Found};
 
@@ -58,7 +61,7 @@ impl Conversation {
     }
 
     /// Forks this conversation after `node` into `child`, which has the messages up to there as its shared prefix; see
-    /// [`Store::fork`](memory_core::Store::fork).
+    /// [`Store::fork`](memory_core::port::Store::fork).
     ///
     /// # Errors
     /// If the conversation or node does not exist, the name is taken, or the store fails.
@@ -110,7 +113,7 @@ impl Conversation {
     /// If the store or a hook fails. After a failure of a hook the message is still appended.
     pub async fn add_message(&self, message: Message) -> Result<Added, MemoryError> {
         let visible = self.parts.windows.get(&self.id).map(|window| visible(&window.shown)).unwrap_or_default();
-        self.add_message_beside(message, visible).await
+        self.add_message_with_visible(message, visible).await
     }
 
     /// [`Self::add_message`] for a program that keeps its model's message list itself: hooks add nothing of the
@@ -118,7 +121,11 @@ impl Conversation {
     ///
     /// # Errors
     /// Same as [`Self::add_message`].
-    pub async fn add_message_beside(&self, message: Message, visible: Vec<NodeRange>) -> Result<Added, MemoryError> {
+    pub async fn add_message_with_visible(
+        &self,
+        message: Message,
+        visible: Vec<NodeRange>,
+    ) -> Result<Added, MemoryError> {
         self.call(move |this| async move {
             let appended = this.append(message.clone()).await?;
             let (conversation, node) = (this.id.clone(), appended.node);
@@ -155,7 +162,7 @@ impl Conversation {
     ///
     /// # Errors
     /// If the conversation, node or summary does not exist; if other background work on the store is under way
-    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); if a strategy and its
+    /// ([`StoreError::Locked`](memory_core::port::StoreError::Locked), [`MemoryError::AtWork`]); if a strategy and its
     /// fallback fail, or the store does.
     pub async fn resummarize(&self, what: Resummarize) -> Result<ResummarizeReport, MemoryError> {
         self.call(move |this| async move { this.resummarize_with(what, &()).await }).await
@@ -209,7 +216,7 @@ impl Conversation {
         .await
     }
 
-    /// State of the manager for the conversation, next to the log, for a session that keeps it.
+    /// State of the manager for the conversation, in addition to the log, for a session that stores it.
     ///
     /// # Errors
     /// If the store fails.
@@ -276,7 +283,8 @@ impl Conversation {
             let options = options.without(instructions);
             let request = Request { question: &question, options: options.clone(), longest_result: None };
             let prompt = prompt::assemble(&this.parts, &this.id, request).await;
-            let prompt = prompt.map_err(|error| this.blamed(&question, beside(instructions, most, error)))?;
+            let prompt =
+                prompt.map_err(|error| this.blamed(&question, with_instructions(instructions, most, error)))?;
             Ok(this.recorded(&options, prompt).await)
         })
         .await
@@ -299,13 +307,15 @@ impl Conversation {
             let instructions = this.instructions(&options);
             let options = options.without(instructions);
             let prompt = prompt::turn(&this.parts, &this.id, &options).await;
-            Ok(this.recorded(&options, prompt.map_err(|error| beside(instructions, options.budget, error))?).await)
+            Ok(this
+                .recorded(&options, prompt.map_err(|error| with_instructions(instructions, options.budget, error))?)
+                .await)
         })
         .await
     }
 
-    /// The prompt for a question asked aside of a running agent: the text that [`turn`](Self::turn) shows, messages
-    /// recalled for the question, and the question. Only its record affects later prompts.
+    /// The prompt for a side question to a running agent: the text that [`turn`](Self::turn) shows, messages recalled
+    /// for the question, and the question. Only its record affects later prompts.
     ///
     /// # Errors
     /// Same as [`turn`](Self::turn), and [`MemoryError::QuestionTooLong`].
@@ -315,7 +325,7 @@ impl Conversation {
             let instructions = this.instructions(&options);
             let options = options.without(instructions);
             let prompt = prompt::aside(&this.parts, &this.id, &question, &options).await;
-            let blamed = |error| this.blamed(&question, beside(instructions, options.budget, error));
+            let blamed = |error| this.blamed(&question, with_instructions(instructions, options.budget, error));
             Ok(this.recorded(&options, prompt.map_err(blamed)?).await)
         })
         .await
@@ -349,7 +359,7 @@ impl Conversation {
             let most = options.budget;
             let options = options.without(instructions);
             let prompt = prompt::reduce(&this.parts, &this.id, &options, &overflowed).await;
-            Ok(this.recorded(&options, prompt.map_err(|error| beside(instructions, most, error))?).await)
+            Ok(this.recorded(&options, prompt.map_err(|error| with_instructions(instructions, most, error))?).await)
         })
         .await
     }
@@ -453,7 +463,7 @@ impl Conversation {
 }
 
 /// `error` with the tokens of the instructions added, for a budget of at most `most`.
-fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
+fn with_instructions(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
     match error {
         MemoryError::Plan(PlanError::BudgetTooSmall { needed, budget }) => {
             let [needed, budget] = [needed, budget].map(|tokens| tokens.saturating_add(instructions));
@@ -466,5 +476,5 @@ fn beside(instructions: u32, most: u32, error: MemoryError) -> MemoryError {
 /// The error for a store that breaks its contract: one message was appended, and no result was returned.
 fn unreachable_append(id: &ConversationId) -> MemoryError {
     let source = format!("an append of one message to `{id}` returned no result").into();
-    MemoryError::Store(memory_core::StoreError::Backend { backend: "the store", source })
+    MemoryError::Store(memory_core::port::StoreError::Backend { backend: "the store", source })
 }

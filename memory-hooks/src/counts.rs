@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use memory_core::TokenCounter;
+use memory_core::port::TokenCounter;
 
 /// Most texts whose counts are kept, at about 32 bytes each.
 const MOST: usize = 1 << 16;

@@ -1,6 +1,6 @@
 //! Messages with facts from the rest of their conversation: level, links, the results of their calls.
 
-use memory_core::{AiComponents, Level, Losses, Node, NodeId, NodeRange, plan::Tree};
+use memory_core::{AiComponents, Level, Node, NodeId, NodeRange, plan::Tree, port::Losses};
 
 use crate::{
     Conversation, MemoryError,

@@ -1,4 +1,4 @@
-//! Small named texts, kept in the log: each change is a message of one conversation.
+//! Small named texts, kept in the log: each change is a note of one conversation.
 
 mod present;
 
@@ -8,30 +8,28 @@ use std::{
 };
 
 use memory_core::{
-    DOCUMENT, Json, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, Query, Retrieved, Role, StoreError,
-    Timestamp,
+    ConversationId, NodeId, NodeRange, NoteId, Timestamp,
+    port::{ConversationState, Event, Note, NoteChange, Query, Retrieved, Store, StoreError},
 };
-use serde_json::{Value, json};
 
 use self::present::Present;
 use crate::{Conversation, Memory, MemoryError};
 
-/// Text in the log that stands for an empty one.
-const EMPTY: &str = "(empty)";
-/// Most messages that are read at once; each may be as long as the longest document.
-const CHUNK: u64 = 16;
+/// Most notes that are read at once; each may be as long as the longest document.
+pub(crate) const CHUNK: u64 = 16;
 /// Attempts at a change, each of which another process may forestall.
-const TRIES: usize = 64;
+pub(crate) const TRIES: usize = 64;
 
-/// Named texts that a model or a program writes, reads and changes. Each change is appended to one conversation as a
-/// message, so that every earlier text stays readable and is backed up, exported, owned and erased like the rest.
+/// Named texts that a model or a program writes, reads and changes. Each change is recorded in one conversation as a
+/// [note](memory_core::port::Note), so that every earlier text is backed up, exported, owned and erased like the rest.
 ///
 /// Several processes may change the same documents at once: a change is decided on the current documents, and decided
-/// again if another process was first. The conversation is a [companion](memory_core::Mark::Companion), which is
-/// neither indexed nor summarized, since most of its texts are outdated. Reading continues where the last read ended.
+/// again if another process was first. Reading continues where the last read ended.
 #[derive(Clone, Debug)]
 pub struct Documents {
     pub(crate) conversation: Conversation,
+    /// Conversation in which versions without notes kept these documents, if it is another one.
+    earlier: Option<ConversationId>,
     known: Arc<Mutex<Arc<Known>>>,
     /// Texts at the last search.
     searched: Arc<Mutex<Option<Arc<Present>>>>,
@@ -43,48 +41,17 @@ pub struct Documents {
 pub struct Document {
     /// Text of the document.
     pub text: String,
-    /// The message with the text, or with the last addition to it.
-    pub node: NodeId,
+    /// The note with the text, or with the last addition to it.
+    pub note: NoteId,
     /// Time of the last write.
     pub at: Timestamp,
 }
 
-/// A change of documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DocumentChange {
-    /// Sets the text of a document, and creates it if it is new.
-    Write {
-        /// Name of the document.
-        name: String,
-        /// The whole text.
-        text: String,
-    },
-    /// Appends text to a document, and creates it if it is new. The log holds only the added text.
-    Append {
-        /// Name of the document.
-        name: String,
-        /// The text to add.
-        text: String,
-    },
-    /// Removes a document, and every document whose name continues with `/`.
-    Remove {
-        /// Name of the document.
-        name: String,
-    },
-    /// Renames a document, and every document whose name continues with `/`.
-    Rename {
-        /// Present name of the document.
-        from: String,
-        /// New name of the document.
-        to: String,
-    },
-}
-
-/// The documents after some message.
+/// The documents after some note.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// Number of messages that were read.
-    nodes: u64,
+    /// Number of the last note that was read of each conversation.
+    read: BTreeMap<ConversationId, u64>,
     documents: BTreeMap<String, Document>,
 }
 
@@ -119,10 +86,11 @@ impl<'a> DocumentsNow<'a> {
 }
 
 impl Memory {
-    /// The documents in the conversation `id`, which begins with the first change.
+    /// The documents in the conversation `id`, which begins with the first change if it is not there.
     #[must_use]
-    pub fn documents(&self, id: memory_core::ConversationId) -> Documents {
-        Documents { conversation: self.conversation(id), known: Arc::default(), searched: Arc::default() }
+    pub fn documents(&self, id: ConversationId) -> Documents {
+        let conversation = self.conversation(id);
+        Documents { conversation, earlier: None, known: Arc::default(), searched: Arc::default() }
     }
 }
 
@@ -131,6 +99,12 @@ impl Documents {
     #[must_use]
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
+    }
+
+    /// The same documents, going on from those that versions without notes kept in another conversation.
+    #[must_use]
+    pub fn following(self, earlier: ConversationId) -> Self {
+        Self { earlier: Some(earlier), ..self }
     }
 
     /// Result of `look` at the current documents.
@@ -151,7 +125,7 @@ impl Documents {
     /// If the store fails, or every attempt lost the race against another process.
     pub async fn change<T, E>(
         &self,
-        decide: impl FnMut(DocumentsNow<'_>) -> Result<(DocumentChange, T), E> + Send + 'static,
+        decide: impl FnMut(DocumentsNow<'_>) -> Result<(NoteChange, T), E> + Send + 'static,
     ) -> Result<Result<T, E>, MemoryError>
     where
         T: Send + 'static,
@@ -162,7 +136,7 @@ impl Documents {
 
     async fn decided<T, E>(
         &self,
-        mut decide: impl FnMut(DocumentsNow<'_>) -> Result<(DocumentChange, T), E>,
+        mut decide: impl FnMut(DocumentsNow<'_>) -> Result<(NoteChange, T), E>,
     ) -> Result<Result<T, E>, MemoryError> {
         for _ in 0..TRIES {
             let known = self.read().await?;
@@ -170,20 +144,12 @@ impl Documents {
                 Ok(decided) => decided,
                 Err(refused) => return Ok(Err(refused)),
             };
-            // The first of all changes that follow the same message gets the key.
-            let key = MessageKey::new(&format!("documents after {}", known.nodes)).ok();
-            let parts = &self.conversation.parts;
-            let message = message(&change).key(key);
-            let tokens = parts.counter.count(&message.text());
-            let draft = NodeDraft::new(message, parts.clock.now(), tokens);
-            // The append bypasses the queue of compaction: there is nothing to summarize.
-            match parts.store.append(&self.conversation.id, vec![draft]).await {
-                Ok(appended) if appended.iter().all(|one| one.is_new) => {
-                    self.conversation.hide().await?;
-                    return Ok(Ok(answer));
-                }
-                // Another process was first, with the same change or another one.
-                Ok(_) | Err(StoreError::KeyConflict { .. }) => {}
+            let (parts, id) = (&self.conversation.parts, &self.conversation.id);
+            let last = known.read.get(id).copied().unwrap_or_default();
+            let note = Note::new(NoteId::after(last), parts.clock.now(), change);
+            match parts.store.record(id, vec![Event::Note(Box::new(note))]).await {
+                Ok(_) => return Ok(Ok(answer)),
+                Err(StoreError::NoteConflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -217,28 +183,26 @@ impl Documents {
         self.searched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies messages appended since the last read.
+    /// Applies notes recorded since the last read.
     async fn read(&self) -> Result<Arc<Known>, MemoryError> {
         let mut known = Arc::clone(&self.known());
-        let (store, id) = (&self.conversation.parts.store, &self.conversation.id);
-        let nodes = match store.conversation(id).await {
-            Ok(state) => {
-                id.check_notes_of(state.owner.as_ref())?;
-                state.nodes
+        let store = &*self.conversation.parts.store;
+        for id in self.earlier.iter().chain([&self.conversation.id]) {
+            let Some(state) = state_of(store, id).await? else { continue };
+            id.check_notes_of(state.owner.as_ref())?;
+            let (mut done, last) = (known.read.get(id).copied().unwrap_or_default(), state.last_note());
+            while done < last {
+                let until = last.min(done + CHUNK);
+                let notes = notes_of(store, &state, done + 1, until).await?;
+                let grown = Arc::make_mut(&mut known);
+                notes.into_iter().for_each(|note| grown.apply(note));
+                grown.read.insert(id.clone(), until);
+                done = until;
             }
-            Err(error) if error.is_not_found() => 0,
-            Err(error) => return Err(error.into()),
-        };
-        while let Some(first) = NodeId::new(known.nodes + 1).filter(|first| first.get() <= nodes) {
-            let last = NodeId::new(nodes.min(known.nodes + CHUNK)).unwrap_or(first);
-            let Some(run) = NodeRange::new(first, last) else { break };
-            let read = store.readable_nodes(id, run).await?.nodes;
-            let grown = Arc::make_mut(&mut known);
-            read.into_iter().for_each(|node| grown.apply(node));
-            grown.nodes = last.get();
         }
         let mut kept = self.known();
-        if kept.nodes < known.nodes {
+        let read = |known: &Known| known.read.values().sum::<u64>();
+        if read(&kept) < read(&known) {
             *kept = Arc::clone(&known);
         }
         Ok(known)
@@ -250,33 +214,24 @@ impl Documents {
 }
 
 impl Known {
-    /// Applies a message; one that changes no document is ignored.
-    fn apply(&mut self, node: Node) {
-        let Some(change) = node.message.metadata.get(DOCUMENT).map(Json::to_value) else { return };
-        let member = |name: &str| change.get(name).and_then(Value::as_str).map(str::to_owned);
-        let text = || {
-            let is_empty = change.get("empty").and_then(Value::as_bool).unwrap_or_default();
-            if is_empty { String::new() } else { node.message.text() }
-        };
-        if let Some(name) = member("append") {
-            let blank = || Document { text: String::new(), node: node.id, at: node.at };
-            let document = self.documents.entry(name).or_insert_with(blank);
-            document.text.push_str(&text());
-            (document.node, document.at) = (node.id, node.at);
-            return;
-        }
-        match (member("write"), member("remove"), member("from").zip(member("to"))) {
-            (Some(name), _, _) => {
-                self.documents.insert(name, Document { text: text(), node: node.id, at: node.at });
+    /// Applies a note.
+    fn apply(&mut self, note: Note) {
+        let Note { id, at, .. } = note;
+        match note.change {
+            NoteChange::Write { name, text } => drop(self.documents.insert(name, Document { text, note: id, at })),
+            NoteChange::Append { name, text } => {
+                let blank = || Document { text: String::new(), note: id, at };
+                let document = self.documents.entry(name).or_insert_with(blank);
+                document.text.push_str(&text);
+                (document.note, document.at) = (id, at);
             }
-            (_, Some(name), _) => drop(self.take(&name)),
-            (_, _, Some((from, to))) => {
+            NoteChange::Remove { name } => drop(self.take(&name)),
+            NoteChange::Rename { from, to } => {
                 for (name, document) in self.take(&from) {
                     let rest = name.strip_prefix(&from).unwrap_or_default();
                     self.documents.insert(format!("{to}{rest}"), document);
                 }
             }
-            (None, None, None) => {}
         }
     }
 
@@ -288,23 +243,38 @@ impl Known {
     }
 }
 
-/// A change as a message of the log.
-fn message(change: &DocumentChange) -> Message {
-    let (text, value) = match change {
-        DocumentChange::Write { name, text } if text.is_empty() => {
-            (EMPTY.to_owned(), json!({"write": name, "empty": true}))
+/// The state of a conversation, if it exists.
+pub(crate) async fn state_of(store: &dyn Store, id: &ConversationId) -> Result<Option<ConversationState>, StoreError> {
+    match store.conversation(id).await {
+        Ok(state) => Ok(Some(state)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The readable notes with numbers from `first` to `last`, those included that are messages of an old store.
+pub(crate) async fn notes_of(
+    store: &dyn Store,
+    state: &ConversationState,
+    mut first: u64,
+    last: u64,
+) -> Result<Vec<Note>, StoreError> {
+    let mut notes = Vec::new();
+    let run = NodeId::new(first).zip(NodeId::new(last)).and_then(|(first, last)| NodeRange::new(first, last));
+    if let Some(run) = run.filter(|_| state.has_notes_as_messages()) {
+        for node in store.readable_nodes(&state.id, run).await?.nodes {
+            let id = NoteId::after(node.id.get() - 1);
+            if let Some(note) = Note::of_message(id, &node.message, node.at) {
+                // A vacuum may make notes of the messages meanwhile, under their numbers.
+                first = node.id.get() + 1;
+                notes.push(note);
+            }
         }
-        DocumentChange::Write { name, text } => (text.clone(), json!({"write": name})),
-        DocumentChange::Append { name, text } if text.is_empty() => {
-            (EMPTY.to_owned(), json!({"append": name, "empty": true}))
-        }
-        DocumentChange::Append { name, text } => (text.clone(), json!({"append": name})),
-        DocumentChange::Remove { name } => (format!("Removed {name}"), json!({"remove": name})),
-        DocumentChange::Rename { from, to } => (format!("Renamed {from} to {to}"), json!({"from": from, "to": to})),
-    };
-    Message::text_of(Role::Assistant, text)
-        .metadata(BTreeMap::from([(DOCUMENT.to_owned(), Json::from_value(&value))]))
-        .keep_out_of_summaries(true)
+    }
+    if first <= last {
+        notes.extend(store.notes(&state.id, NoteId::after(first - 1), NoteId::after(last - 1)).await?);
+    }
+    Ok(notes)
 }
 
 #[cfg(test)]
@@ -312,7 +282,7 @@ mod tests {
     use std::{convert::Infallible, sync::Arc};
 
     use memory_core::{
-        ConversationId, Mark, Store,
+        Json, Mark, Message, NodeDraft,
         testing::{MemoryStore, WordCounter},
     };
 
@@ -327,14 +297,14 @@ mod tests {
         memory(store).documents(ConversationId::new("notes").unwrap())
     }
 
-    fn done(documents: &Documents, change: &DocumentChange) {
+    fn done(documents: &Documents, change: &NoteChange) {
         let change = change.clone();
         let changed = pollster::block_on(documents.change(move |_| Ok::<_, Infallible>((change.clone(), ()))));
         changed.unwrap().unwrap();
     }
 
     fn write(documents: &Documents, name: &str, text: &str) {
-        done(documents, &DocumentChange::Write { name: name.to_owned(), text: text.to_owned() });
+        done(documents, &NoteChange::Write { name: name.to_owned(), text: text.to_owned() });
     }
 
     fn texts(documents: &Documents) -> Vec<(String, String)> {
@@ -357,16 +327,50 @@ mod tests {
         write(&ours, "d2", "three");
         write(&ours, "a", "four");
         for (name, text) in [("a", ""), ("a", " and five"), ("new", "six")] {
-            done(&ours, &DocumentChange::Append { name: name.to_owned(), text: text.to_owned() });
+            done(&ours, &NoteChange::Append { name: name.to_owned(), text: text.to_owned() });
         }
-        done(&ours, &DocumentChange::Rename { from: "d".to_owned(), to: "e/f".to_owned() });
-        done(&ours, &DocumentChange::Remove { name: "d2".to_owned() });
+        done(&ours, &NoteChange::Rename { from: "d".to_owned(), to: "e/f".to_owned() });
+        done(&ours, &NoteChange::Remove { name: "d2".to_owned() });
         let left = expected(&[("a", "four and five"), ("e/f/x", ""), ("e/f/y/z", "two"), ("new", "six")]);
         assert_eq!(texts(&ours), left);
         assert_eq!(texts(&documents(&store)), left, "another process reads the same");
-        for mark in [Mark::Archived, Mark::Companion] {
-            assert!(pollster::block_on(ours.conversation().is_marked(mark)).unwrap(), "{mark}");
-        }
+        let state = pollster::block_on(ours.conversation().overview()).unwrap();
+        assert!(state.is_of_notes() && state.tags.is_empty(), "{state:?}");
+    }
+
+    #[test]
+    fn documents_go_on_from_messages_of_an_old_store() {
+        let store = Arc::new(MemoryStore::default());
+        let old = |name: &str, texts: &[&str]| {
+            let id = ConversationId::new(name).unwrap();
+            let draft = |text: &&str| {
+                let metadata = [("document".to_owned(), Json::new(r#"{"append":"a"}"#).unwrap())].into();
+                NodeDraft::new(Message::assistant(*text).metadata(metadata), Timestamp::default(), 1)
+            };
+            pollster::block_on(store.append(&id, texts.iter().map(draft).collect())).unwrap();
+            let tags = vec![Mark::Companion.tag().to_owned()];
+            pollster::block_on(store.record(&id, vec![Event::Tags(tags)])).unwrap();
+            id
+        };
+        // Of the same conversation.
+        let words: Vec<_> = (0..40).map(|number| format!("{number} ")).collect();
+        old("notes", &words.iter().map(String::as_str).collect::<Vec<_>>());
+        let (ours, theirs) = (documents(&store), documents(&store));
+        let all = words.concat();
+        assert_eq!(texts(&ours), expected(&[("a", &all)]));
+        let append = |text: &str| NoteChange::Append { name: "a".to_owned(), text: text.to_owned() };
+        done(&ours, &append("new"));
+        done(&theirs, &append("er"));
+        let state = pollster::block_on(ours.conversation().overview()).unwrap();
+        assert_eq!((state.nodes, state.notes, state.is_of_notes()), (40, 42, true));
+        let whole = format!("{all}newer");
+        assert_eq!((texts(&ours), texts(&documents(&store))), (expected(&[("a", &whole)]), expected(&[("a", &whole)])));
+        // Of another one.
+        let earlier = old("retracted:list", &["1", "2"]);
+        let list = || memory(&store).documents(ConversationId::new("list").unwrap()).following(earlier.clone());
+        done(&list(), &append("3"));
+        assert_eq!(texts(&list()), expected(&[("a", "123")]));
+        assert_eq!(pollster::block_on(list().conversation().overview()).unwrap().notes, 1);
     }
 
     #[test]
@@ -383,7 +387,7 @@ mod tests {
             }
             let before: u32 = now.get("count").unwrap().text.parse().unwrap();
             let text = (before + 1).to_string();
-            Ok::<_, Infallible>((DocumentChange::Write { name: "count".to_owned(), text }, tries))
+            Ok::<_, Infallible>((NoteChange::Write { name: "count".to_owned(), text }, tries))
         }));
         let tries = changed.unwrap().unwrap();
         assert_eq!((tries, texts(&theirs)), (2, expected(&[("count", "2")])));

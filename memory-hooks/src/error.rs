@@ -1,8 +1,9 @@
 //! Errors of a memory.
 
 use memory_core::{
-    ConversationId, HookError, Level, ManagerError, NodeRange, RetrieveError, StoreError, SummarizeError, WrittenBy,
+    ConversationId, Level, NodeRange, WrittenBy,
     plan::{InvalidThresholds, PlanError},
+    port::{HookError, ManagerError, RetrieveError, StoreError, SummarizeError},
 };
 
 use memory_search::FindError;

@@ -1,8 +1,10 @@
 //! Events that are passed to hooks.
 
-use memory_core::{ContentBlock, ConversationId, HookEvent, Json, Message, NodeId, NodeRange, Timestamp, WrittenBy};
+use memory_core::{
+    ContentBlock, ConversationId, Json, Message, NodeId, NodeRange, Timestamp, WrittenBy, port::HookEvent,
+};
 
-/// A message was appended. Hooks may change the outgoing copy for the model; the log keeps what was said.
+/// A message was appended. Hooks may change the outgoing copy for the model; the log keeps the original message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MessageAdded {

@@ -16,7 +16,7 @@ const MOST: usize = 512;
 
 /// Facts over all outlines of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct RunFacts {
     /// First and last known time; the epoch if none is known.
     pub(crate) from: Timestamp,
     pub(crate) to: Timestamp,
@@ -24,7 +24,7 @@ pub(crate) struct Extent {
     pub(crate) source: Option<SourceClass>,
 }
 
-impl Extent {
+impl RunFacts {
     fn of(tree: &Tree, run: NodeRange) -> Self {
         run.iter().filter_map(|node| tree.node(node)).fold(Self::default(), |extent, outline| {
             extent.and(Self { from: outline.at, to: outline.at, source: Some(SourceClass::of_outline(outline)) })
@@ -50,17 +50,17 @@ impl Extent {
 
 /// The extents of the runs of a conversation. Times and speakers of messages never change.
 #[derive(Debug, Default)]
-pub(crate) struct Extents(Mutex<BTreeMap<(NodeId, NodeId), Extent>>);
+pub(crate) struct RunFactsCache(Mutex<BTreeMap<(NodeId, NodeId), RunFacts>>);
 
-impl Extents {
+impl RunFactsCache {
     /// The extent of a run. Only the parts of a long run outside of the cached ones are read, so a summary that grew
     /// costs only the added messages.
-    pub(crate) fn of(&self, tree: &Tree, run: NodeRange) -> Extent {
+    pub(crate) fn of(&self, tree: &Tree, run: NodeRange) -> RunFacts {
         if run.count() <= SHORT {
-            return Extent::of(tree, run);
+            return RunFacts::of(tree, run);
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut extent, mut next, last) = (Extent::default(), run.first(), run.last());
+        let (mut extent, mut next, last) = (RunFacts::default(), run.first(), run.last());
         while next <= last {
             let longest = known.range((next, next)..=(next, last)).next_back();
             let (here, end) = match longest {
@@ -69,7 +69,7 @@ impl Extents {
                     let behind =
                         known.range((next.next(), next.next())..).next().map(|((first, _), _)| first.get() - 1);
                     let end = behind.and_then(NodeId::new).map_or(last, |end| end.min(last));
-                    (NodeRange::new(next, end).map(|part| Extent::of(tree, part)).unwrap_or_default(), end)
+                    (NodeRange::new(next, end).map(|part| RunFacts::of(tree, part)).unwrap_or_default(), end)
                 }
             };
             extent = extent.and(here);
@@ -85,7 +85,7 @@ impl Extents {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Changes, Message, Node};
+    use memory_core::{Message, Node, port::Changes};
     use proptest::prelude::*;
 
     use super::*;
@@ -106,13 +106,13 @@ mod tests {
             times in prop::collection::vec(0i64..50, 400),
             runs in prop::collection::vec((0usize..400, 0usize..400), 1..12),
         ) {
-            let (tree, extents) = (tree(&times), Extents::default());
+            let (tree, extents) = (tree(&times), RunFactsCache::default());
             for (a, b) in runs {
                 let run = NodeRange::new(NodeId::from_index(a.min(b)), NodeId::from_index(a.max(b))).unwrap();
-                prop_assert_eq!(extents.of(&tree, run), Extent::of(&tree, run));
+                prop_assert_eq!(extents.of(&tree, run), RunFacts::of(&tree, run));
                 let known = times.get(a.min(b)..=a.max(b)).unwrap().iter().filter(|at| **at != 0);
-                prop_assert_eq!(Extent::of(&tree, run).from.as_millis(), known.clone().min().copied().unwrap_or(0));
-                prop_assert_eq!(Extent::of(&tree, run).to.as_millis(), known.max().copied().unwrap_or(0));
+                prop_assert_eq!(RunFacts::of(&tree, run).from.as_millis(), known.clone().min().copied().unwrap_or(0));
+                prop_assert_eq!(RunFacts::of(&tree, run).to.as_millis(), known.max().copied().unwrap_or(0));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One invocation of an agent: the steps that its loop reports, and the memory's work at each.
 
-use memory_core::{CompactionReport, ContentBlock, Json, Message};
+use memory_core::{ContentBlock, Json, Message, port::CompactionReport};
 
 use crate::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -77,8 +77,8 @@ impl Invocation {
     /// If the calls of the memory's [`per_turn`](crate::MemoryBuilder::per_turn) include this one, due compaction is
     /// performed. If the request reaches the threshold of
     /// [`proactive_compression`](crate::MemoryBuilder::proactive_compression), the conversation is reduced below it as
-    /// far as possible; the caller must then make the prompt again. Returns what was written. A failure of either is an
-    /// event ([`CompactionFailed`](crate::CompactionFailed)), and the call continues.
+    /// far as possible; the caller must then make the prompt again. Returns the written summaries. A failure of either
+    /// is an event ([`CompactionFailed`](crate::CompactionFailed)), and the call continues.
     ///
     /// # Errors
     /// If a hook fails.

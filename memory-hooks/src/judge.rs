@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_core::{ChatError, ChatModel, ChatRequest, ContentBlock, Message, NodeRange, SummaryId, TokenCounter};
+use memory_core::{
+    ContentBlock, Message, NodeRange, SummaryId,
+    port::{ChatError, ChatModel, ChatRequest, TokenCounter},
+};
 
 use crate::{
     render::{FENCE_CLOSE, FENCE_OPEN, escape},
@@ -32,7 +35,7 @@ pub(crate) struct Judge {
 
 /// A summary to judge.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct JudgedSummary {
     pub(crate) id: SummaryId,
     pub(crate) nodes: NodeRange,
     /// Text of the summary, without excluded content.
@@ -65,9 +68,9 @@ impl Judge {
     pub(crate) async fn choose<'t>(
         &self,
         question: &str,
-        told: &'t [Told],
+        told: &'t [JudgedSummary],
         counter: &dyn TokenCounter,
-    ) -> Result<Vec<&'t Told>, JudgeError> {
+    ) -> Result<Vec<&'t JudgedSummary>, JudgeError> {
         let text = request(question, told);
         let asking = counter.count(&text).saturating_add(counter.count(INSTRUCTIONS));
         let window = self.model.context_window();
@@ -91,8 +94,8 @@ impl Judge {
     }
 }
 
-fn request(question: &str, told: &[Told]) -> String {
-    let line = |(number, told): (usize, &Told)| {
+fn request(question: &str, told: &[JudgedSummary]) -> String {
+    let line = |(number, told): (usize, &JudgedSummary)| {
         let name = if told.nodes.count() == 1 { "message" } else { "messages" };
         format!("[Summary {number}, {name} {}]: {}\n", told.nodes, escape(&told.text))
     };
@@ -101,7 +104,7 @@ fn request(question: &str, told: &[Told]) -> String {
 }
 
 /// Summaries that a reply names; `None` if the reply is nonsense.
-fn chosen<'t>(reply: &Message, told: &'t [Told]) -> Option<Vec<&'t Told>> {
+fn chosen<'t>(reply: &Message, told: &'t [JudgedSummary]) -> Option<Vec<&'t JudgedSummary>> {
     let texts = reply.content.iter().map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),
         ContentBlock::Reasoning { .. } => Some(""),
@@ -115,7 +118,7 @@ fn chosen<'t>(reply: &Message, told: &'t [Told]) -> Option<Vec<&'t Told>> {
     if said.get(..4).is_some_and(|begins| begins.eq_ignore_ascii_case("none")) {
         return Some(Vec::new());
     }
-    let mut chosen: Vec<&Told> = Vec::new();
+    let mut chosen: Vec<&JudgedSummary> = Vec::new();
     for number in said.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty()) {
         let told = told.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
         if !chosen.iter().any(|there| there.id == told.id) {
@@ -136,7 +139,11 @@ mod tests {
     fn a_reply_is_a_list_of_numbers_or_nonsense() {
         let nodes = |number| NodeRange::single(NodeId::new(number).unwrap());
         let told: Vec<_> = (1..=7)
-            .map(|number| Told { id: SummaryId::new(number).unwrap(), nodes: nodes(number), text: String::new() })
+            .map(|number| JudgedSummary {
+                id: SummaryId::new(number).unwrap(),
+                nodes: nodes(number),
+                text: String::new(),
+            })
             .collect();
         let check = |reply: &str, expected: Option<&[u64]>| {
             let chosen = chosen(&Message::assistant(reply), &told);

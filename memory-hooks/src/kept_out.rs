@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
-use memory_core::{Excluded, Message};
+use memory_core::{Message, port::Excluded};
 use regex::{Regex, RegexSet};
 
 /// Ways to ask for exclusion, in lower case.

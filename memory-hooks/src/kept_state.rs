@@ -1,21 +1,20 @@
-//! State of a conversation's manager, kept next to the conversation for the next process.
-//!
-//! The state is a document like those of Strands sessions: a message of a separate conversation, appended whole at each
-//! change. The last one counts.
-
-use std::collections::BTreeMap;
+//! State of a conversation's manager, kept as a note of the conversation for the next process.
 
 use memory_core::{
-    ConversationId, DOCUMENT, Json, ManagerError, ManagerState, Message, NodeDraft, NodeId, Role, StoreError,
+    ConversationId, Json, Message, NoteId,
+    port::{Event, ManagerError, ManagerState, Note, NoteChange, StoreError},
 };
 
-use crate::{Conversation, MemoryError};
+use crate::{
+    Conversation, MemoryError,
+    documents::{CHUNK, TRIES, notes_of, state_of},
+};
 
-/// Name of the document.
+/// Name of the text.
 const MANAGER_STATE: &str = "manager_state";
 
 impl Conversation {
-    /// Keeps the manager's state of the conversation next to the log, if it changed since it was last kept, for
+    /// Keeps the manager's state in the conversation, if it changed since it was last kept, for
     /// [`initialize`](Self::initialize) to restore. [`Invocation::end`](crate::Invocation::end) calls this. A manager
     /// whose state follows from the log, such as every manager by name, has nothing to keep. Returns true if the state
     /// was written.
@@ -32,7 +31,8 @@ impl Conversation {
             if kept.as_ref() == Some(&state) || kept.is_none() && state.data.is_null() {
                 return Ok(false);
             }
-            this.write_state(&state.to_json()).await?;
+            let text = state.to_json().as_str().to_owned();
+            this.note(NoteChange::Write { name: MANAGER_STATE.to_owned(), text }).await?;
             Ok(true)
         })
         .await
@@ -44,18 +44,16 @@ impl Conversation {
     /// [`ManagerError::InvalidState`] if the state cannot be read; otherwise if the store fails.
     pub async fn kept_manager_state(&self) -> Result<Option<ManagerState>, MemoryError> {
         self.call(|this| async move {
-            // A conversation whose name is too long for the document has no kept state.
-            let Ok(document) = this.document() else { return Ok(None) };
-            let nodes = match this.parts.store.conversation(&document).await {
-                Err(error) if error.is_not_found() => return Ok(None),
-                state => state?.nodes,
-            };
-            let Some(last) = NodeId::new(nodes) else { return Ok(None) };
-            let node = this.parts.store.node(&document, last).await?;
-            let text = Json::new(node.message.text().as_str());
-            let invalid = |why: String| MemoryError::Manager(ManagerError::InvalidState { why });
-            let json = text.map_err(|error| invalid(format!("message {last} of `{document}`: {error}")))?;
-            if json.to_value().is_null() { Ok(None) } else { Ok(Some(ManagerState::from_json(&json)?)) }
+            // In a store of a version without notes, it is in a conversation of its own.
+            let earlier = ConversationId::new(&format!("manager-state:{}", this.id)).ok();
+            for id in [Some(this.id.clone()), earlier].into_iter().flatten() {
+                let Some(change) = this.last_state(&id).await? else { continue };
+                let NoteChange::Write { text, .. } = change else { return Ok(None) };
+                let invalid = |why: String| MemoryError::Manager(ManagerError::InvalidState { why });
+                let json = Json::new(text.as_str()).map_err(|error| invalid(format!("in `{id}`: {error}")))?;
+                return if json.to_value().is_null() { Ok(None) } else { Ok(Some(ManagerState::from_json(&json)?)) };
+            }
+            Ok(None)
         })
         .await
     }
@@ -69,7 +67,7 @@ impl Conversation {
             if this.kept_manager_state().await?.is_none() {
                 return Ok(());
             }
-            this.write_state(&Json::from_value(&Default::default())).await
+            this.note(NoteChange::Remove { name: MANAGER_STATE.to_owned() }).await
         })
         .await
     }
@@ -82,23 +80,36 @@ impl Conversation {
         }
     }
 
-    async fn write_state(&self, state: &Json) -> Result<(), MemoryError> {
-        let document = self.document()?;
-        let metadata = BTreeMap::from([(DOCUMENT.to_owned(), Json::string(MANAGER_STATE))]);
-        let text = state.as_str();
-        let message = Message::text_of(Role::System, text).metadata(metadata).keep_out_of_summaries(true);
-        let draft = NodeDraft::new(message, self.parts.clock.now(), self.parts.counter.count(text));
-        self.parts.store.append(&document, vec![draft]).await?;
-        Self { id: document, ..self.clone() }.hide().await
+    /// The last change of the state in a conversation.
+    async fn last_state(&self, id: &ConversationId) -> Result<Option<NoteChange>, MemoryError> {
+        let store = &*self.parts.store;
+        let Some(state) = state_of(store, id).await? else { return Ok(None) };
+        let mut last = state.last_note();
+        while last > 0 {
+            let first = last.saturating_sub(CHUNK - 1).max(1);
+            let is_of_it = |change: &NoteChange| matches!(change, NoteChange::Write { name, .. } | NoteChange::Remove { name } if name == MANAGER_STATE);
+            let notes = notes_of(store, &state, first, last).await?;
+            let found = notes.into_iter().rev().map(|note| note.change).find(is_of_it);
+            if found.is_some() {
+                return Ok(found);
+            }
+            last = first - 1;
+        }
+        Ok(None)
     }
 
-    /// The conversation that holds the state.
-    fn document(&self) -> Result<ConversationId, MemoryError> {
-        let name = format!("manager-state:{}", self.id);
-        let backend = |source: memory_core::InvalidConversationId| StoreError::Backend {
-            backend: "the state of a manager",
-            source: source.into(),
-        };
-        ConversationId::new(&name).map_err(|error| backend(error).into())
+    /// Records a note, whatever others have recorded.
+    async fn note(&self, change: NoteChange) -> Result<(), MemoryError> {
+        let store = &*self.parts.store;
+        let mut next = NoteId::after(state_of(store, &self.id).await?.map_or(0, |state| state.last_note()));
+        for _ in 0..TRIES {
+            let note = Note::new(next, self.parts.clock.now(), change.clone());
+            match store.record(&self.id, vec![Event::Note(Box::new(note))]).await {
+                Ok(_) => return Ok(()),
+                Err(StoreError::NoteConflict { next: now, .. }) => next = now,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(MemoryError::Contended { tries: TRIES })
     }
 }

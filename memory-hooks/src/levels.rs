@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use memory_core::{
-    Level, Losses, Node, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, Timestamp, WrittenBy, plan::Tree,
+    Level, Node, NodeId, NodeRange, Summary, SummaryId, SummaryOutline, Timestamp, WrittenBy, plan::Tree, port::Losses,
 };
 
 use crate::{Conversation, MemoryError, RepairError, snapshot_cache::Snapshot};

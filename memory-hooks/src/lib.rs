@@ -25,9 +25,9 @@
 //!    [`reminder`](Conversation::reminder) sums it up for a reader who continues with it.
 //!    [`details`](Conversation::details) and [`over_time`](Conversation::over_time) show messages with their parts, and
 //!    figures by periods.
-//! 9. [`MemoryBuilder::manager`] sets a [`ConversationManager`](memory_core::ConversationManager) of your own, which
+//! 9. [`MemoryBuilder::manager`] sets a [`ConversationManager`](memory_core::port::ConversationManager) of your own, which
 //!    keeps conversations small; [`MemoryBuilder::derived`] builds one on top of the present one
-//!    ([`DerivedManager`](memory_core::DerivedManager)).
+//!    ([`ExtendedManager`](memory_core::port::ExtendedManager)).
 //!
 //! # Threads
 //!
@@ -106,7 +106,7 @@ pub use candidate::Candidate;
 pub use clock::SystemClock;
 pub use conversation::{Added, Conversation};
 pub use details::{DetailedNodes, NodeDetails};
-pub use documents::{Document, DocumentChange, Documents, DocumentsNow};
+pub use documents::{Document, Documents, DocumentsNow};
 pub use error::{BuildError, MemoryError};
 pub use events::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -124,7 +124,10 @@ pub use manager::{
     rewriting::{Resummarize, ResummarizeReport},
 };
 pub use memory::{Memory, MemoryBuilder};
-pub use memory_core::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry, SourceClass};
+pub use memory_core::{
+    SourceClass,
+    port::{CompactionReport, Hook, HookError, HookEvent, HookProvider, HookRegistry},
+};
 pub use model_written::{ModelSummarizer, ModelSummaryError};
 pub use over_time::{OverTime, PeriodStats};
 pub use prompt::{Piece, PieceKind, Prompt, PromptOptions, PromptPart, Reduction};

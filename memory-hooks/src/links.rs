@@ -33,12 +33,12 @@ pub struct Link {
 /// find those of old messages, too.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
-    before: VecDeque<Arc<Before>>,
+    before: VecDeque<Arc<EarlierMessage>>,
     found: Vec<Link>,
 }
 
 #[derive(Debug)]
-struct Before {
+struct EarlierMessage {
     node: NodeId,
     kind: NodeKind,
     speaker: Option<String>,
@@ -47,7 +47,7 @@ struct Before {
     gist: OnceLock<Gist>,
 }
 
-impl Before {
+impl EarlierMessage {
     fn gist(&self) -> &Gist {
         self.gist.get_or_init(|| Gist::of(&self.text))
     }
@@ -74,12 +74,13 @@ impl Links {
             ..=LONGEST => (text.to_owned(), OnceLock::new()),
             _ => (String::new(), OnceLock::from(Gist::of(text))),
         };
-        let before = Before { node: node.id, kind, speaker, text, gist };
+        let before = EarlierMessage { node: node.id, kind, speaker, text, gist };
         self.before.push_back(Arc::new(before));
     }
 
     fn relation(&self, node: &Node, how: Backward, gist: &Gist) -> Option<Relation> {
-        let is_own = |before: &&Arc<Before>| before.kind == node.kind() && before.speaker == node.message.speaker;
+        let is_own =
+            |before: &&Arc<EarlierMessage>| before.kind == node.kind() && before.speaker == node.message.speaker;
         let kind = match how {
             // A reply always follows up the message that it replies to.
             Backward::FollowsUp if node.kind() == NodeKind::Ai || node.message.tool_results().next().is_some() => {
@@ -88,7 +89,7 @@ impl Links {
             Backward::FollowsUp => RelationKind::FollowUp,
             _ => RelationKind::Correction,
         };
-        let may_be_meant = |before: &&Arc<Before>| match how {
+        let may_be_meant = |before: &&Arc<EarlierMessage>| match how {
             Backward::Corrects => !is_own(before),
             Backward::CorrectsOwn => is_own(before),
             _ => true,

@@ -1,8 +1,8 @@
 //! Summaries of messages in a caller's list, without a log.
 
 use memory_core::{
-    Excluded, Level, Message, NodeId, NodeRange, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
-    WrittenSummary,
+    Level, Message, NodeId, NodeRange,
+    port::{Excluded, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary},
 };
 
 use crate::kept_out::{Redactor, asks_to_be_kept_out};
@@ -48,7 +48,7 @@ pub async fn summarize_list(
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{FirstWords, testing::WordCounter};
+    use memory_core::{testing::WordCounter, text::FirstWords};
 
     use super::*;
 

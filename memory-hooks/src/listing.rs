@@ -1,6 +1,6 @@
 //! Lists of conversations by title, tags and marks, the most recent first.
 
-use memory_core::{ConversationState, Filter, Mark};
+use memory_core::{Filter, Mark, port::ConversationState};
 
 use crate::{
     Memory, MemoryError,
@@ -60,6 +60,7 @@ impl ListOptions {
     fn admit(&self, state: &ConversationState) -> bool {
         Filter::default().tags(self.tags.clone()).admits_tags(&state.tags)
             && (self.archived || !state.is_marked(Mark::Archived))
+            && !state.is_of_notes()
             && (!self.important || state.is_marked(Mark::Important))
     }
 }

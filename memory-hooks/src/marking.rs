@@ -1,6 +1,6 @@
 //! Settings of a person for a conversation as a whole: title, tags, marks.
 
-use memory_core::{Event, Mark};
+use memory_core::{Mark, port::Event};
 
 use crate::{
     Conversation, MemoryError,
@@ -68,16 +68,6 @@ impl Conversation {
             this.record_tags(&state.tags, state.tags_with(mark, is_set)).await
         })
         .await
-    }
-
-    /// Hides a conversation without a speaker from lists and from searches over all.
-    pub(crate) async fn hide(&self) -> Result<(), MemoryError> {
-        let mut state = self.parts.store.conversation(&self.id).await?;
-        let before = state.tags.clone();
-        for mark in [Mark::Archived, Mark::Companion] {
-            state.tags = state.tags_with(mark, true);
-        }
-        self.record_tags(&before, state.tags).await
     }
 
     async fn record_tags(&self, before: &[String], tags: Vec<String>) -> Result<(), MemoryError> {

@@ -3,12 +3,16 @@
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use memory_core::{
-    BoxFuture, ChatModel, Clock, ContextStrategy, ConversationId, ConversationManager, ConversationState, FirstWords,
-    HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter, WrittenBy,
+    ConversationId, WrittenBy,
     plan::{
         HierarchicalView, Thresholds, ViewPolicy,
         list::{PerTurn, ProactiveCompression},
     },
+    port::{
+        BoxFuture, ChatModel, Clock, ContextStrategy, ConversationManager, ConversationState, Conversations, Hit,
+        HookRegistry, ImportanceScorer, Query, Retrieved, Retriever, Store, Summarizer, TokenCounter,
+    },
+    text::FirstWords,
 };
 use memory_search::{FindRequest, Found};
 use memory_strategies::Spans;
@@ -19,7 +23,7 @@ use crate::{
     compaction_queue::worker,
     counts::Counts,
     judge::Judge,
-    manager::{failing::Said, tree::TreeManager, turns::Turns},
+    manager::{failing::ReportedFailures, locks::CompactionLocks, tree::TreeManager},
     parts::{Function, Growth, Parts},
     ports::Ports,
     snapshot_cache::SnapshotCache,
@@ -71,12 +75,36 @@ impl Memory {
     }
 
     /// The messages of any conversations that answer a question best. Each hit counts as a use of its message, for
-    /// scorers.
+    /// scorers. Conversations of notes are searched only if the scope names them, by their present
+    /// [documents](crate::Documents::search).
     ///
     /// # Errors
     /// If the retriever fails.
     pub async fn search(&self, query: Query) -> Result<Retrieved, MemoryError> {
-        self.call(|this| async move { this.parts.search(&query).await }).await
+        self.call(|this| async move {
+            let named = match &query.scope.conversations {
+                Conversations::All => Vec::new(),
+                Conversations::Only(_) => query.scope.states(&*this.parts.store).await?,
+            };
+            let (of_notes, said): (Vec<_>, Vec<_>) = named.into_iter().partition(ConversationState::is_of_notes);
+            if of_notes.is_empty() {
+                return this.parts.search(&query).await;
+            }
+            let mut found = Retrieved::default();
+            if !said.is_empty() {
+                let mut query = query.clone();
+                query.scope.conversations = Conversations::Only(said.into_iter().map(|state| state.id).collect());
+                found = this.parts.search(&query).await?;
+            }
+            for state in of_notes {
+                found.hits.extend(this.documents(state.id).search(query.clone()).await?.hits);
+            }
+            let relevance = |hit: &Hit| hit.relevance.unwrap_or_default();
+            found.hits.sort_by(|a, b| relevance(b).total_cmp(&relevance(a)));
+            found.hits.truncate(query.limit);
+            Ok(found)
+        })
+        .await
     }
 
     /// The matches of a regular expression in the conversations of `request`, as [`memory_search::find`] finds them.
@@ -188,7 +216,7 @@ impl MemoryBuilder {
         some fallback_scorer: Arc<dyn ImportanceScorer>,
         /// Sets the strategy, which decides on the summaries and the contents of a view, by its type, such as
         /// [`TieredView`](memory_core::plan::TieredView); [`HierarchicalView`] by default.
-        /// [`manager_named`](memory_core::plan::manager_named) gives one by name.
+        /// [`strategy_named`](memory_core::plan::strategy_named) gives one by name.
         some strategy: Arc<dyn ContextStrategy>,
         /// Sets the clock; [`SystemClock`] by default.
         some clock: Arc<dyn Clock>,
@@ -233,7 +261,7 @@ impl MemoryBuilder {
     }
 
     /// Builds the manager on the one that would be there otherwise, which `make` is given: usually a
-    /// [`DerivedManager`](memory_core::DerivedManager), which passes on whatever it does not do itself and keeps the
+    /// [`ExtendedManager`](memory_core::port::ExtendedManager), which passes on whatever it does not do itself and keeps the
     /// hooks below it. Called again, it builds on the manager that is derived so far.
     #[must_use]
     pub fn derived(
@@ -322,8 +350,8 @@ impl MemoryBuilder {
             snapshots: SnapshotCache::default(),
             counts: Counts::default(),
             uses: Uses::default(),
-            compacting: Turns::default(),
-            said: Said::default(),
+            compacting: CompactionLocks::default(),
+            said: ReportedFailures::default(),
         });
         let base = own.unwrap_or_else(|| Arc::new(TreeManager::new(Arc::clone(&ports))));
         let manager = self.derived.into_iter().fold(base, |base, Function(make)| make(base));

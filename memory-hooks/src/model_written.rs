@@ -8,8 +8,8 @@ mod words;
 use std::{collections::VecDeque, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ChatError, ChatModel, ChatRequest, Hash, Message, SummarizeError, Summarizer, SummaryJob, WrittenBy,
-    WrittenSummary,
+    Hash, Message, WrittenBy,
+    port::{BoxFuture, ChatError, ChatModel, ChatRequest, SummarizeError, Summarizer, SummaryJob, WrittenSummary},
 };
 use memory_strategies::Spans;
 
@@ -38,7 +38,7 @@ const NOTES: u32 = 96;
 /// fallback](crate::MemoryBuilder::fallback_summarizer). Topics, decisions and code of a summary are found by rules, as
 /// for summaries that are written offline.
 ///
-/// Summaries are recorded, so that nothing is asked twice. The identity names the model and a hash of the prompt.
+/// Summaries are recorded, so that no request is repeated. The identity names the model and a hash of the prompt.
 #[derive(Clone, Debug)]
 pub struct ModelSummarizer {
     model: Arc<dyn ChatModel>,
@@ -237,8 +237,8 @@ fn most_notes(job: &SummaryJob<'_>) -> u32 {
     job.max_tokens.max(NOTES)
 }
 
-/// Tokens that a reply may have. A reply that ends of its own accord beyond what is allowed can be cut after a
-/// sentence; one that the provider cuts off cannot.
+/// Tokens that a reply may have. A reply that ends by itself beyond the limit can be cut after a sentence; one that the
+/// provider cuts off cannot.
 fn most_reply(most: u32) -> u32 {
     most.saturating_mul(2).saturating_add(64)
 }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    Level, Losses, NodeId, NodeKind, NodeOutline, NodeRange, Notice, Period, SummaryId, SummaryOutline, Timestamp,
+    Level, NodeId, NodeKind, NodeOutline, NodeRange, SummaryId, SummaryOutline, Timestamp,
     plan::{Tree, coarsest},
+    port::{Losses, Notice},
+    time::Period,
 };
 use memory_strategies::Subjects;
 

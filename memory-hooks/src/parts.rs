@@ -10,8 +10,8 @@ use std::{
 };
 
 use memory_core::{
-    CompactionReport, ConversationId, ConversationManager, ManagerError, Notice, Progress, Query, ReduceCause,
-    Retrieved,
+    ConversationId,
+    port::{CompactionReport, ConversationManager, ManagerError, Notice, Progress, Query, ReduceCause, Retrieved},
 };
 
 use crate::{MemoryError, compaction_queue::CompactionQueue, ports::Ports, windows::Windows};

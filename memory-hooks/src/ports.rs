@@ -6,11 +6,14 @@ use std::{
 };
 
 use memory_core::{
-    Clock, ContextStrategy, ConversationId, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store,
-    Summarizer, TokenCounter,
+    ConversationId,
     plan::{
         ViewPolicy,
         list::{PerTurn, ProactiveCompression},
+    },
+    port::{
+        Clock, ContextStrategy, HookError, HookEvent, HookRegistry, ImportanceScorer, Retriever, Store, Summarizer,
+        TokenCounter,
     },
 };
 
@@ -20,8 +23,8 @@ use crate::{
     counts::Counts,
     judge::Judge,
     manager::{
-        failing::{Said, in_a_line},
-        turns::Turns,
+        failing::{ReportedFailures, in_a_line},
+        locks::CompactionLocks,
     },
     snapshot_cache::SnapshotCache,
     uses::Uses,
@@ -53,8 +56,8 @@ pub(crate) struct Ports {
     pub(crate) snapshots: SnapshotCache,
     pub(crate) counts: Counts,
     pub(crate) uses: Uses,
-    pub(crate) compacting: Turns,
-    pub(crate) said: Said,
+    pub(crate) compacting: CompactionLocks,
+    pub(crate) said: ReportedFailures,
 }
 
 impl Ports {

@@ -16,7 +16,10 @@ mod used;
 
 use std::collections::BTreeMap;
 
-use memory_core::{AnsweredBy, ChatRequest, ConversationId, NodeRange, Notice, Timestamp, ViewId};
+use memory_core::{
+    ConversationId, NodeRange, Timestamp, ViewId,
+    port::{AnsweredBy, ChatRequest, Notice},
+};
 
 pub(crate) use assembly::{Request, aside, assemble, turn, visible};
 pub use options::PromptOptions;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxError, BoxFuture, ContentBlock, Node, NodeId, NodeRange, Query, Retriever, Scope, Store, TokenCounter,
+    ContentBlock, Node, NodeId, NodeRange,
+    port::{BoxError, BoxFuture, Query, Retriever, Scope, Store, TokenCounter},
 };
 use memory_strategies::is_small_talk;
 
@@ -39,13 +40,13 @@ pub struct RecallHookOptions {
     pub enabled: bool,
     /// The limit of the added text.
     pub budget: RecallBudget,
-    /// True if each message is labelled with number, speaker and, where it is known, the day.
+    /// True if each message is labelled with number, speaker and, if known, the day.
     pub include_metadata: bool,
     /// Hits to recall.
     pub top_k: usize,
     /// Messages before and after each hit.
     pub radius: u64,
-    /// The least [relevance](memory_core::Hit::relevance) of a hit, 0..=1. A hit of unknown relevance passes.
+    /// The least [relevance](memory_core::port::Hit::relevance) of a hit, 0..=1. A hit of unknown relevance passes.
     pub min_relevance: f32,
 }
 
@@ -69,14 +70,14 @@ impl Default for RecallHookOptions {
     }
 }
 
-/// Adds exact words from the same conversation to a user's outgoing message. The log keeps what was said.
+/// Adds exact words from the same conversation to a user's outgoing message. The log keeps the original message.
 ///
 /// The added text has a lead line, `---Previous Context---`, one entry for each message (`[Message N, speaker,
-/// 2023-05-21]: text`; `[Message N, speaker]: text` where the time is unknown), `---End Previous Context---`, a blank
-/// line and `Current question: …`. Messages that the model is shown anyway are left out, and nothing is added to a
-/// message without a question or a statement ("Thanks, bye!"). The day is that of the message's `utc_offset`, or of
-/// UTC. Text inside is escaped: it cannot close the fence. The budget is filled with the best hit first; the entries
-/// are in order of time. A message for which nothing is found, or for which recall fails, is sent unchanged.
+/// 2023-05-21]: text`; `[Message N, speaker]: text` if the time is unknown), `---End Previous Context---`, a blank line
+/// and `Current question: …`. Messages that the model is shown anyway are left out, and nothing is added to a message
+/// without a question or a statement ("Thanks, bye!"). The day is that of the message's `utc_offset`, or of UTC. Text
+/// inside is escaped: it cannot close the fence. The budget is filled with the best hit first; the entries are in order
+/// of time. A message for which nothing is found, or for which recall fails, is sent unchanged.
 #[derive(Debug)]
 pub struct RecallHook {
     store: Arc<dyn Store>,
@@ -203,7 +204,7 @@ impl RecallHook {
     }
 }
 
-/// The first two thirds and the last third of `keep` characters, and how to get the rest.
+/// The first two thirds and the last third of `keep` characters, with a pointer to the rest.
 fn head_and_tail(text: &[char], keep: usize, node: NodeId) -> String {
     let tail = keep / 3;
     let head: String = text.iter().take(keep - tail).collect();

@@ -1,6 +1,6 @@
 //! A reminder of a conversation's state, for resuming it.
 
-use memory_core::{Message, Node, NodeId, NodeRange, Role, floor_char_boundary};
+use memory_core::{Message, Node, NodeId, NodeRange, Role, text::floor_char_boundary};
 
 use crate::{Conversation, DerivedState, MemoryError, Statement, render, snapshot_cache::Snapshot};
 

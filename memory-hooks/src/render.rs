@@ -13,14 +13,17 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use memory_core::{ConversationId, Level, Look, Node, NodeRange, Role, Summary, SummaryId, Timestamp, lines};
+use memory_core::{
+    ConversationId, Level, Node, NodeRange, Role, Summary, SummaryId, Timestamp,
+    text::{Look, lines},
+};
 use regex::Regex;
 
 pub(crate) use self::{
     excerpts::{bare_line, dated_line, gap_line},
     marks::{escape_names, without_name},
 };
-use crate::{Piece, PieceKind, SourceClass, extent::Extent, kept_out::Redactor, snapshot_cache::Snapshot};
+use crate::{Piece, PieceKind, SourceClass, extent::RunFacts, kept_out::Redactor, snapshot_cache::Snapshot};
 
 /// A layout of a prompt. A view names its layout, so that it can be shown again. Any change of the output, even by one
 /// byte, needs a new layout, and the old one stays for the views that were recorded with it. Numbers below 8 were never
@@ -32,7 +35,7 @@ pub(crate) enum Layout {
     /// Like `Question`, but the present is the time that the caller gave.
     QuestionAsked,
     /// Layout of a running agent: recalled words stand before the message of the user that they were recalled for, and
-    /// a question only if one is asked aside.
+    /// a question only for a side question.
     Running,
     /// Like `Running`, but the present is the time that the caller gave.
     RunningAsked,
@@ -172,7 +175,7 @@ impl Part {
         Self { kind: PieceKind::Omitted, body: Body::Omitted, ..Self::lost(nodes, reason) }
     }
 
-    /// A byte range of a message's text as a standing line; `None` where the text has no such part.
+    /// A byte range of a message's text as a standing line; `None` if the text has no such part.
     pub(crate) fn standing(node: Node, bytes: Range<usize>, redactor: &Redactor, reason: String) -> Option<Self> {
         let text = redactor.redact(node.message.text().get(bytes.clone())?);
         let (nodes, source) = (NodeRange::single(node.id), Some(SourceClass::of(&node.message)));
@@ -246,7 +249,7 @@ pub(crate) fn summary_part(
     let span = summary.body.span;
     let reason = reason(&summary);
     summary.body.text = redactor.redact(&summary.body.text);
-    let Extent { from, to, source } = snapshot.extents.of(&snapshot.tree, span);
+    let RunFacts { from, to, source } = snapshot.extents.of(&snapshot.tree, span);
     let kind = PieceKind::Summary(summary.body.level);
     let said_as = said_as(snapshot, span);
     let body = Body::Summary { summary: Box::new(summary), from, to, said_as };
@@ -322,7 +325,7 @@ static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Text of a conversation as data for a model: nothing in it can pose as a fence or a label of the layout, and
-/// characters that are not seen are escaped.
+/// invisible characters are escaped.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     lines(&escape(text)).into_owned()
@@ -344,8 +347,8 @@ pub(crate) fn question_lines(tail: &Tail<'_>, parts: &[Part]) -> String {
     written::question(tail, parts)
 }
 
-/// Escapes text of the conversation, which is data: a backslash precedes whatever looks like `own`, the layout's own
-/// lines. That is a fence anywhere, and any other such line at the beginning of a line.
+/// Escapes text of the conversation, which is data: a backslash precedes text that looks like `own`, the layout's own
+/// lines: a fence anywhere, any other at the beginning of a line.
 ///
 /// A text is read by its look, so that full-width signs, other dashes and other alphabets disguise nothing.
 fn escape_lines(text: &str, own: &Regex) -> String {

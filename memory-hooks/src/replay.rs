@@ -1,6 +1,6 @@
 //! Replay of recorded prompts.
 
-use memory_core::{StoreError, View, ViewId};
+use memory_core::{ViewId, port::StoreError, view::View};
 
 use crate::{AsOf, Conversation, MemoryError, Prompt, ViewError, prompt};
 

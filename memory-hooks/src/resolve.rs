@@ -1,6 +1,9 @@
 //! Finds the conversation that a name means: `last`, an id, the beginning of one, or a title.
 
-use memory_core::{ConversationId, ConversationState, Mark, StoreError};
+use memory_core::{
+    ConversationId, Mark,
+    port::{ConversationState, StoreError},
+};
 
 use crate::{
     Conversation, Memory, MemoryError,
@@ -29,8 +32,7 @@ impl Memory {
                 // The store is empty, or has only archived conversations.
                 return Err(MemoryError::NoConversation { name });
             }
-            // Companions of conversations have no titles.
-            let spoken = || states.iter().filter(|state| !state.is_companion());
+            let spoken = || states.iter().filter(|state| !state.is_of_notes());
             let mut titled = Vec::with_capacity(states.len());
             for state in spoken().filter(|state| state.own_title().is_some()) {
                 titled.push(Candidate { id: state.id.clone(), title: state.own_title().map(str::to_owned) });
@@ -101,7 +103,8 @@ fn by_id(states: &[ConversationState], name: &str) -> Meant {
         return Meant::One(exact.id.clone());
     }
     if name == LAST {
-        let latest = by_last_update(states.to_vec()).into_iter().find(|state| !state.is_marked(Mark::Archived));
+        let goes_on = |state: &ConversationState| !state.is_marked(Mark::Archived) && !state.is_of_notes();
+        let latest = by_last_update(states.to_vec()).into_iter().find(goes_on);
         return latest.map_or(Meant::Nobody, |state| Meant::One(state.id));
     }
     let beginning = states.iter().filter(|state| !name.is_empty() && state.id.as_str().starts_with(name));

@@ -1,6 +1,10 @@
 //! Shortening of oversized messages to head and tail.
 
-use memory_core::{ContentBlock, Message, Node, NodeId, TokenCounter, ceil_char_boundary, floor_char_boundary};
+use memory_core::{
+    ContentBlock, Message, Node, NodeId,
+    port::TokenCounter,
+    text::{ceil_char_boundary, floor_char_boundary},
+};
 
 /// Shortens every tool result of more than `longest` tokens to its head and its tail, of at most `longest` tokens plus
 /// the line between them. In the last turn it also shortens every text.

@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{extent::Extents, kept_out::Redactor, learned::Learned};
-use memory_core::{ConversationId, Revision, Summary, View, plan::Tree};
+use crate::{extent::RunFactsCache, kept_out::Redactor, learned::Learned};
+use memory_core::{ConversationId, Summary, plan::Tree, port::Revision, view::View};
 
 /// Most nodes of the cached conversations, unless one alone has more. The least recently used conversations leave the
 /// cache and are read again at their next use.
@@ -19,7 +19,7 @@ const MOST_NODES: u64 = 1 << 16;
 pub(crate) struct Snapshot {
     pub(crate) tree: Tree,
     /// Times and sources of the messages under its summaries.
-    pub(crate) extents: Arc<Extents>,
+    pub(crate) extents: Arc<RunFactsCache>,
     /// Removes the content of messages that are excluded from summaries.
     pub(crate) redactor: Arc<Redactor>,
     /// Summaries in the tree that the store did not accept, since it is read-only or damaged.

@@ -65,7 +65,7 @@ impl Spent {
         sum.tokens = sum.tokens.saturating_sub(estimated).saturating_add(actual);
     }
 
-    /// Takes a request of so many tokens from each of these accounts, or from none.
+    /// Takes a request of `tokens` tokens from both accounts, or from none.
     pub(crate) fn take(limits: &SpendLimits, compaction: &Self, process: &Self, tokens: u64) -> Result<(), Exhausted> {
         let (mut of_compaction, mut of_process) = (compaction.lock(), process.lock());
         let scopes = [

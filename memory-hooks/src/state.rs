@@ -5,7 +5,10 @@ mod reader;
 
 use std::collections::BTreeMap;
 
-use memory_core::{ConversationId, Level, Losses, Mark, Node, NodeId, NodeRange, Notice, Timestamp};
+use memory_core::{
+    ConversationId, Level, Mark, Node, NodeId, NodeRange, Timestamp,
+    port::{Losses, Notice},
+};
 use memory_strategies::{StandingKind, StandingLine, StandingLines};
 
 use self::reader::Reader;
@@ -27,7 +30,7 @@ const CHUNK: u64 = 1_024;
 const MOST_LINES: usize = 8;
 const MOST_TOPICS: usize = 10;
 const MOST_LINKS: usize = 50;
-/// Messages from which on a subject has to be mentioned twice.
+/// Number of messages from which a subject must be mentioned twice.
 const SHORT: u64 = 10;
 
 /// The state of a conversation, derived from the log: from its figures, and from its messages by rules without a model.

@@ -1,8 +1,9 @@
 //! Figures about a conversation.
 
 use memory_core::{
-    ConversationState, Level, NodeKind,
+    Level, NodeKind,
     plan::{Tree, coarsest},
+    port::ConversationState,
 };
 
 /// Figures of a conversation's content and of the savings by its compression.

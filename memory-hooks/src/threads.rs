@@ -1,12 +1,12 @@
-//! Calls of a memory on threads of its own, so that no disk and no model stops the executor of its caller.
+//! Calls of a memory on separate threads, so that neither a disk nor a model blocks the caller's executor.
 //!
-//! A public call is made once, by the caller's handle. The handle that the call is given has no threads: calls within a
-//! call run in place, and a running call keeps no threads from ending.
+//! The caller's handle hands a public call to a thread once. The handle inside the call has no threads: nested calls
+//! run in place, and a running call does not keep the threads alive.
 
 use std::{future::Future, sync::Arc};
 
 use futures_channel::oneshot;
-use memory_core::Spawner;
+use memory_core::port::Spawner;
 
 use crate::{Conversation, Documents, Memory, MemoryError};
 
@@ -15,7 +15,7 @@ pub(crate) trait Work<T>: Future<Output = Result<T, MemoryError>> + Send + 'stat
 
 impl<T, F: Future<Output = Result<T, MemoryError>> + Send + 'static> Work<T> for F {}
 
-/// Threads of the calls of a handle; none to run them where they are polled.
+/// Threads for the calls of a handle; `None` runs calls where they are polled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Threads(Option<Arc<dyn Spawner>>);
 
@@ -93,7 +93,8 @@ mod tests {
     };
 
     use memory_core::{
-        BoxFuture, ConversationId, Message,
+        ConversationId, Message,
+        port::BoxFuture,
         testing::{MemoryStore, WordCounter},
     };
     use pollster::block_on;

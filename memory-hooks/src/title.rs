@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use memory_core::{ContentBlock, ConversationId, ConversationState, Message, Node, NodeId, NodeRange, Role, Store};
+use memory_core::{
+    ContentBlock, ConversationId, Message, Node, NodeId, NodeRange, Role,
+    port::{ConversationState, Store},
+};
 
 use crate::MemoryError;
 
@@ -24,7 +27,7 @@ pub struct Title {
 
 /// States, the most recent first.
 pub(crate) fn by_last_update(mut states: Vec<ConversationState>) -> Vec<ConversationState> {
-    // Conversations of one time keep the order of their names.
+    // Conversations with equal times stay in the order of their names.
     states.sort_by_key(|state| Reverse(state.last_at));
     states
 }

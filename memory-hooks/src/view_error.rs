@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_core::{ConversationId, NodeRange, Shown, SummaryId, ViewId};
+use memory_core::{ConversationId, NodeRange, SummaryId, ViewId, view::Shown};
 
 use crate::AsOf;
 
@@ -84,7 +84,7 @@ pub enum Difference {
     LostSummary(SummaryId),
     /// The text of these pieces differs.
     Text(Shown),
-    /// The question differs, or how the pieces are joined.
+    /// The question or the joining of the pieces differs.
     Question,
     /// A difference in the shown messages of another conversation.
     Elsewhere {

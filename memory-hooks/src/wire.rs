@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use memory_core::{
-    AiComponents, AnsweredBy, Attachment, ConversationId, ConversationState, Level, MemoryUsed, NodeId, NodeKind,
-    NodeRange, Notice, Relation, SummaryId, Timestamp, ViewId, written_as,
+    AiComponents, Attachment, ConversationId, Level, MemoryUsed, NodeId, NodeKind, NodeRange, Relation, SummaryId,
+    Timestamp, ViewId,
+    port::{AnsweredBy, ConversationState, Notice},
+    written_as,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! Many clients by streamable HTTP.
 
-mod crowd;
+mod connections;
 mod guard;
 mod options;
 mod origin;
@@ -32,7 +32,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    crowd::{Crowd, Visit},
+    connections::{Connection, Connections},
     guard::Guard,
 };
 pub use self::{
@@ -113,7 +113,7 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
     pub async fn serve(self, stop: impl Future<Output = ()> + Send) {
         let (is_stopping, is_over) = (CancellationToken::new(), CancellationToken::new());
         let guard = Arc::new(Guard::new(self.protocol(&is_over), &self.options, self.origins()));
-        let crowd = Crowd::new(self.options.connections);
+        let connections = Connections::new(self.options.connections);
         let graceful = GracefulShutdown::new();
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -129,11 +129,11 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
                     continue;
                 }
             };
-            let visit = tokio::select! {
-                visit = crowd.enter() => visit,
+            let connection = tokio::select! {
+                connection = connections.open() => connection,
                 () = &mut stop => break,
             };
-            let Some(visit) = visit else { break };
+            let Some(connection) = connection else { break };
             let (guard, watcher) = (Arc::clone(&guard), graceful.watcher());
             let (patience, is_stopping) = (self.options.patience, is_stopping.clone());
             tokio::spawn(async move {
@@ -144,13 +144,13 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
                 };
                 let has_begun = tokio::select! {
                     has_begun = begins => has_begun,
-                    () = visit.left() => false,
+                    () = connection.closing() => false,
                     () = is_stopping.cancelled() => false,
                 };
                 if has_begun {
                     tokio::select! {
-                        () = connection(stream, guard, &visit, watcher, patience) => {}
-                        () = visit.left() => {}
+                        () = serve(stream, guard, &connection, watcher, patience) => {}
+                        () = connection.closing() => {}
                     }
                 }
             });
@@ -199,23 +199,23 @@ impl<S: ServerHandler + Clone> HttpServer<S> {
 }
 
 /// Serves a connection until it ends.
-async fn connection<S: ServerHandler>(
+async fn serve<S: ServerHandler>(
     stream: TcpStream,
     guard: Arc<Guard<S>>,
-    visit: &Arc<Visit>,
+    connection: &Arc<Connection>,
     watcher: Watcher,
     patience: Duration,
 ) {
     let answer = service_fn(move |request| {
-        let (guard, visit) = (Arc::clone(&guard), Arc::clone(visit));
-        async move { Ok::<_, Infallible>(guard.answer(request, &visit).await) }
+        let (guard, connection) = (Arc::clone(&guard), Arc::clone(connection));
+        async move { Ok::<_, Infallible>(guard.answer(request, &connection).await) }
     });
-    let connection = http1::Builder::new()
+    let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
         .serve_connection(TokioIo::new(stream), answer);
     // A client that disconnects or breaks the protocol is no news.
-    if let Err(error) = watcher.watch(connection).await {
+    if let Err(error) = watcher.watch(served).await {
         tracing::debug!(%error, "a connection ended");
     }
 }

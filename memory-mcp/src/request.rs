@@ -4,22 +4,12 @@ use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde::Deserialize;
 use serde_json::{Value, error::Category};
 
-/// The id of a request that cannot be read as a whole. Other members are skipped, however deep they are.
-#[derive(Deserialize)]
-struct Known {
-    #[serde(default)]
-    id: Option<Value>,
-}
-
 /// The answer to a request that is no JSON, is nested too deeply or has a number out of range; `None` for all others.
 /// The answer has the request's id if that can be read.
 pub(crate) fn refusal(request: &[u8]) -> Option<Value> {
     let error = serde_json::from_slice::<Value>(request).err()?;
-    let known = serde_json::from_slice::<Known>(request).ok();
     let why = memory::text::one_line(&error.to_string()).into_owned();
-    let code = if known.is_some() { ErrorCode::INVALID_REQUEST } else { ErrorCode::PARSE_ERROR };
-    let id = known.and_then(|known| serde_json::from_value::<RequestId>(known.id?).ok());
-    Some(answer(code, format!("the request cannot be read: {why}"), id))
+    Some(answer(request, format!("the request cannot be read: {why}")))
 }
 
 /// The answer to a request that is JSON, but no message of the protocol.
@@ -28,12 +18,19 @@ pub(crate) fn no_message(request: &[u8]) -> Option<Value> {
     if !matches!(error.classify(), Category::Data) {
         return refusal(request);
     }
-    let known = serde_json::from_slice::<Known>(request).ok();
-    let id = known.and_then(|known| serde_json::from_value::<RequestId>(known.id?).ok());
-    Some(answer(ErrorCode::INVALID_REQUEST, "the request is no message of the protocol".to_owned(), id))
+    Some(answer(request, "the request is no message of the protocol".to_owned()))
 }
 
-fn answer(code: ErrorCode, why: String, id: Option<RequestId>) -> Value {
+fn answer(request: &[u8], why: String) -> Value {
+    /// The id of a request that cannot be read as a whole. Other members are skipped, however deep they are.
+    #[derive(Deserialize)]
+    struct Known {
+        #[serde(default)]
+        id: Option<Value>,
+    }
+    let known = serde_json::from_slice::<Known>(request).ok();
+    let code = if known.is_some() { ErrorCode::INVALID_REQUEST } else { ErrorCode::PARSE_ERROR };
+    let id = known.and_then(|known| serde_json::from_value::<RequestId>(known.id?).ok());
     serde_json::to_value(JsonRpcError::new(id, ErrorData::new(code, why, None))).unwrap_or_default()
 }
 

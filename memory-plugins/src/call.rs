@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::TokenCounter;
+use memory_core::port::TokenCounter;
 
 use crate::error::CallError;
 

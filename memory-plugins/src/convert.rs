@@ -5,7 +5,10 @@
 use std::borrow::Cow;
 
 use abi_stable::std_types::{RSlice, RStr, RString};
-use memory_core::{Level, Role, SummaryMetadata, SummarySource, WrittenSummary};
+use memory_core::{
+    Level, Role, SummaryMetadata,
+    port::{SummarySource, WrittenSummary},
+};
 use memory_plugin_abi::v1;
 
 use crate::error::CallError;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 
 use crate::{registry::StrategyKind, sha256::Sha256};
 

@@ -6,7 +6,7 @@ use abi_stable::{
     library::{AbiHeaderRef, LibHeader, LibraryError, ROOT_MODULE_LOADER_NAME},
     type_layout::TypeLayout,
 };
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use memory_files::Links;
 use memory_plugin_abi::{
     is_name,

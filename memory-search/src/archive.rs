@@ -7,7 +7,11 @@ use std::{
 };
 
 use lru::LruCache;
-use memory_core::{ConversationId, ConversationState, NodeId, NodeRange, Source, StoreError, canonical_bytes};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{ConversationState, Source, StoreError},
+    proof::canonical_bytes,
+};
 
 /// Maximum conversations with cached message sizes.
 const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();

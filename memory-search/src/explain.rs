@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_core::{Hit, Signal};
+use memory_core::port::{Hit, Signal};
 
 /// A table with hits as rows and signals as columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,10 @@ impl fmt::Display for Explanation<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use memory_core::{ConversationId, Message, Node, NodeId, Score, ScoreScale, Timestamp};
+    use memory_core::{
+        ConversationId, Message, Node, NodeId, Timestamp,
+        port::{Score, ScoreScale},
+    };
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use memory_core::{
-    AnsweredBy, ConversationId, NodeId, NodeRange, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorPart, VectorQuery,
+    ConversationId, NodeId, NodeRange, NodeSet,
+    port::{AnsweredBy, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorPart, VectorQuery},
 };
 
 /// Maximum nodes of a conversation that is compared exhaustively, in a few milliseconds.

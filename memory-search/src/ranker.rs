@@ -2,7 +2,7 @@
 
 mod weights;
 
-use memory_core::Signal;
+use memory_core::port::Signal;
 
 use crate::{
     features::{Feature, Features},

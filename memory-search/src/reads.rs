@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, Hit, Losses, Node, NodeId, NodeRange, Source, StoreError};
+use memory_core::{
+    ConversationId, Node, NodeId, NodeRange,
+    port::{Hit, Losses, Source, StoreError},
+};
 
 use crate::ranking::{Candidate, Pool};
 

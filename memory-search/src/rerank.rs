@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_core::{NodeRange, RerankError, Reranker, RetrieveError, Score, Signal};
+use memory_core::{
+    NodeRange,
+    port::{RerankError, Reranker, RetrieveError, Score, Signal},
+};
 
 use crate::{lexical::indexed_text, ranking::Candidate, reads::Reads};
 

@@ -54,7 +54,7 @@ const LIKELY: f32 = 0.05;
 ///
 /// A session is named by the metadata member `session`; otherwise a pause of six hours ends a session.
 ///
-/// Conversations of notes ([`ConversationId::is_of_notes`]) are neither indexed nor searched.
+/// Conversations of notes ([`ConversationState::is_of_notes`]) are neither indexed nor searched.
 ///
 /// Postings are extended as messages are appended: in memory and, with a [`word_cache`](Self::word_cache), across runs.
 /// [`catch_up`](Retriever::catch_up) computes all missing vectors, however long it takes. A query computes them only if
@@ -243,11 +243,11 @@ impl HybridRetriever {
         Ok(Shortlisted { chosen, question: weighed, beyond, failed })
     }
 
-    /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of their
-    /// messages are outdated texts, which no index should hold.
+    /// Conversations of a scope with the tags of a filter, in order of id. Notes are left out, because most of them
+    /// are outdated texts, which no index should hold.
     async fn resolve(&self, scope: &Scope, filter: &Filter) -> Result<Vec<ConversationState>, RetrieveError> {
         let mut states = scope.states(&*self.source).await?;
-        states.retain(|state| filter.admits_tags(&state.tags) && !state.id.is_of_notes());
+        states.retain(|state| filter.admits_tags(&state.tags) && !state.is_of_notes());
         Ok(states)
     }
 }
@@ -352,10 +352,11 @@ impl Retriever for HybridRetriever {
         progress: &'a dyn Progress,
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>> {
         Box::pin(async move {
-            let nodes = self.source.conversation(conversation).await?.nodes;
-            if conversation.is_of_notes() {
+            let state = self.source.conversation(conversation).await?;
+            if state.is_of_notes() {
                 return Ok(IndexReport::default());
             }
+            let nodes = state.nodes;
             let vectors = self.semantic.vectors();
             // Saved blocks are loaded first, so that their nodes need not be read from the store.
             self.words.load(&*self.source, conversation, nodes).await?;

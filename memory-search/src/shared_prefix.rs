@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use memory_core::{ConversationId, ConversationState, ForkedFrom, Source, StoreError};
+use memory_core::{
+    ConversationId,
+    port::{ConversationState, ForkedFrom, Source, StoreError},
+};
 
 /// For each conversation, the number of first nodes that an earlier conversation covers. `first` comes first; parents
 /// come before their forks, and otherwise the order is by name.
@@ -64,7 +67,7 @@ async fn lineage(
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{Message, NodeDraft, NodeId, Store, Timestamp, testing::MemoryStore};
+    use memory_core::{Message, NodeDraft, NodeId, Timestamp, port::Store, testing::MemoryStore};
 
     use super::*;
 

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use memory_core::{AnsweredBy, ConversationId, SearchStep};
+use memory_core::{
+    ConversationId,
+    port::{AnsweredBy, SearchStep},
+};
 
 /// Times consecutive steps.
 #[derive(Debug)]

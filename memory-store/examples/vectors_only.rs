@@ -2,7 +2,10 @@
 
 use std::{error::Error, path::Path};
 
-use memory_core::{ConversationId, ModelId, NodeId, VectorIndex, VectorPart, VectorQuery};
+use memory_core::{
+    ConversationId, ModelId, NodeId,
+    port::{VectorIndex, VectorPart, VectorQuery},
+};
 use memory_store::{AutoIndex, AutoOptions, ExactIndex};
 use pollster::block_on;
 

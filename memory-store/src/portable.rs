@@ -21,12 +21,17 @@ use memory_core::{NodeId, NodeRange};
 
 /// Version of the lines of a conversation without an owner.
 const FORMAT: u32 = 1;
-/// Version of the lines of a conversation that has an owner, and the highest that this module reads.
+/// Version of the lines of a conversation that has an owner.
 const WITH_OWNER: u32 = 2;
+/// Version of the lines of a conversation that has notes, and the highest that this module reads.
+const WITH_NOTES: u32 = 3;
 /// Bytes of lines that are held at once, apart from one line that is longer.
 const RUN_BYTES: usize = 4 << 20;
-/// Most nodes or summaries that are held at once.
+/// Most nodes, summaries or notes that are held at once.
 const RUN: usize = 512;
+
+/// Most notes that are read at once: each may be as long as the longest record.
+const NOTES: u64 = 16;
 
 /// The run of at most `most` nodes after the first `done` of `nodes`.
 fn run(done: u64, most: u64, nodes: u64) -> Option<NodeRange> {

@@ -4,8 +4,11 @@
 use std::{collections::BTreeMap, env, fs, path::Path};
 
 use memory_core::{
-    BlockCache, BlockKey, BlockRun, ConversationId, ModelId, NodeId, NodeRange, TokenAnswer, TokenIndex, TokenPart,
-    TokenVectors, VectorHit, VectorIndex, VectorPart, VectorQuery,
+    ConversationId, ModelId, NodeId, NodeRange,
+    port::{
+        BlockCache, BlockKey, BlockRun, TokenAnswer, TokenIndex, TokenPart, TokenVectors, VectorHit, VectorIndex,
+        VectorPart, VectorQuery,
+    },
 };
 use memory_store::{AutoIndex, AutoOptions, BlockFiles, LogStore, Method, QuantizedTokens, TokenBits, examine};
 use pollster::block_on;

@@ -10,8 +10,10 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Derived, Forget, Forgotten, Message, ModelId, NodeDraft, NodeId, NodeSet, Store, Timestamp,
-    TokenIndex, TokenPart, TokenVectors, VectorIndex, VectorPart, VectorQuery,
+    ConversationId, Message, ModelId, NodeDraft, NodeId, NodeSet, Timestamp,
+    port::{
+        Derived, Forget, Forgotten, Store, TokenIndex, TokenPart, TokenVectors, VectorIndex, VectorPart, VectorQuery,
+    },
 };
 use memory_store::{DerivedFiles, ExactIndex, LogStore, QuantizedTokens, TokenBits};
 use pollster::block_on;

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::Proof;
+use memory_core::proof::Proof;
 use memory_store::fuzzing;
 
 /// Mutations of each input, unless more are requested; a fifth of that for whole logs, which take longest.

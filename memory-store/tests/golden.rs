@@ -4,12 +4,13 @@
 use std::{env, fs, path::Path, sync::Arc};
 
 use memory_core::{
-    ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId,
-    NodeRange, OwnerId, Relation, RelationKind, Role, Shown, ShownElsewhere, ShownRun, Source, Store, StoreError,
-    Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check,
-    text_hash,
+    ContentBlock, ConversationId, Hash, Json, Level, Media, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
+    NoteId, OwnerId, Relation, RelationKind, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    ViewId, WrittenBy,
+    port::{Event, Note, NoteChange, Source, Store, StoreError},
+    view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
-use memory_store::{ExchangeError, ExportFile, LogStore, ReadLimits, export, import};
+use memory_store::{ExchangeError, ExportFile, LogStore, ReadLimits, VacuumOptions, examine, export, import};
 
 /// The root of conversation `talk` in `golden/format-1`.
 const FORMAT_1_ROOT: &str = include_str!("golden/format-1/talk.root");
@@ -274,6 +275,134 @@ fn a_store_of_format_1_with_views_of_several_conversations_opens_for_ever() {
     }
 }
 
+/// Notes of the sample, and a conversation of nothing but notes.
+fn notes() -> Vec<Note> {
+    let at = Timestamp::from_millis(1_772_442_900_000);
+    let (name, text) = (|| "plan/first".to_owned(), |text: &str| text.to_owned());
+    let changes = [
+        NoteChange::Write { name: name(), text: text("Count the rows.\nExactly.") },
+        NoteChange::Append { name: name(), text: text("\nThere are 41.") },
+        NoteChange::Rename { from: text("plan"), to: text("done") },
+        NoteChange::Remove { name: text("done/first") },
+    ];
+    let mut notes: Vec<_> =
+        (0..).zip(changes).map(|(last, change)| Note::new(NoteId::after(last), at, change)).collect();
+    notes[1].sources = vec![NodeRange::single(node(1)), NodeRange::new(node(3), node(4)).unwrap()];
+    notes
+}
+
+fn noted() -> ConversationId {
+    ConversationId::of_notes(OwnerId::new("ana").ok().as_ref()).unwrap()
+}
+
+async fn write_notes(store: &LogStore) {
+    let events = |notes: &[Note]| notes.iter().map(|note| Event::Note(Box::new(note.clone()))).collect::<Vec<_>>();
+    store.record(&talk(), events(&notes()[..1])).await.unwrap();
+    store.record(&talk(), events(&notes()[1..])).await.unwrap();
+    let owner = OwnerId::new("ana").unwrap();
+    store.record_for(Some(&owner), &noted(), events(&notes()[..1])).await.unwrap();
+}
+
+async fn check_notes(store: &LogStore) {
+    let all = |id| async move { store.notes(&id, NoteId::FIRST, NoteId::after(9)).await.unwrap() };
+    assert_eq!(all(talk()).await, notes());
+    assert_eq!(all(noted()).await, notes()[..1]);
+    let state = store.conversation(&noted()).await.unwrap();
+    assert_eq!((state.nodes, state.notes, state.owner.as_ref().map(OwnerId::as_str)), (0, 1, Some("ana")));
+    assert!(state.is_of_notes() && store.verify(None).await.unwrap().is_whole());
+}
+
+#[test]
+fn a_store_of_format_1_with_notes_opens_for_ever() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-notes");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    for store in [LogStore::open_read_only(dir.path()).unwrap(), LogStore::open(dir.path()).unwrap()] {
+        assert!(store.report().damage.is_empty() && store.report().torn.is_none(), "{:?}", store.report());
+        pollster::block_on(check_elsewhere(&store));
+        pollster::block_on(check_notes(&store));
+    }
+}
+
+/// The notes of a conversation, those included that are messages.
+async fn all_notes(store: &LogStore, name: &str) -> Vec<Note> {
+    let id = fork_of(name);
+    let nodes = store.nodes(&id, NodeRange::first_n(99).unwrap()).await.unwrap();
+    let as_messages = nodes
+        .iter()
+        .map(|node| Note::of_message(NoteId::after(node.id.get() - 1), &node.message, node.at).expect("a note"));
+    let mut notes: Vec<_> = as_messages.collect();
+    notes.extend(store.notes(&id, NoteId::FIRST, NoteId::after(99)).await.unwrap());
+    notes
+}
+
+/// A version without notes kept them as messages: of a bridge, and of models with and without an owner. No version writes
+/// it again.
+#[test]
+fn a_store_with_notes_as_messages_opens_for_ever_and_a_vacuum_makes_notes_of_them() {
+    const NAMES: [&str; 4] = ["memory-notes", "memory-notes.ana", "retracted:list", "strands-documents:trip"];
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-documents");
+    let dir = tempfile::tempdir().unwrap();
+    copy(&golden, dir.path());
+    pollster::block_on(async {
+        let store = LogStore::open(dir.path()).unwrap();
+        let root = async |store: &LogStore, name| store.verify(Some(&fork_of(name))).await.unwrap().root;
+        let state = async |store: &LogStore, name: &str| store.conversation(&fork_of(name)).await.unwrap();
+        let roots = [root(&store, "list").await, root(&store, "strands:trip:a").await];
+        let mut before = Vec::new();
+        for name in NAMES {
+            let state = state(&store, name).await;
+            assert!(state.has_notes_as_messages() && state.notes == 0, "{state:?}");
+            before.push(all_notes(&store, name).await);
+        }
+        assert_eq!(before.iter().map(Vec::len).collect::<Vec<_>>(), [8, 1, 1, 4]);
+        let NoteChange::Write { name, text } = &before[0][7].change else { panic!("{:?}", before[0]) };
+        assert_eq!((name.as_str(), text.as_str()), ("scratchpad", "Hotel: booked at the Seagull"));
+        // One goes on before the vacuum.
+        let more = Note::new(NoteId::after(8), Timestamp::default(), NoteChange::Remove { name: "scratchpad".into() });
+        store.record(&fork_of("memory-notes"), vec![Event::Note(Box::new(more.clone()))]).await.unwrap();
+        before[0].push(more);
+        let other = LogStore::open(dir.path()).unwrap();
+        let report = store.vacuum(VacuumOptions::default(), &()).unwrap();
+        assert_eq!((report.noted, report.replaced), (14, 1), "{report:?}");
+        for store in [store, other, LogStore::open_read_only(dir.path()).unwrap()] {
+            for (name, before) in NAMES.iter().zip(&before) {
+                let state = state(&store, name).await;
+                assert!(state.is_of_notes() && !state.has_notes_as_messages(), "{state:?}");
+                assert_eq!((state.nodes, state.notes, state.tags), (0, before.len() as u64, Vec::new()));
+                assert_eq!(all_notes(&store, name).await, *before);
+            }
+            assert_eq!([root(&store, "list").await, root(&store, "strands:trip:a").await], roots);
+            assert!(store.verify(None).await.unwrap().is_whole());
+        }
+        fs::remove_dir_all(dir.path().join("cache")).unwrap();
+        let store = LogStore::open(dir.path()).unwrap();
+        assert!(store.report().damage.is_empty(), "{:?}", store.report());
+        assert_eq!(all_notes(&store, "memory-notes").await, before[0]);
+        assert_eq!(state(&store, "memory-notes.ana").await.owner.unwrap().as_str(), "ana");
+        assert_eq!(store.vacuum(VacuumOptions::default(), &()).unwrap().noted, 0);
+        drop(store);
+        assert!(examine(dir.path(), &()).unwrap().is_whole());
+    });
+}
+
+#[test]
+fn an_export_with_notes_as_messages_is_imported_for_ever() {
+    let bytes = include_bytes!("golden/export-1-documents.jsonl");
+    let mut file = ExportFile::spool("a pipe", &mut bytes.as_slice(), ReadLimits::default()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    pollster::block_on(async {
+        let store = LogStore::open(dir.path()).unwrap();
+        let imported = import(&store, &mut file, None, None, &()).await.unwrap();
+        assert_eq!((imported.nodes, imported.new_notes), (0, 8));
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-1-documents");
+        let dir = tempfile::tempdir().unwrap();
+        copy(&golden, dir.path());
+        let old = LogStore::open(dir.path()).unwrap();
+        assert_eq!(all_notes(&store, "memory-notes").await, all_notes(&old, "memory-notes").await);
+    });
+}
+
 /// Its names were given before names were checked: hidden characters, and twins in two normalization forms. No version
 /// writes it again.
 #[test]
@@ -322,6 +451,8 @@ fn this_version_writes_what_the_golden_store_holds() {
     let event = Event::View(Box::new(view_elsewhere()));
     pollster::block_on(store.record(&talk(), vec![event])).unwrap();
     pollster::block_on(check_elsewhere(&store));
+    pollster::block_on(write_notes(&store));
+    pollster::block_on(check_notes(&store));
     drop(store);
     if let Some(golden) = env::var_os("MEMORY_GOLDEN") {
         copy(dir.path(), Path::new(&golden));

@@ -17,7 +17,6 @@
 
 mod arguments;
 pub mod failure;
-mod options;
 pub mod page;
 mod schema;
 pub mod shown;
@@ -25,6 +24,5 @@ mod tool;
 mod tools;
 
 pub use failure::Failure;
-pub use options::{Options, Profile};
 pub use tool::Kind;
-pub use tools::{ToolAnswer, ToolDescription, Tools};
+pub use tools::{Options, Profile, ToolAnswer, ToolDescription, Tools};

@@ -78,7 +78,7 @@ pub const LISTED: Pages = Pages::new("conversation", 2_000);
 pub(crate) const PARTS: Pages = Pages::new("byte", 8_000);
 
 /// A part of a text.
-pub(crate) struct Part {
+pub(crate) struct TextPart {
     /// Bytes before the part.
     pub(crate) offset: u64,
     pub(crate) text: String,

@@ -118,6 +118,14 @@ pub(crate) fn list<T: Entry>(lead: &str, entries: &[T], after: &[Option<String>]
     text
 }
 
+/// The sign of used memory: entries, of which some are summaries.
+pub(crate) fn used<T: Entry>(entries: &[T], summaries: usize) -> Option<String> {
+    let mut pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();
+    pieces.dedup();
+    let (recalled, summaries) = ((pieces.len() - summaries) as u64, summaries as u64);
+    memory::answer::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
+}
+
 /// The line that tells a model how to continue.
 pub(crate) fn more(next: Option<&String>) -> Option<String> {
     next.map(|cursor| format!("There is more: call again with cursor \"{cursor}\"."))

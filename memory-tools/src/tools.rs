@@ -19,14 +19,52 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Options, Profile, arguments,
+    arguments,
     failure::Failure,
-    page::{self, FRAME, PARTS, Part},
+    page::{self, FRAME, PARTS, TextPart},
     schema,
     tool::{Answer as _, Kind, Tool},
 };
 
 type Called<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
+
+/// Selection of the offered tools, and the length of their descriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Length of the descriptions.
+    pub profile: Profile,
+    /// True if a model may append messages to conversations; off by default.
+    pub append: bool,
+    /// True if the file-style memory tool of Anthropic's models is offered; off by default.
+    pub memory_tool: bool,
+    /// True if the scratchpad is offered.
+    pub scratchpad: bool,
+}
+
+/// Length of the tools' descriptions. Clients pay for them in every prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Whole descriptions, with schemas of the answers.
+    Full,
+    /// Short descriptions, without schemas of the answers: at most 2,500 tokens for all tools.
+    Compact,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { profile: Profile::Full, append: false, memory_tool: false, scratchpad: true }
+    }
+}
+
+impl Options {
+    memory::setters! {
+        const profile: Profile,
+        const append: bool,
+        const memory_tool: bool,
+        const scratchpad: bool,
+    }
+}
 
 /// Description of a tool for a model.
 #[derive(Clone, Debug)]
@@ -120,13 +158,13 @@ impl Tools {
         what: impl FnOnce() -> String,
         cursor: Option<&str>,
         max_tokens: Option<u32>,
-    ) -> Result<Part, Failure> {
+    ) -> Result<TextPart, Failure> {
         let offset = PARTS.begin(cursor)?.unwrap_or_default();
         let rest = usize::try_from(offset).ok().and_then(|offset| whole.get(offset..));
         let rest = rest.ok_or_else(|| Failure(format!("{} does not go on there", what())))?;
         let text = self.beginning(rest, PARTS.most(max_tokens).saturating_sub(FRAME));
         let next_cursor = (text.len() < rest.len()).then(|| PARTS.cursor(offset + text.len() as u64));
-        Ok(Part { offset, text, next_cursor })
+        Ok(TextPart { offset, text, next_cursor })
     }
 
     /// The beginning of a text, of at most `most` tokens as text and as JSON; at least one character.

@@ -21,6 +21,9 @@ const ALWAYS: u64 = 64 << 20;
 /// The largest window of a zstd stream, as a power of two: 128 MiB, which is what its `--ultra` levels need.
 const WINDOW: u32 = 27;
 
+/// Remedy for an archive that is too large.
+const UNPACK: &str = "unpack it and import the files";
+
 /// Limit that a [`Guard`] enforced, carried inside an [`io::Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Refused {
@@ -35,13 +38,9 @@ pub(crate) fn failed(path: &Path, source: io::Error) -> TranscriptError {
     let place = || path.display().to_string();
     match source.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()) {
         Some(Refused::Ratio(most)) => TranscriptError::Bomb { place: place(), most: *most },
-        Some(Refused::Size(most)) => TranscriptError::TooLarge {
-            place: place(),
-            what: "what it unpacks to",
-            most: *most,
-            unit: "bytes",
-            hint: "unpack it and import the files",
-        },
+        Some(Refused::Size(most)) => {
+            TranscriptError::too_large(place(), "what it unpacks to", (*most, "bytes"), UNPACK)
+        }
         None => TranscriptError::Io { path: path.to_owned(), source },
     }
 }
@@ -78,10 +77,10 @@ impl<R: Read> Read for Guard<R> {
 
 /// Input that unpacks a zstd stream.
 pub(crate) fn zstd(file: File, path: &Path, limits: Limits) -> Result<Input, TranscriptError> {
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    let packed = file.metadata().map_err(io)?.len();
-    let mut decoder = ::zstd::stream::read::Decoder::new(file).map_err(io)?;
-    decoder.window_log_max(WINDOW).map_err(io)?;
+    let io = TranscriptError::io(path);
+    let packed = file.metadata().map_err(&io)?.len();
+    let mut decoder = ::zstd::stream::read::Decoder::new(file).map_err(&io)?;
+    decoder.window_log_max(WINDOW).map_err(&io)?;
     Ok(Box::new(Guard { unpacked: decoder, packed, read: 0, around: None, limits }))
 }
 
@@ -107,20 +106,15 @@ pub(crate) struct Unpacked {
 ///
 /// Names in archives are compared, never used as paths.
 pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked, TranscriptError> {
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    let bytes = file.metadata().map_err(io)?.len();
-    let mut body = BufReader::new(file.try_clone().map_err(io)?);
+    let io = TranscriptError::io(path);
+    let bytes = file.metadata().map_err(&io)?.len();
+    let mut body = BufReader::new(file.try_clone().map_err(&io)?);
     let whole = || path.display().to_string();
     let unread = |error| damaged(whole(), error);
     let mut archive = ZipIterable::try_new(BufReader::new(file), Config::default()).map_err(unread)?;
     if archive.len() > limits.files {
-        return Err(TranscriptError::TooLarge {
-            place: whole(),
-            what: "the list of its files",
-            most: limits.files as u64,
-            unit: "files",
-            hint: "unpack it and import the files",
-        });
+        let most = (limits.files as u64, "files");
+        return Err(TranscriptError::too_large(whole(), "the list of its files", most, UNPACK));
     }
     // Both handles share one position, so the directory is read before the members.
     let mut members = archive.files().map_err(unread)?.collect::<Result<Vec<_>, _>>().map_err(unread)?;
@@ -135,7 +129,7 @@ pub(crate) fn unzip(file: File, path: &Path, limits: Limits) -> Result<Unpacked,
             continue;
         }
         // Errors show the name, so it must be one line.
-        let place = format!("{}, {}", path.display(), memory_core::one_line(&name));
+        let place = format!("{}, {}", path.display(), memory_core::text::one_line(&name));
         match spooled(member, &mut body, (bytes, read), limits) {
             Ok((file, copied)) => {
                 read += copied;

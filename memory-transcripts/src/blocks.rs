@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{ContentBlock, Json, Media, Message, message_with_members};
+use memory_core::{ContentBlock, Json, Media, Message, Role, json::message_with_members};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::members::others;
@@ -39,10 +39,18 @@ impl Blocks {
         self.blocks.extend(other.blocks);
     }
 
-    /// Extra members of a tool result's content, in the form of members of the result.
-    pub(crate) fn beside(&self) -> Map<String, Value> {
-        let extra = (!self.extra.is_empty()).then(|| ("content".to_owned(), self.extra.clone().into()));
-        extra.into_iter().collect()
+    /// The blocks as the result of a call, with the extra members of its content.
+    pub(crate) fn result(self, id: &str, is_error: bool) -> (ContentBlock, Map<String, Value>) {
+        let extra = (!self.extra.is_empty()).then(|| ("content".to_owned(), self.extra.into()));
+        let result = ContentBlock::ToolResult { tool_use_id: id.to_owned(), content: self.blocks, is_error };
+        (result, extra.into_iter().collect())
+    }
+
+    pub(crate) fn message(self, role: Role) -> Message {
+        let mut message = Message::new(role, Vec::new());
+        message.metadata.extend(self.extra());
+        message.content = self.blocks;
+        message
     }
 
     /// Puts the blocks before those of a message.
@@ -81,7 +89,7 @@ pub(crate) fn anthropic(content: &RawValue) -> Blocks {
     blocks
 }
 
-/// As [`anthropic`], for a parsed value.
+/// [`anthropic`] for a parsed value.
 pub(crate) fn anthropic_value(content: &Value) -> Blocks {
     serde_json::value::to_raw_value(content).map(|raw| anthropic(&raw)).unwrap_or_default()
 }
@@ -153,8 +161,9 @@ fn half_of_a_pair(
         "tool_result" => {
             let content = members.get("content").map(|content| anthropic(content)).unwrap_or_default();
             let is_error = members.get("is_error").is_some_and(|is_error| is_error.get() == "true");
-            extra.extend(content.beside());
-            Some(ContentBlock::ToolResult { tool_use_id: text("tool_use_id")?, content: content.blocks, is_error })
+            let (result, beside) = content.result(&text("tool_use_id")?, is_error);
+            extra.extend(beside);
+            Some(result)
         }
         _ => None,
     }
@@ -193,41 +202,25 @@ pub(crate) fn openai(content: &Value) -> Blocks {
     blocks
 }
 
-/// The result of a tool in these shapes, with the extra members of its parts.
-pub(crate) fn openai_result(id: &str, content: &Value, is_error: bool) -> (ContentBlock, Map<String, Value>) {
-    let content = openai(content);
-    let beside = content.beside();
-    (ContentBlock::ToolResult { tool_use_id: id.to_owned(), content: content.blocks, is_error }, beside)
-}
-
 /// Members of a part that are read, by the part's type; for media, also members without meaning.
 fn taken_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => &["type", "text"],
         "refusal" => &["type", "refusal"],
         "reasoning" => &["type", "reasoning", "text"],
-        _ => &[
-            "type",
-            "source_type",
-            "data",
-            "base64",
-            "url",
-            "mime_type",
-            "filename",
-            "file",
-            "file_data",
-            "file_url",
-            "file_id",
-            "image_url",
-            "source",
-            "id",
-        ],
+        _ => &MEDIA,
     }
 }
 
+#[rustfmt::skip]
+const MEDIA: [&str; 14] = [
+    "type", "source_type", "data", "base64", "url", "mime_type", "filename", "file", "file_data", "file_url", "file_id",
+    "image_url", "source", "id",
+];
+
 /// Parses a part; also returns the members that core's block cannot represent.
 fn part(part: &Value) -> (ContentBlock, Map<String, Value>) {
-    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = part["type"].as_str().unwrap_or_default();
     match kind {
         // LangChain mixes Anthropic's blocks with its own in one list.
         "tool_use" | "tool_result" | "thinking" | "image" | "document" if crate::media::langchain(part).is_none() => {
@@ -250,7 +243,7 @@ fn part(part: &Value) -> (ContentBlock, Map<String, Value>) {
 }
 
 fn plain_part(part: &Value, kind: &str) -> ContentBlock {
-    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    let text = |name: &str| part[name].as_str();
     let kept = || unknown(&part.to_string());
     if let Some(text) = part.as_str() {
         return ContentBlock::Text(text.to_owned());
@@ -258,31 +251,32 @@ fn plain_part(part: &Value, kind: &str) -> ContentBlock {
     if let Some(media) = crate::media::langchain(part) {
         return media;
     }
-    match Some(kind) {
-        Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
-            text("text").map_or_else(kept, |text| ContentBlock::Text(text.to_owned()))
-        }
-        Some("refusal") => text("refusal").map_or_else(kept, |text| ContentBlock::Text(text.to_owned())),
-        Some("image_url" | "input_image") => {
-            let url = part.get("image_url");
-            let url = url.and_then(|url| url.as_str().or_else(|| url.get("url")?.as_str()));
-            match (url, text("file_id")) {
-                (Some(url), _) => image(url),
-                (None, Some(id)) => ContentBlock::Image(Media::Url(id.to_owned())),
-                (None, None) => kept(),
-            }
-        }
-        Some("file" | "input_file") => {
+    let as_text = |name| text(name).map_or_else(kept, |text| ContentBlock::Text(text.to_owned()));
+    match kind {
+        "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text" => as_text("text"),
+        "refusal" => as_text("refusal"),
+        "image_url" | "input_image" => match (url_of(part), text("file_id")) {
+            (Some(url), _) => image(url),
+            (None, Some(id)) => ContentBlock::Image(Media::Url(id.to_owned())),
+            (None, None) => kept(),
+        },
+        "file" | "input_file" => {
             let inner = part.get("file").unwrap_or(part);
-            let text = |name: &str| inner.get(name).and_then(Value::as_str);
+            let text = |name: &str| inner[name].as_str();
             file(text("filename"), text("file_data"), text("file_url").or(text("file_id")))
         }
-        Some("reasoning") => match text("reasoning").or(text("text")) {
+        "reasoning" => match text("reasoning").or(text("text")) {
             Some(text) => ContentBlock::Reasoning { text: text.to_owned(), signature: None },
             None => kept(),
         },
         _ => kept(),
     }
+}
+
+/// The address of a picture: `image_url`, or its `url`.
+pub(crate) fn url_of(part: &Value) -> Option<&str> {
+    let url = &part["image_url"];
+    url.as_str().or_else(|| url["url"].as_str())
 }
 
 /// A tool call whose arguments are JSON text. Text that is not JSON is kept as text.

@@ -2,19 +2,17 @@
 
 use std::collections::VecDeque;
 
-use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
+use memory_core::{ContentBlock, Media, Message, Role};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     TranscriptError, Why,
     blocks::{Blocks, anthropic_value, unknown},
-    branches::{BranchNode, Chats, give},
-    exact,
+    branches::{BranchNode, Chats},
     members::{keep, others},
-    out::{Out, says_nothing},
-    records::Place,
-    shape::Shape,
+    out::{ItemQueue, says_nothing},
+    reader::FormatReader,
 };
 
 /// Parent id of the first message of a conversation.
@@ -32,47 +30,28 @@ struct Chat {
     name: Option<String>,
     chat_messages: Option<Vec<Value>>,
     #[serde(flatten)]
-    others: Map<String, Value>,
+    others: Value,
 }
 
 /// Members of a chat and of a message that are settings and notes.
+#[rustfmt::skip]
 const CHAT_NOTES: [&str; 12] = [
-    "account",
-    "created_at",
-    "current_leaf_message_uuid",
-    "is_starred",
-    "is_temporary",
-    "model",
-    "platform",
-    "project",
-    "project_uuid",
-    "settings",
-    "updated_at",
-    "session_id",
+    "account", "created_at", "current_leaf_message_uuid", "is_starred", "is_temporary", "model", "platform", "project",
+    "project_uuid", "settings", "updated_at", "session_id",
 ];
 const MESSAGE_NOTES: [&str; 4] = ["index", "truncated", "updated_at", "input_mode"];
 /// Members of a file that are read, or carry no content.
+#[rustfmt::skip]
 const FILE_NOTES: [&str; 13] = [
-    "created_at",
-    "document_asset",
-    "extracted_content",
-    "file_kind",
-    "file_name",
-    "file_size",
-    "file_type",
-    "file_uuid",
-    "id",
-    "preview_asset",
-    "preview_url",
-    "thumbnail_asset",
-    "thumbnail_url",
+    "created_at", "document_asset", "extracted_content", "file_kind", "file_name", "file_size", "file_type",
+    "file_uuid", "id", "preview_asset", "preview_url", "thumbnail_asset", "thumbnail_url",
 ];
 /// Members of a call or a result that are read, or are times.
 const BLOCK_NOTES: [&str; 10] =
     ["type", "id", "name", "input", "tool_use_id", "content", "is_error", "start_timestamp", "stop_timestamp", "flags"];
 
 #[derive(Deserialize)]
-struct Said {
+struct ChatMessage {
     uuid: Option<String>,
     sender: Option<String>,
     text: Option<String>,
@@ -84,71 +63,53 @@ struct Said {
     files: Vec<Value>,
     parent_message_uuid: Option<String>,
     #[serde(flatten)]
-    others: Map<String, Value>,
+    others: Value,
 }
 
-impl Shape for ClaudeAi {
-    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let chat: Chat = match exact::read(record) {
-            Ok(chat) => chat,
-            Err(error) if error.is_data() => {
-                out.skip(Why::Broken, "conversation", place);
-                return Ok(());
-            }
-            Err(error) => return Err(out.damaged(place, crate::reader::not_json(&error))),
-        };
+impl FormatReader for ClaudeAi {
+    fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        let Some(chat) = out.parsed::<Chat>(record, "conversation")? else { return Ok(()) };
         let (Some(id), Some(messages)) = (chat.uuid, chat.chat_messages) else {
-            out.skip(Why::Unknown, "record without conversation", place);
+            out.skip(Why::Unknown, "record without conversation");
             return Ok(());
         };
-        for name in others(&Value::Object(chat.others), &CHAT_NOTES).keys() {
+        for name in others(&chat.others, &CHAT_NOTES).keys() {
             let why = if name == "summary" { Why::View } else { Why::Unknown };
-            out.skip(why, &format!("member {name}"), place);
+            out.skip(why, &format!("member {name}"));
         }
         let mut read = Vec::with_capacity(messages.len());
         for (index, message) in messages.into_iter().enumerate() {
-            match serde_json::from_value::<Said>(message) {
+            match serde_json::from_value::<ChatMessage>(message) {
                 Ok(said) => {
                     let uuid = said.uuid.clone().unwrap_or_else(|| format!("{id}-{index}"));
                     read.push((uuid, said));
                 }
-                Err(_) => out.skip(Why::Broken, "message", place),
+                Err(_) => out.skip(Why::Broken, "message"),
             }
         }
         let knows_parents = read.iter().any(|(_, said)| said.parent_message_uuid.is_some());
-        let said: Vec<_> = read.iter().map(|(uuid, said)| messages_of(uuid, said, place, out)).collect();
-        let node = |(index, said): (usize, Vec<Message>)| {
-            let (id, one) = read.get(index)?;
-            let before = index.checked_sub(1).and_then(|before| read.get(before)).map(|(id, _)| id.as_str());
-            let stated = one.parent_message_uuid.as_deref().filter(|parent| *parent != ROOT);
+        let mut nodes = Vec::with_capacity(read.len());
+        let mut before = None;
+        for (id, said) in &read {
+            let stated = said.parent_message_uuid.as_deref().filter(|parent| *parent != ROOT);
             let parent = if knows_parents { stated } else { before };
-            Some(BranchNode { id, parent, said, at: time(one.created_at.as_deref()) })
-        };
-        let nodes: Vec<_> = said.into_iter().enumerate().filter_map(node).collect();
+            let at = said.created_at.as_deref().and_then(|at| at.parse().ok());
+            nodes.push(BranchNode { id, parent, messages: messages_of(id, said, out), at });
+            before = Some(id.as_str());
+        }
         let main = read.last().map(|(id, _)| id.as_str());
-        let id = self.chats.name(&id, &nodes);
-        let before = out.report.messages;
-        for _ in 0..give(&id, chat.name.as_deref(), nodes, main, out) {
-            out.skip(Why::Broken, "message of a cycle", place);
-        }
-        if out.report.messages == before {
-            out.skip(Why::Empty, "conversation without messages", place);
-        }
+        self.chats.emit(&id, chat.name.as_deref(), nodes, main, "message", out);
         Ok(())
     }
 }
 
-fn time(text: Option<&str>) -> Option<Timestamp> {
-    text?.parse().ok()
-}
-
 /// Messages of one record: an answer with tool results becomes model, tool and model messages.
-fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Message> {
+fn messages_of(uuid: &str, said: &ChatMessage, out: &mut ItemQueue) -> Vec<Message> {
     let role = match said.sender.as_deref() {
         Some("human" | "user") => Role::User,
         Some("assistant") => Role::Assistant,
         other => {
-            out.skip(Why::Unknown, &format!("message of the sender {}", other.unwrap_or("(none)")), place);
+            out.skip(Why::Unknown, &format!("message of the sender {}", other.unwrap_or("(none)")));
             return Vec::new();
         }
     };
@@ -158,18 +119,15 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
     let mut close = |role: Role, blocks: &mut Blocks| {
         let blocks = std::mem::take(blocks);
         if !says_nothing(&blocks.blocks) {
-            let mut message = Message::new(role, Vec::new());
-            message.metadata.extend(blocks.extra());
-            message.content = blocks.blocks;
-            messages.push(message);
+            messages.push(blocks.message(role));
         }
     };
     // Only order and name link a result to its call.
     let mut calls: VecDeque<(String, String)> = VecDeque::new();
     let content = said.content.as_deref().unwrap_or_default();
     for (index, block) in content.iter().enumerate() {
-        let kind = block.get("type").and_then(Value::as_str).unwrap_or("without type");
-        let name = block.get("name").and_then(Value::as_str).unwrap_or("unknown");
+        let kind = block["type"].as_str().unwrap_or("without type");
+        let name = block["name"].as_str().unwrap_or("unknown");
         let speaks = if kind == "tool_result" { Role::Tool } else { role };
         if speaks != of {
             close(of, &mut current);
@@ -179,30 +137,30 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
             "tool_use" => {
                 let id = id_of(block, "id").unwrap_or_else(|| format!("{uuid}-{index}"));
                 calls.push_back((id.clone(), name.to_owned()));
-                let input = block.get("input").unwrap_or(&Value::Null);
+                let input = &block["input"];
                 current.add((crate::blocks::call(&id, name, input), others(block, &BLOCK_NOTES)));
             }
             "tool_result" => {
                 let by_name = calls.iter().position(|(_, called)| called == name);
                 let paired = by_name.and_then(|position| calls.remove(position)).map(|(id, _)| id);
                 let id = id_of(block, "tool_use_id").or(paired).unwrap_or_else(|| format!("{uuid}-{index}"));
-                let content = anthropic_value(block.get("content").unwrap_or(&Value::Null));
-                let is_error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+                let content = anthropic_value(&block["content"]);
+                let is_error = block["is_error"].as_bool().unwrap_or(false);
+                let (result, of_content) = content.result(&id, is_error);
                 let mut beside = others(block, &BLOCK_NOTES);
-                beside.extend(content.beside());
-                current.add((ContentBlock::ToolResult { tool_use_id: id, content: content.blocks, is_error }, beside));
+                beside.extend(of_content);
+                current.add((result, beside));
             }
             "voice_note" => {
-                let text = |name: &str| block.get(name).and_then(Value::as_str);
-                let texts: Vec<_> = [text("title"), text("text")].into_iter().flatten().collect();
+                let texts: Vec<_> = ["title", "text"].iter().filter_map(|name| block[*name].as_str()).collect();
                 current.blocks.push(ContentBlock::Text(texts.join("\n")));
             }
-            "token_budget" | "flag" => out.skip(Why::Note, kind, place),
+            "token_budget" | "flag" => out.skip(Why::Note, kind),
             "text" | "thinking" | "image" | "document" => {
                 current.append(anthropic_value(&Value::Array(vec![without_times(block)])));
             }
             other => {
-                out.skip(Why::Unknown, &format!("content {other} (kept as it came)"), place);
+                out.skip(Why::Unknown, &format!("content {other} (kept as it came)"));
                 current.blocks.push(unknown(&block.to_string()));
             }
         }
@@ -212,30 +170,27 @@ fn messages_of(uuid: &str, said: &Said, place: Place, out: &mut Out) -> Vec<Mess
         current = Blocks { blocks: vec![ContentBlock::Text(text.clone())], ..Blocks::default() };
     }
     for (of, files) in [("attachments.", &said.attachments), ("files.", &said.files)] {
-        files.iter().for_each(|file| out.unknown(of, file, &FILE_NOTES, place));
+        files.iter().for_each(|file| out.unknown(of, file, &FILE_NOTES));
     }
-    if of == role {
-        current.blocks.extend(files(said));
+    if of != role {
         close(of, &mut current);
-    } else {
-        close(of, &mut current);
-        current.blocks.extend(files(said));
-        close(role, &mut current);
     }
+    current.blocks.extend(files(said));
+    close(role, &mut current);
     match messages.first_mut() {
-        Some(first) => keep(first, others(&Value::Object(said.others.clone()), &MESSAGE_NOTES)),
-        None => out.skip(Why::Empty, role.as_str(), place),
+        Some(first) => keep(first, others(&said.others, &MESSAGE_NOTES)),
+        None => out.skip(Why::Empty, role.as_str()),
     }
     messages
 }
 
 fn is_blank(block: &Value) -> bool {
-    block.get("text").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty())
-        && block.get("type").and_then(Value::as_str).is_none_or(|kind| matches!(kind, "text" | "token_budget" | "flag"))
+    block["text"].as_str().is_none_or(|text| text.trim().is_empty())
+        && block["type"].as_str().is_none_or(|kind| matches!(kind, "text" | "token_budget" | "flag"))
 }
 
 fn id_of(block: &Value, name: &str) -> Option<String> {
-    block.get(name).and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned)
+    block[name].as_str().filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
 /// A block without its members for times and flags.
@@ -251,8 +206,8 @@ fn without_times(block: &Value) -> Value {
 }
 
 /// Attachments of a message: extracted texts, and the names of all other files.
-fn files(said: &Said) -> Vec<ContentBlock> {
-    let text = |file: &Value, name: &str| file.get(name).and_then(Value::as_str).map(str::to_owned);
+fn files(said: &ChatMessage) -> Vec<ContentBlock> {
+    let text = |file: &Value, name: &str| file[name].as_str().map(str::to_owned);
     let mut blocks = Vec::new();
     let mut names = Vec::new();
     for file in &said.attachments {

@@ -19,35 +19,25 @@ use crate::{
     Conversation, TranscriptError, Why,
     blocks::Blocks,
     item::ForkPoint,
+    members::by_model,
     names::{conversation_id, key, short},
-    out::{Out, says_nothing},
-    records::Place,
-    shape::Shape,
+    out::{ItemQueue, says_nothing},
+    reader::FormatReader,
 };
 use branch::{Branch, Pending};
 use command::{Command, command};
 use line::{Inner, Line, unknown_members};
 use queued::Prompts;
-use titles::{Titles, Waiting, skip_title};
+use titles::{Named, Titles, skip_title};
 
 /// Model name of lines that the program wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Record types that are notes of the program.
+#[rustfmt::skip]
 const NOTES: [&str; 13] = [
-    "file-history-snapshot",
-    "queue-operation",
-    "progress",
-    "last-prompt",
-    "agent-name",
-    "agent-color",
-    "pr-link",
-    "tag",
-    "mode",
-    "permission-mode",
-    "content-replacement",
-    "speculation-accept",
-    "worktree-state",
+    "file-history-snapshot", "queue-operation", "progress", "last-prompt", "agent-name", "agent-color", "pr-link",
+    "tag", "mode", "permission-mode", "content-replacement", "speculation-accept", "worktree-state",
 ];
 
 /// Position of a record in the tree.
@@ -70,7 +60,7 @@ pub(crate) struct ClaudeCode {
     /// Branch of the last message.
     current: Option<usize>,
     /// Titles that come before the record or session they name.
-    waiting: Waiting,
+    waiting: Vec<Named>,
     /// True if reading began after the start of the file, so that earlier records are unknown.
     is_resumed: bool,
 }
@@ -104,7 +94,7 @@ impl ClaudeCode {
     }
 
     /// Resumes from the state of an earlier reader of the file.
-    pub(crate) fn resumed(stem: &str, state: &str, out: &mut Out) -> Option<Self> {
+    pub(crate) fn resumed(stem: &str, state: &str, out: &mut ItemQueue) -> Option<Self> {
         let tips: Vec<Tip> = serde_json::from_str(state).ok()?;
         let mut reader = Self { is_resumed: true, ..Self::new(stem) };
         for tip in tips {
@@ -127,13 +117,7 @@ impl ClaudeCode {
     }
 
     /// The branch of a line; begins a new one if the line continues none.
-    fn branch(
-        &mut self,
-        line: &Line<'_>,
-        continues: bool,
-        place: Place,
-        out: &mut Out,
-    ) -> Result<usize, TranscriptError> {
+    fn branch(&mut self, line: &Line<'_>, continues: bool, out: &mut ItemQueue) -> Result<usize, TranscriptError> {
         let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
         let agent = line.is_sidechain().then(|| line.agent_id.as_deref().map(str::to_owned)).flatten();
         let parent = line.parent();
@@ -141,7 +125,7 @@ impl ClaudeCode {
         if let (Some(_), None, true) = (parent, spot, self.is_resumed) {
             // A sidechain in a file of its own begins with a parent elsewhere, and so may a session.
             if self.by_name.contains_key(&(session.clone(), agent.clone())) {
-                return Err(out.rewound(place));
+                return Err(TranscriptError::Rewound { place: out.here() });
             }
         }
         let of_parent = spot.and_then(|spot| Some((spot, self.branches.get(spot.branch)?)));
@@ -216,20 +200,21 @@ impl ClaudeCode {
         agent: Option<String>,
         is_main: bool,
         fork: Option<ForkPoint>,
-        out: &mut Out,
+        out: &mut ItemQueue,
     ) -> usize {
         let number = self.branches.len();
         if is_main {
             self.by_name.insert((session.clone(), agent.clone()), number);
         }
         out.begin(Conversation::new(id.clone()).fork(fork.clone()));
-        let waiting = if is_main && agent.is_none() { self.waiting.of_session(&session) } else { Vec::new() };
+        let is_due = |named: &mut Named| is_main && agent.is_none() && named.leaf.is_none() && named.session == session;
+        let due: Vec<_> = self.waiting.extract_if(.., is_due).collect();
         self.branches.push(Branch::new(id, session, agent, fork));
-        waiting.into_iter().for_each(|named| self.entitle(number, &named, out));
+        due.into_iter().for_each(|named| self.entitle(number, &named, out));
         number
     }
 
-    fn flush(&mut self, branch: usize, out: &mut Out) {
+    fn flush(&mut self, branch: usize, out: &mut ItemQueue) {
         if let Some(branch) = self.branches.get_mut(branch) {
             branch.flush(out);
         }
@@ -253,21 +238,21 @@ impl ClaudeCode {
         }
     }
 
-    fn skip(&mut self, line: &Line<'_>, why: Why, what: &str, place: Place, out: &mut Out) {
+    fn skip(&mut self, line: &Line<'_>, why: Why, what: &str, out: &mut ItemQueue) {
         self.pass(line);
-        out.skip(why, what, place);
+        out.skip(why, what);
     }
 
-    fn said(&mut self, line: &Line<'_>, raw: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+    fn said(&mut self, line: &Line<'_>, raw: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         let inner = line.message.and_then(|message| serde_json::from_str::<Inner<'_>>(message.get()).ok());
         let Some(inner) = inner else {
-            out.skip(Why::Broken, &format!("{} without a message", line.kind), place);
+            out.skip(Why::Broken, &format!("{} without a message", line.kind));
             return Ok(());
         };
-        unknown_members(line, raw).iter().for_each(|name| out.skip(Why::Unknown, name, place));
+        unknown_members(line, raw).iter().for_each(|name| out.skip(Why::Unknown, name));
         let is_assistant = line.kind == "assistant";
         if line.is_api_error() || is_assistant && inner.model.as_deref() == Some(SYNTHETIC) {
-            self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", place, out);
+            self.skip(line, Why::Note, "assistant (of the program: an error or a stop)", out);
             return Ok(());
         }
         let mut blocks = inner.content.map(crate::blocks::anthropic).unwrap_or_default();
@@ -275,7 +260,7 @@ impl ClaudeCode {
             match command(&blocks.blocks) {
                 Command::None => {}
                 Command::Note => {
-                    self.skip(line, Why::Note, "user (a command of the program, or what it printed)", place, out);
+                    self.skip(line, Why::Note, "user (a command of the program, or what it printed)", out);
                     return Ok(());
                 }
                 Command::Typed(text) => {
@@ -283,17 +268,17 @@ impl ClaudeCode {
                 }
             }
             if self.branches.iter().any(|branch| branch.prompts.repeats(line, &blocks.blocks)) {
-                self.skip(line, Why::Repeated, &line.kind, place, out);
+                self.skip(line, Why::Repeated, &line.kind, out);
                 return Ok(());
             }
         }
         if says_nothing(&blocks.blocks) {
-            self.skip(line, Why::Empty, &line.kind, place, out);
+            self.skip(line, Why::Empty, &line.kind, out);
             return Ok(());
         }
         let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
         let answers = !is_assistant && blocks.blocks.iter().any(is_result);
-        let number = self.branch(line, answers || is_assistant, place, out)?;
+        let number = self.branch(line, answers || is_assistant, out)?;
         let uuid = uuid_of(line, raw);
         self.current = Some(number);
         let Some(branch) = self.branches.get_mut(number) else { return Ok(()) };
@@ -303,13 +288,10 @@ impl ClaudeCode {
             branch.add(blocks, inner.usage)
         } else {
             let role = if is_assistant { Role::Assistant } else { Role::User };
-            let mut message = Message::new(role, Vec::new());
-            if let Some(model) = inner.model.as_deref().filter(|_| is_assistant) {
-                message = message.spoken_by(model);
-            }
+            let mut message = by_model(Message::new(role, Vec::new()), inner.model.as_deref());
             branch.set_out(&mut message, line);
             let id = inner.id.map(|id| id.into_owned()).filter(|_| is_assistant);
-            let pending = Pending { id, ..pending(&uuid, message, line, place, answers) };
+            let pending = Pending { id, ..pending(&uuid, message, line, out.place.start, answers) };
             branch.push(&uuid, pending, blocks, inner.usage, out)
         };
         self.spots.insert(hashed(&uuid), Spot { branch: number, message });
@@ -322,7 +304,7 @@ fn uuid_of(line: &Line<'_>, raw: &str) -> String {
 }
 
 /// A message that begins with this line.
-fn pending(uuid: &str, message: Message, line: &Line<'_>, place: Place, answers: bool) -> Pending {
+fn pending(uuid: &str, message: Message, line: &Line<'_>, start: u64, answers: bool) -> Pending {
     Pending {
         key: key(uuid),
         id: None,
@@ -330,50 +312,43 @@ fn pending(uuid: &str, message: Message, line: &Line<'_>, place: Place, answers:
         blocks: Blocks::default(),
         usage: None,
         at: line.time(),
-        start: place.start,
+        start,
         answers,
     }
 }
 
-impl Shape for ClaudeCode {
-    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let line: Line<'_> = match serde_json::from_str(record) {
-            Ok(line) => line,
-            Err(_) if place.is_open => {
-                out.skip(Why::Unfinished, "line", place);
-                return Ok(());
-            }
-            Err(_) => {
-                out.skip(Why::Broken, "line", place);
-                return Ok(());
-            }
+impl FormatReader for ClaudeCode {
+    fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        let Ok(line) = serde_json::from_str::<Line<'_>>(record) else {
+            out.skip_line();
+            return Ok(());
         };
         let known = line.uuid.as_deref().is_some_and(|uuid| self.spots.contains_key(&hashed(uuid)));
         match line.kind.as_ref() {
-            "user" | "assistant" if known => out.skip(Why::Repeated, &line.kind, place),
+            "user" | "assistant" if known => out.skip(Why::Repeated, &line.kind),
             "user" | "assistant" if line.is_summary() => {
-                self.skip(&line, Why::View, "summary of a compaction", place, out);
+                self.skip(&line, Why::View, "summary of a compaction", out);
             }
-            "user" | "assistant" if line.is_meta() => self.skip(&line, Why::Note, "user (isMeta)", place, out),
-            "user" | "assistant" => self.said(&line, record, place, out)?,
-            "summary" => self.title(&line, line.summary.as_deref(), false, place, out),
-            "ai-title" => self.title(&line, line.ai_title.as_deref(), false, place, out),
-            "custom-title" => self.title(&line, line.custom_title.as_deref(), true, place, out),
+            "user" | "assistant" if line.is_meta() => self.skip(&line, Why::Note, "user (isMeta)", out),
+            "user" | "assistant" => self.said(&line, record, out)?,
+            "summary" => self.title(&line, line.summary.as_deref(), false, out),
+            "ai-title" => self.title(&line, line.ai_title.as_deref(), false, out),
+            "custom-title" => self.title(&line, line.custom_title.as_deref(), true, out),
             "system" => {
                 let subtype = line.subtype.as_deref().unwrap_or("without subtype");
                 let why = if subtype.ends_with("compact_boundary") { Why::View } else { Why::Note };
-                self.skip(&line, why, &format!("system/{subtype}"), place, out);
+                self.skip(&line, why, &format!("system/{subtype}"), out);
             }
-            "attachment" => self.attached(&line, record, place, out)?,
-            note if NOTES.contains(&note) => self.skip(&line, Why::Note, note, place, out),
-            other => self.skip(&line, Why::Unknown, other, place, out),
+            "attachment" => self.attached(&line, record, out)?,
+            note if NOTES.contains(&note) => self.skip(&line, Why::Note, note, out),
+            other => self.skip(&line, Why::Unknown, other, out),
         }
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
+    fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         self.branches.iter_mut().for_each(|branch| branch.flush(out));
-        for named in self.waiting.all() {
+        for named in std::mem::take(&mut self.waiting) {
             match self.named(&named) {
                 Some(number) => self.entitle(number, &named, out),
                 None => skip_title(&named, out),
@@ -384,11 +359,11 @@ impl Shape for ClaudeCode {
 
     fn held_from(&self) -> Option<u64> {
         // A title before the first message is read again together with that message.
-        let waits = self.waiting.start().filter(|_| self.branches.is_empty());
-        self.branches.iter().filter_map(Branch::held_from).chain(waits).min()
+        let waiting = self.waiting.iter().filter(|named| self.branches.is_empty() && named.leaf.is_none());
+        self.branches.iter().filter_map(Branch::held_from).chain(waiting.map(|named| named.place.start)).min()
     }
 
-    fn state(&self, _: &Out) -> String {
+    fn state(&self, _: &ItemQueue) -> String {
         let mains: HashSet<usize> = self.by_name.values().copied().collect();
         let tip = |(number, branch): (usize, &Branch)| Tip {
             conversation: branch.conversation.clone(),

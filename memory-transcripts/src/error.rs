@@ -1,8 +1,11 @@
 //! The error of reading a transcript.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 
 /// Why a transcript cannot be read.
 ///
@@ -97,4 +100,24 @@ pub enum TranscriptError {
         /// File and line.
         place: String,
     },
+}
+
+impl TranscriptError {
+    /// Converts an IO error at `path`.
+    pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn too_large(
+        place: impl Into<String>,
+        what: &'static str,
+        (most, unit): (u64, &'static str),
+        hint: &'static str,
+    ) -> Self {
+        Self::TooLarge { place: place.into(), what, most, unit, hint }
+    }
+
+    pub(crate) fn unfit(path: &Path, why: &'static str) -> Self {
+        Self::Unfit { place: path.display().to_string(), why }
+    }
 }

@@ -1,7 +1,7 @@
 //! JSON values that keep all digits of their numbers, where `serde_json` keeps about seventeen.
 //!
 //! A number that parsing would change is stored as a string with a mark before it, and printed as the number again. The
-//! mark is random for each process, so that no file can contain it. Only [`written`] and [`pretty`] may print such
+//! mark is random for each process, so that no file can contain it. Only [`line`] and [`pretty`] may print such
 //! values.
 
 use std::{
@@ -10,7 +10,7 @@ use std::{
     sync::LazyLock,
 };
 
-use memory_core::{ContentBlock, Json, Message, message_to_json, without_half_surrogates};
+use memory_core::{ContentBlock, Json, Message, json::message_to_json, text::without_half_surrogates};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -59,9 +59,8 @@ fn mark_json(json: &mut Json) {
 }
 
 /// JSON text of a value, with its original numbers.
-#[must_use]
-pub fn written(value: &Value) -> String {
-    unmarked(&value.to_string()).into_owned()
+pub(crate) fn written(value: &Value) -> String {
+    line(value).unwrap_or_default()
 }
 
 /// JSON of anything that may hold such values, on one line.
@@ -72,7 +71,7 @@ pub fn line(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(unmarked(&serde_json::to_string(value)?).into_owned())
 }
 
-/// The same over several lines.
+/// JSON of anything that may hold such values, over several lines.
 ///
 /// # Errors
 /// When it cannot be serialized.

@@ -1,7 +1,7 @@
 //! Finds the transcripts of a path: a file, an archive, or a directory.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, FileType},
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,21 +11,21 @@ use memory_core::ConversationId;
 use memory_files::{Links, open};
 
 use crate::{
-    Format, Limits, Position, Reader, Report, TranscriptError, Why,
+    Format, Position, Reader, Report, TranscriptError, Why,
     archive::{self, unzip},
     chatgpt::ChatGpt,
     claude_ai::ClaudeAi,
     claude_code::ClaudeCode,
     codex::Codex,
     format::SQLITE,
-    lists::{Dialect, Lists},
+    lists::Lists,
     markdown::Markdown,
     names::conversation_id,
-    out::Out,
+    out::ItemQueue,
     pi::Pi,
-    reader::Source,
+    reader::FormatReader,
     records::{Bounded, Input, Lines, Records, Values},
-    shape::Shape,
+    sqlite,
     strands::{self, Agent, Strands},
 };
 
@@ -33,25 +33,48 @@ use crate::{
 const BEGINNING: u64 = 256 << 10;
 /// Maximum depth of directories.
 const DEPTH: u32 = 12;
-const ZIP: &[u8] = b"PK\x03\x04";
-/// Signature of an archive without files.
-const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
+/// Signatures of an archive, the second of one without files.
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
-/// File name endings of possible databases.
-const DATABASES: [&str; 3] = [".db", ".sqlite", ".sqlite3"];
+
+/// Limits on the input of a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of a record: a line, or an element of a list, such as a conversation of an export. Memory is proportional
+    /// to the largest record.
+    pub record: u64,
+    /// Bytes that an archive may unpack to.
+    pub unpacked: u64,
+    /// Maximum ratio of unpacked to packed bytes; applies above 64 MiB.
+    pub ratio: u64,
+    /// Files of a directory or archive.
+    pub files: usize,
+}
+
+impl Default for Limits {
+    /// Records of 64 MiB, archives of 16 GiB with a ratio of 400, and 100,000 files.
+    fn default() -> Self {
+        Self { record: 64 << 20, unpacked: 16 << 30, ratio: 400, files: 100_000 }
+    }
+}
+
+impl Limits {
+    memory_core::setters! { const record: u64, const unpacked: u64, const ratio: u64, const files: usize }
+}
 
 /// A transcript that was found. It can be read any number of times.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     format: Format,
     path: PathBuf,
-    from: From,
+    origin: Origin,
     limits: Limits,
     name: Option<String>,
 }
 
 #[derive(Clone, Debug)]
-enum From {
+enum Origin {
     /// The path.
     Path,
     /// An open file without a path.
@@ -76,30 +99,29 @@ pub struct Found {
 /// # Errors
 /// [`TranscriptError::UnknownFormat`], and the errors of reading.
 pub fn find(path: &Path, format: Option<Format>, limits: Limits) -> Result<Found, TranscriptError> {
-    let mut found = Found::default();
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(io)?.is_dir() {
-        in_directory(path, format, limits, 0, &mut found)?;
-        if found.transcripts.is_empty() {
+    let io = TranscriptError::io(path);
+    let mut search = Search { format, limits, found: Found::default() };
+    if fs::metadata(path).map_err(&io)?.is_dir() {
+        search.directory(path, 0)?;
+        if search.found.transcripts.is_empty() {
             return Err(TranscriptError::UnknownFormat { place: path.display().to_string() });
         }
-        return Ok(found);
+    } else {
+        search.file(path, open(path, Links::Follow).map_err(&io)?, Origin::Path)?;
     }
-    let file = open(path, Links::Follow).map_err(io)?;
-    of_file(path, file, From::Path, format, limits, &mut found)?;
-    Ok(found)
+    Ok(search.found)
 }
 
-/// As [`find`] for an open file, such as a pipe; `name` is used in errors, and names a conversation that has no name.
+/// [`find`] for an open file, such as a pipe; `name` is used in errors, and names a conversation that has no name.
 ///
 /// # Errors
-/// As [`find`].
+/// Same as [`find`].
 pub fn find_in(file: File, name: &str, format: Option<Format>, limits: Limits) -> Result<Found, TranscriptError> {
-    let mut found = Found::default();
-    let path = PathBuf::from(name);
-    let again = file.try_clone().map_err(|source| TranscriptError::Io { path: path.clone(), source })?;
-    of_file(&path, again, From::File(Arc::new(file)), format, limits, &mut found)?;
-    Ok(found)
+    let path = Path::new(name);
+    let mut search = Search { format, limits, found: Found::default() };
+    let again = file.try_clone().map_err(TranscriptError::io(path))?;
+    search.file(path, again, Origin::File(Arc::new(file)))?;
+    Ok(search.found)
 }
 
 /// Reads a file that is still being written, from `position` on, or from its start.
@@ -115,30 +137,28 @@ pub fn follow(
     position: Option<&Position>,
     limits: Limits,
 ) -> Result<Reader, TranscriptError> {
-    let place = || path.display().to_string();
     if !format.can_be_followed() {
-        return Err(TranscriptError::Unfit { place: place(), why: "only claude-code and codex files can be followed" });
+        return Err(TranscriptError::unfit(path, "only claude-code and codex files can be followed"));
     }
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    let mut file = open(path, Links::Follow).map_err(io)?;
+    let io = TranscriptError::io(path);
+    let mut file = open(path, Links::Follow).map_err(&io)?;
     let offset = position.map_or(0, |position| position.offset);
-    if file.metadata().map_err(io)?.len() < offset {
-        return Err(TranscriptError::Rewound { place: place() });
+    let place = path.display().to_string();
+    if file.metadata().map_err(&io)?.len() < offset {
+        return Err(TranscriptError::Rewound { place });
     }
-    file.seek(SeekFrom::Start(offset)).map_err(io)?;
-    let mut out = Out::new(place(), format.as_str());
+    file.seek(SeekFrom::Start(offset)).map_err(&io)?;
+    let mut out = ItemQueue::new(place, format.as_str());
     let stem = stem(path);
-    let state = position.map(|position| position.state.as_str());
-    let unfit = || TranscriptError::Unfit { place: place(), why: "the position is none of this format" };
-    let shape: Box<dyn Shape> = match (format, state) {
+    let unfit = || TranscriptError::unfit(path, "the position is none of this format");
+    let of_format: Box<dyn FormatReader> = match (format, position.map(|position| position.state.as_str())) {
         (Format::Codex, Some(state)) => Box::new(Codex::resumed(&stem, state, &mut out).ok_or_else(unfit)?),
         (Format::Codex, None) => Box::new(Codex::new(&stem)),
         (_, Some(state)) => Box::new(ClaudeCode::resumed(&stem, state, &mut out).ok_or_else(unfit)?),
         (_, None) => Box::new(ClaudeCode::new(&stem)),
     };
     let bounded = Bounded { input: Box::new(file), path: path.to_owned(), longest: limits.record };
-    let records = Source::Records(Records::Lines(Lines::new(bounded, offset, true)));
-    Ok(Reader::new(format, records, shape, out, limits, true))
+    Ok(Reader::new(format, Records::Lines(Lines::new(bounded, offset, true)), of_format, out).growing())
 }
 
 impl Transcript {
@@ -172,96 +192,68 @@ impl Transcript {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(&self) -> Result<Reader, TranscriptError> {
-        let out = Out::new(self.path.display().to_string(), self.format.as_str());
-        let io = |source| TranscriptError::Io { path: self.path.clone(), source };
-        let file = match &self.from {
-            From::Agent(agent) => {
-                let records = Source::Files(agent.messages.iter().cloned().collect(), 0);
-                let shape = Box::new(Strands::new(&agent.session, &agent.agent));
-                return Ok(Reader::new(self.format, records, shape, out, self.limits, false));
+        let out = ItemQueue::new(self.path.display().to_string(), self.format.as_str());
+        let io = TranscriptError::io(&self.path);
+        let file = match &self.origin {
+            Origin::Agent(agent) => {
+                let records = Records::Files(agent.messages.iter().cloned().collect(), 0, self.limits.record);
+                return Ok(Reader::new(
+                    self.format,
+                    records,
+                    Box::new(Strands::new(&agent.session, &agent.agent)),
+                    out,
+                ));
             }
-            From::Path if self.format.is_database() => return self.open_database(out),
-            From::Path => open(&self.path, Links::Follow).map_err(io)?,
-            From::File(_) if self.format.is_database() => {
-                let why = "a database is read where it lies: give its path";
-                return Err(TranscriptError::Unfit { place: self.path.display().to_string(), why });
+            Origin::Path if self.format.is_database() => {
+                return sqlite::reader(&self.path, self.format, self.limits, out);
             }
-            From::File(file) => {
-                let mut file = file.try_clone().map_err(io)?;
-                file.rewind().map_err(io)?;
+            Origin::Path => open(&self.path, Links::Follow).map_err(&io)?,
+            Origin::File(_) if self.format.is_database() => return Err(TranscriptError::unfit(&self.path, IN_PLACE)),
+            Origin::File(file) => {
+                let mut file = file.try_clone().map_err(&io)?;
+                file.rewind().map_err(&io)?;
                 file
             }
         };
         let input = plain(file, &self.path, self.limits)?;
         let bounded = Bounded { input, path: self.path.clone(), longest: self.limits.record };
         let name = self.name.clone().unwrap_or_else(|| stem(&self.path));
-        let lines = |bounded| Records::Lines(Lines::new(bounded, 0, false));
-        let lists = |dialect| Box::new(Lists::new(dialect, &name)) as Box<dyn Shape>;
-        let (records, shape): (_, Box<dyn Shape>) = match self.format {
-            Format::ClaudeCode => (lines(bounded), Box::new(ClaudeCode::new(&name))),
-            Format::Codex => (lines(bounded), Box::new(Codex::new(&name))),
-            Format::Pi => (lines(bounded), Box::new(Pi::new(&name))),
-            Format::Markdown => {
-                (Records::Lines(Lines::new(bounded, 0, false).with_blanks()), Box::new(Markdown::new(&name)))
+        let of_format: Box<dyn FormatReader> = match self.format {
+            Format::ClaudeCode => Box::new(ClaudeCode::new(&name)),
+            Format::Codex => Box::new(Codex::new(&name)),
+            Format::Pi => Box::new(Pi::new(&name)),
+            Format::Markdown => Box::new(Markdown::new(&name)),
+            Format::ChatGpt => Box::new(ChatGpt::default()),
+            Format::ClaudeAi => Box::new(ClaudeAi::default()),
+            Format::OpenAi | Format::Responses | Format::Anthropic | Format::Bedrock | Format::LangChain => {
+                Box::new(Lists::new(self.format, &name))
             }
-            Format::ChatGpt => (Records::Values(Values::new(bounded)), Box::new(ChatGpt::default())),
-            Format::ClaudeAi => (Records::Values(Values::new(bounded)), Box::new(ClaudeAi::default())),
-            Format::OpenAi => (Records::Values(Values::new(bounded)), lists(Dialect::Chat)),
-            Format::Responses => (Records::Values(Values::new(bounded)), lists(Dialect::Responses)),
-            Format::Anthropic => (Records::Values(Values::new(bounded)), lists(Dialect::Anthropic)),
-            Format::Bedrock => (Records::Values(Values::new(bounded)), lists(Dialect::Bedrock)),
-            Format::LangChain => (Records::Values(Values::new(bounded)), lists(Dialect::LangChain)),
             Format::Strands | Format::OpenClaw | Format::LosslessClaw => {
                 let why = "expected a session folder, which holds session.json and agents/";
-                return Err(TranscriptError::Unfit { place: self.path.display().to_string(), why });
+                return Err(TranscriptError::unfit(&self.path, why));
             }
         };
-        Ok(Reader::new(self.format, Source::Records(records), shape, out, self.limits, false))
+        let records = match self.format {
+            Format::ClaudeCode | Format::Codex | Format::Pi => Records::Lines(Lines::new(bounded, 0, false)),
+            Format::Markdown => Records::Lines(Lines::new(bounded, 0, false).with_blanks()),
+            _ => Records::Values(Values::new(bounded)),
+        };
+        Ok(Reader::new(self.format, records, of_format, out))
     }
 }
 
-#[cfg(feature = "sqlite")]
-impl Transcript {
-    fn open_database(&self, out: Out) -> Result<Reader, TranscriptError> {
-        let rows = Source::Rows(crate::sqlite::rows(&self.path, self.format, self.limits)?);
-        Ok(Reader::new(self.format, rows, Box::new(crate::shape::NoRecords), out, self.limits, false))
-    }
-}
-
-#[cfg(not(feature = "sqlite"))]
-impl Transcript {
-    fn open_database(&self, _: Out) -> Result<Reader, TranscriptError> {
-        Err(TranscriptError::NoSqlite { place: self.path.display().to_string() })
-    }
-}
-
-fn of_database(path: &Path, from: &From, limits: Limits) -> Result<Format, TranscriptError> {
-    let place = || path.display().to_string();
-    if !matches!(from, From::Path) {
-        return Err(TranscriptError::Unfit { place: place(), why: "a database is read where it lies: give its path" });
-    }
-    #[cfg(feature = "sqlite")]
-    return crate::sqlite::recognize(path, limits);
-    #[cfg(not(feature = "sqlite"))]
-    {
-        let _ = limits;
-        Err(TranscriptError::NoSqlite { place: place() })
-    }
-}
+/// Refusal of a database that comes through a pipe or in an archive.
+const IN_PLACE: &str = "a database is read where it lies: give its path";
 
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
-        _ => name.to_owned(),
-    }
+    Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Unpacked content of a file.
 fn plain(mut file: File, path: &Path, limits: Limits) -> Result<Input, TranscriptError> {
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    let begins = beginning(&mut file, ZSTD.len() as u64).map_err(io)?;
+    let begins = beginning(&mut file, ZSTD.len() as u64).map_err(TranscriptError::io(path))?;
     if begins == ZSTD { archive::zstd(file, path, limits) } else { Ok(Box::new(file)) }
 }
 
@@ -274,153 +266,144 @@ fn beginning(file: &mut File, most: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn of_file(
-    path: &Path,
-    mut file: File,
-    from: From,
+/// A search for transcripts, of one format if it is given.
+struct Search {
     format: Option<Format>,
     limits: Limits,
-    found: &mut Found,
-) -> Result<(), TranscriptError> {
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    let begins = beginning(&mut file, ZIP.len() as u64).map_err(io)?;
-    if begins == ZIP || begins == EMPTY_ZIP {
-        let unpacked = unzip(file, path, limits)?;
-        for other in unpacked.others {
-            let kind = other.rsplit('/').next().unwrap_or_default().to_owned();
-            found.others.skip(Why::OtherFile, &kind, || format!("{}, {other}", path.display()));
+    found: Found,
+}
+
+impl Search {
+    fn file(&mut self, path: &Path, mut file: File, origin: Origin) -> Result<(), TranscriptError> {
+        let io = TranscriptError::io(path);
+        let begins = beginning(&mut file, 4).map_err(&io)?;
+        if !ZIP.contains(&begins.as_slice()) {
+            return self.recognize(path, file, origin);
         }
-        let (before, mut broken) = (found.transcripts.len(), unpacked.broken);
+        let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let unpacked = unzip(file, path, self.limits)?;
+        for other in unpacked.others {
+            self.found.others.skip(Why::OtherFile, &last(&other), || format!("{}, {other}", path.display()));
+        }
+        let (before, mut broken) = (self.found.transcripts.len(), unpacked.broken);
         for entry in unpacked.entries {
-            let again = entry.file.try_clone().map_err(io)?;
-            let from = From::File(Arc::new(entry.file));
-            if let Err(error) = recognized(&entry.path, again, from, format, limits, found) {
+            let again = entry.file.try_clone().map_err(&io)?;
+            if let Err(error) = self.recognize(&entry.path, again, Origin::File(Arc::new(entry.file))) {
                 broken.push((entry.path.display().to_string(), error));
             }
         }
-        if found.transcripts.len() == before {
-            let why = "the archive holds no conversations.json";
-            let unfit = || TranscriptError::Unfit { place: path.display().to_string(), why };
+        if self.found.transcripts.len() == before {
+            let unfit = || TranscriptError::unfit(path, "the archive holds no conversations.json");
             return Err(broken.into_iter().next().map_or_else(unfit, |(_, error)| error));
         }
         for (name, error) in broken {
-            let kind = format!("{} that cannot be read", name.rsplit('/').next().unwrap_or_default());
-            found.others.skip(Why::Broken, &kind, || error.to_string());
+            let kind = format!("{} that cannot be read", last(&name));
+            self.found.others.skip(Why::Broken, &kind, || error.to_string());
         }
-        return Ok(());
+        Ok(())
     }
-    recognized(path, file, from, format, limits, found)
-}
 
-fn recognized(
-    path: &Path,
-    file: File,
-    from: From,
-    format: Option<Format>,
-    limits: Limits,
-    found: &mut Found,
-) -> Result<(), TranscriptError> {
-    let format = match format {
-        Some(format) => format,
-        None => {
-            let mut begin = Vec::new();
-            let read = plain(file, path, limits)?.take(BEGINNING).read_to_end(&mut begin);
-            read.map_err(|error| archive::failed(path, error))?;
-            let unknown = || TranscriptError::UnknownFormat { place: path.display().to_string() };
-            if begin.starts_with(SQLITE) {
-                of_database(path, &from, limits)?
+    fn recognize(&mut self, path: &Path, file: File, origin: Origin) -> Result<(), TranscriptError> {
+        let format = match self.format {
+            Some(format) => format,
+            None => {
+                let mut begin = Vec::new();
+                let read = plain(file, path, self.limits)?.take(BEGINNING).read_to_end(&mut begin);
+                read.map_err(|error| archive::failed(path, error))?;
+                let unknown = || TranscriptError::UnknownFormat { place: path.display().to_string() };
+                match origin {
+                    Origin::Path if begin.starts_with(SQLITE) => sqlite::recognize(path, self.limits)?,
+                    _ if begin.starts_with(SQLITE) => return Err(TranscriptError::unfit(path, IN_PLACE)),
+                    _ => Format::of_beginning(&begin).ok_or_else(unknown)?,
+                }
+            }
+        };
+        self.add(format, path, origin);
+        Ok(())
+    }
+
+    fn add(&mut self, format: Format, path: &Path, origin: Origin) {
+        let (path, limits) = (path.to_owned(), self.limits);
+        self.found.transcripts.push(Transcript { format, path, origin, limits, name: None });
+    }
+
+    /// Searches a directory: sessions of Strands, transcripts of Claude Code and Codex, unpacked exports.
+    fn directory(&mut self, directory: &Path, depth: u32) -> Result<(), TranscriptError> {
+        if self.format.is_none_or(|format| format == Format::Strands) && strands::is_session(directory) {
+            for agent in strands::agents(directory, self.limits, &mut self.found.others)? {
+                self.add(Format::Strands, &agent.directory.clone(), Origin::Agent(Arc::new(agent)));
+            }
+            return Ok(());
+        }
+        for path in strands::entries(directory, self.limits)? {
+            let shown = || path.display().to_string();
+            let Ok(kind) = fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else { continue };
+            if !kind.is_dir() {
+                self.entry(directory, &path, kind)?;
+            } else if depth < DEPTH {
+                self.directory(&path, depth + 1)?;
+                continue;
             } else {
-                Format::of_beginning(&begin).ok_or_else(unknown)?
+                self.found.others.skip(Why::OtherFile, "directory that is too deep", shown);
+                continue;
+            }
+            if self.found.transcripts.len() > self.limits.files {
+                let most = (self.limits.files as u64, "transcripts");
+                let place = directory.display().to_string();
+                return Err(TranscriptError::too_large(place, "the directory", most, "import parts of it"));
             }
         }
-    };
-    found.transcripts.push(Transcript { format, path: path.to_owned(), from, limits, name: None });
-    Ok(())
-}
-
-/// True for a file below a directory of tool results.
-fn is_result(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str() == "tool-results")
-}
-
-/// Searches a directory: sessions of Strands, transcripts of Claude Code and Codex, unpacked exports.
-fn in_directory(
-    directory: &Path,
-    format: Option<Format>,
-    limits: Limits,
-    depth: u32,
-    found: &mut Found,
-) -> Result<(), TranscriptError> {
-    if format.is_none_or(|format| format == Format::Strands) && strands::is_session(directory) {
-        for agent in strands::agents(directory, limits, &mut found.others)? {
-            let path = agent.directory.clone();
-            let from = From::Agent(Arc::new(agent));
-            found.transcripts.push(Transcript { format: Format::Strands, path, from, limits, name: None });
-        }
-        return Ok(());
+        Ok(())
     }
-    for path in strands::entries(directory, limits)? {
+
+    /// Looks at a file of a directory, or a link in it.
+    fn entry(&mut self, directory: &Path, path: &Path, kind: FileType) -> Result<(), TranscriptError> {
         let shown = || path.display().to_string();
-        let Ok(kind) = fs::symlink_metadata(&path).map(|metadata| metadata.file_type()) else { continue };
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if kind.is_dir() {
-            match depth < DEPTH {
-                true => in_directory(&path, format, limits, depth + 1, found)?,
-                false => found.others.skip(Why::OtherFile, "directory that is too deep", shown),
-            }
-            continue;
-        }
-        let packed = name.strip_suffix(".zst").map(|plain| directory.join(plain));
-        // A given format is not verified, so that only files with its endings are taken for it.
-        let takes = |database: bool| format.is_none_or(|format| format.is_database() == database);
-        let is_database = takes(true) && DATABASES.iter().any(|ending| name.ends_with(ending));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_named = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-        let is_text = match format {
+        // A given format is not verified, so that only files with its endings are taken for it.
+        let takes = |database: bool| self.format.is_none_or(|format| format.is_database() == database);
+        let is_database = takes(true) && is_named(&[".db", ".sqlite", ".sqlite3"]);
+        let is_text = match self.format {
             Some(Format::Markdown) => is_named(&[".md", ".markdown", ".txt"]),
             // Files with tool results are parts of a transcript that refers to them.
-            _ => is_named(&[".jsonl", ".jsonl.zst"]) || is_named(&[".json", ".zip"]) && !is_result(&path),
+            _ => {
+                let is_result = || path.components().any(|part| part.as_os_str() == "tool-results");
+                is_named(&[".jsonl", ".jsonl.zst"]) || is_named(&[".json", ".zip"]) && !is_result()
+            }
         };
         let is_transcript = is_database || takes(false) && is_text;
-        let ending = || format!("file *{}", name.rfind('.').and_then(|dot| name.get(dot..)).unwrap_or_default());
-        if !kind.is_file() || !is_transcript || format == Some(Format::Strands) {
-            let what = if kind.is_symlink() { "link".to_owned() } else { ending() };
-            found.others.skip(Why::OtherFile, &what, shown);
-        } else if packed.is_some_and(|plain| plain.is_file()) {
-            found.others.skip(Why::Repeated, "packed file beside the plain one", shown);
-        } else {
-            let io = |source| TranscriptError::Io { path: path.clone(), source };
-            let file = open(&path, Links::Refuse).map_err(io)?;
-            match of_file(&path, file, From::Path, format, limits, found) {
-                Err(TranscriptError::UnknownFormat { .. }) => found.others.skip(Why::Unknown, &ending(), shown),
-                // An archive may contain anything.
-                Err(TranscriptError::Unfit { .. }) if name.ends_with(".zip") => {
-                    found.others.skip(Why::Unknown, &ending(), shown);
-                }
-                Err(TranscriptError::Damaged { .. }) if name.ends_with(".zip") => {
-                    found.others.skip(Why::Broken, "archive", shown);
-                }
-                // Databases of other programs are expected.
-                Err(TranscriptError::UnknownDatabase { .. } | TranscriptError::NoSqlite { .. }) => {
-                    found.others.skip(Why::Note, "SQLite database without conversations", shown);
-                }
-                // The database may be another program's, and must not stop the import.
-                Err(
-                    TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. },
-                ) if is_database => {
-                    found.others.skip(Why::Broken, "SQLite database that cannot be read now", shown);
-                }
-                other => other?,
+        let ending = format!("file *{}", name.rfind('.').and_then(|dot| name.get(dot..)).unwrap_or_default());
+        let others = &mut self.found.others;
+        if !kind.is_file() || !is_transcript || self.format == Some(Format::Strands) {
+            others.skip(Why::OtherFile, if kind.is_symlink() { "link" } else { &ending }, shown);
+            return Ok(());
+        }
+        if name.strip_suffix(".zst").is_some_and(|plain| directory.join(plain).is_file()) {
+            others.skip(Why::Repeated, "packed file beside the plain one", shown);
+            return Ok(());
+        }
+        let file = open(path, Links::Refuse).map_err(TranscriptError::io(path))?;
+        let Err(error) = self.file(path, file, Origin::Path) else { return Ok(()) };
+        let is_archive = name.ends_with(".zip");
+        let (why, what) = match error {
+            TranscriptError::UnknownFormat { .. } => (Why::Unknown, ending.as_str()),
+            // An archive may contain anything.
+            TranscriptError::Unfit { .. } if is_archive => (Why::Unknown, ending.as_str()),
+            TranscriptError::Damaged { .. } if is_archive => (Why::Broken, "archive"),
+            // Databases of other programs are expected.
+            TranscriptError::UnknownDatabase { .. } | TranscriptError::NoSqlite { .. } => {
+                (Why::Note, "SQLite database without conversations")
             }
-        }
-        if found.transcripts.len() > limits.files {
-            return Err(TranscriptError::TooLarge {
-                place: directory.display().to_string(),
-                what: "the directory",
-                most: limits.files as u64,
-                unit: "transcripts",
-                hint: "import parts of it",
-            });
-        }
+            // The database may be another program's, and must not stop the import.
+            TranscriptError::Damaged { .. } | TranscriptError::Locked { .. } | TranscriptError::Unfit { .. }
+                if is_database =>
+            {
+                (Why::Broken, "SQLite database that cannot be read now")
+            }
+            other => return Err(other),
+        };
+        self.found.others.skip(why, what, shown);
+        Ok(())
     }
-    Ok(())
 }

@@ -42,21 +42,10 @@ pub enum Format {
 
 impl Format {
     /// All formats.
+    #[rustfmt::skip]
     pub const ALL: [Self; 14] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Pi,
-        Self::OpenClaw,
-        Self::LosslessClaw,
-        Self::ChatGpt,
-        Self::ClaudeAi,
-        Self::OpenAi,
-        Self::Responses,
-        Self::Anthropic,
-        Self::Bedrock,
-        Self::LangChain,
-        Self::Strands,
-        Self::Markdown,
+        Self::ClaudeCode, Self::Codex, Self::Pi, Self::OpenClaw, Self::LosslessClaw, Self::ChatGpt, Self::ClaudeAi,
+        Self::OpenAi, Self::Responses, Self::Anthropic, Self::Bedrock, Self::LangChain, Self::Strands, Self::Markdown,
     ];
 
     /// The name on a command line; it never changes.
@@ -121,7 +110,7 @@ impl fmt::Display for Format {
 
 /// The error for a text that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is none of the formats {}", memory_core::one_line(.0), Format::names())]
+#[error("`{}` is none of the formats {}", memory_core::text::one_line(.0), Format::names())]
 pub struct UnknownFormatName(pub String);
 
 impl FromStr for Format {
@@ -138,14 +127,10 @@ const CLAUDE_CODE: [&str; 4] = ["summary", "file-history-snapshot", "queue-opera
 /// Message types of LangChain.
 const LANGCHAIN: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 /// Item types that only the Responses API has.
+#[rustfmt::skip]
 const RESPONSES: [&str; 7] = [
-    "function_call",
-    "function_call_output",
-    "reasoning",
-    "custom_tool_call",
-    "web_search_call",
-    "image_generation_call",
-    "code_interpreter_call",
+    "function_call", "function_call_output", "reasoning", "custom_tool_call", "web_search_call",
+    "image_generation_call", "code_interpreter_call",
 ];
 
 fn of_value(seen: &Seen) -> Option<Format> {

@@ -34,7 +34,6 @@ pub mod exact;
 mod find;
 mod format;
 mod item;
-mod limits;
 mod lists;
 mod markdown;
 mod media;
@@ -46,21 +45,33 @@ mod reader;
 mod records;
 mod report;
 mod responses;
-mod sender;
-mod shape;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod strands;
-mod tree;
 mod write;
 
 pub use error::TranscriptError;
-pub use find::{Found, Transcript, find, find_in, follow};
+pub use find::{Found, Limits, Transcript, find, find_in, follow};
 pub use format::{Format, UnknownFormatName};
 pub use item::{Conversation, ForkPoint, Item, Said, Summarized, Titled};
-pub use limits::Limits;
 pub use names::{branch_name, rest_key};
 pub use reader::{Position, Reader};
 pub use report::{Report, Skipped, Why};
 pub use strands::{agent_name, agent_of, escaped_part};
 pub use write::{Heading, LeftOut, MessageWriter, UnknownWritten, Written};
+
+/// Stand-in for the readers of databases, which this build lacks.
+#[cfg(not(feature = "sqlite"))]
+mod sqlite {
+    use std::path::Path;
+
+    use crate::{Format, Limits, Reader, TranscriptError, out::ItemQueue};
+
+    pub(crate) fn recognize(path: &Path, _: Limits) -> Result<Format, TranscriptError> {
+        Err(TranscriptError::NoSqlite { place: path.display().to_string() })
+    }
+
+    pub(crate) fn reader(path: &Path, _: Format, _: Limits, _: ItemQueue) -> Result<Reader, TranscriptError> {
+        Err(TranscriptError::NoSqlite { place: path.display().to_string() })
+    }
+}

@@ -2,19 +2,19 @@
 
 mod speaker;
 
-use memory_core::{ConversationId, Json, Message, Role, Timestamp};
+use memory_core::{ConversationId, Json, Message, Role, Timestamp, text::one_line};
 
 use crate::{
     Conversation, TranscriptError,
     names::{Chain, conversation_id},
-    out::Out,
-    records::Place,
-    shape::Shape,
+    out::ItemQueue,
+    reader::FormatReader,
+    records::RecordPlace,
 };
 use speaker::{Line, Named, line, named};
 
 /// Reader of such files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Markdown {
     name: String,
     conversation: Option<ConversationId>,
@@ -41,22 +41,11 @@ const HEADING: &str = "heading";
 
 impl Markdown {
     pub(crate) fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            conversation: None,
-            title: None,
-            chain: Chain::default(),
-            current: None,
-            fence: None,
-            first: None,
-            roles: Vec::new(),
-            doubtful: Vec::new(),
-            before: 0,
-        }
+        Self { name: name.to_owned(), ..Self::default() }
     }
 
     /// The speaker that a line names, if it is in the style of the first one.
-    fn speaker(&mut self, text: &str, place: Place) -> Option<(Named, String)> {
+    fn speaker(&mut self, text: &str, number: u64) -> Option<(Named, String)> {
         let line = line(text).filter(|_| self.fence.is_none())?;
         let of_first = |first: &(Line, Named)| first.0.is_like(&line);
         let known = named(&line).filter(|known| match &self.first {
@@ -65,7 +54,7 @@ impl Markdown {
         });
         let Some(known) = known else {
             if self.doubtful.len() < MOST_DOUBTFUL {
-                self.doubtful.push((line, place.line));
+                self.doubtful.push((line, number));
             }
             return None;
         };
@@ -87,7 +76,7 @@ impl Markdown {
         self.doubtful.iter().find(|(line, _)| line.is_like(first) || named(line).is_some())
     }
 
-    fn close(&mut self, out: &mut Out) {
+    fn close(&mut self, out: &mut ItemQueue) {
         let Some((speaker, text)) = self.current.take() else { return };
         let text = text.trim_matches('\n').trim_end();
         if text.is_empty() {
@@ -115,8 +104,8 @@ fn time(beside: &str) -> Option<Timestamp> {
     beside.parse().ok().or_else(|| beside.replacen(' ', "T", 1).parse().ok())
 }
 
-impl Shape for Markdown {
-    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+impl FormatReader for Markdown {
+    fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         // Blank lines belong to the text.
         let line = record.trim_end_matches(['\n', '\r']);
         let marker: String = line.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
@@ -125,7 +114,7 @@ impl Shape for Markdown {
             None if marker.len() >= 3 => self.fence = Some(marker),
             _ => {}
         }
-        match self.speaker(line, place) {
+        match self.speaker(line, out.place.line) {
             Some((speaker, rest)) => {
                 self.close(out);
                 self.current = Some((speaker, rest));
@@ -148,17 +137,20 @@ impl Shape for Markdown {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
-        if let Some((line, place)) = self.other_speaker() {
-            let place = Place { line: *place, ..Place::default() };
-            return Err(out.unknown_speaker(place, &line.written));
+    fn finish(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        let unknown = |out: &ItemQueue, why| TranscriptError::Speaker { place: out.here(), why };
+        if let Some((line, number)) = self.other_speaker() {
+            out.place = RecordPlace::of_line(*number);
+            let written: String = one_line(&line.written).chars().take(80).collect();
+            let why = format!("who speaks after `{written}` is not known: name the speakers User and Assistant");
+            return Err(unknown(out, why));
         }
         self.close(out);
-        let place = Place { line: 1, ..Place::default() };
+        out.place = RecordPlace::of_line(1);
         if self.conversation.is_none() && (self.before > 0 || self.title.is_some()) {
-            return Err(out.without_speakers(place));
+            return Err(unknown(out, "no line names a speaker, as `## User` and `Assistant: Hi.` do".to_owned()));
         }
-        out.count(crate::Why::Note, "lines before the first speaker", self.before, place);
+        out.count(crate::Why::Note, "lines before the first speaker", self.before);
         Ok(())
     }
 }

@@ -6,22 +6,16 @@ use memory_core::{ContentBlock, Json, Media, Message};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    blocks::{EXTRA, file, image},
+    blocks::{EXTRA, file, image, url_of},
     exact,
 };
 
 /// Minimum characters of base64 for a text to count as bytes.
 const BYTES: usize = 512;
 /// Members and types of blocks that never hold words.
+#[rustfmt::skip]
 const WORDLESS: [&str; 9] = [
-    "redacted_thinking",
-    "redactedContent",
-    "input_audio",
-    "audio",
-    "video",
-    "input_video",
-    "cachePoint",
-    "cache_point",
+    "redacted_thinking", "redactedContent", "input_audio", "audio", "video", "input_video", "cachePoint", "cache_point",
     "image_generation_call",
 ];
 
@@ -30,15 +24,14 @@ const STRANDS: &str = "strands";
 
 /// The picture or file of a LangChain block, which may name its bytes or address in several ways.
 pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
-    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    let text = |name: &str| part[name].as_str();
     let kind = text("type")?;
     let media_type = text("mime_type").or(text("media_type"));
     let data = text("base64").or(text("data"));
     let address = text("url").or(text("file_id")).or(text("id").filter(|_| text("source_type") == Some("id")));
     match kind {
         "image" => {
-            let shown = part.get("image_url").and_then(|url| url.as_str().or_else(|| url.get("url")?.as_str()));
-            let url = match (data, shown.or(address)) {
+            let url = match (data, url_of(part).or(address)) {
                 (Some(data), _) if data.starts_with("data:") => data.to_owned(),
                 (Some(data), _) => format!("data:{};base64,{data}", media_type.unwrap_or("image/png")),
                 (None, Some(address)) => address.to_owned(),
@@ -49,7 +42,7 @@ pub(crate) fn langchain(part: &Value) -> Option<ContentBlock> {
         // A message cannot hold audio or video, but can hold their address.
         "audio" | "video" if data.is_none() => address.map(|address| file(text("name"), None, Some(address))),
         "file" if part.get("file").is_none() && (data.is_some() || text("text").is_some() || address.is_some()) => {
-            let name = text("filename").or(text("name")).or_else(|| part.get("metadata")?.get("name")?.as_str());
+            let name = text("filename").or(text("name")).or_else(|| part.pointer("/metadata/name")?.as_str());
             let url = data.map(|data| match data.starts_with("data:") {
                 true => data.to_owned(),
                 false => format!("data:{};base64,{data}", media_type.unwrap_or("application/octet-stream")),
@@ -74,19 +67,14 @@ fn picture(url: &str) -> Option<ContentBlock> {
 
 /// The picture that a hosted tool made, in base64.
 pub(crate) fn generated(item: &Value) -> Option<ContentBlock> {
-    let text = |name: &str| item.get(name).and_then(Value::as_str);
+    let text = |name: &str| item[name].as_str();
     let format = text("output_format").unwrap_or("png");
     picture(&format!("data:image/{format};base64,{}", text("result")?))
 }
 
-/// A message of Bedrock with its base64 texts wrapped as bytes, in the form that Strands uses.
-pub(crate) fn wrapped(mut value: Value) -> Value {
-    wrap(&mut value);
-    value
-}
-
-/// Wraps the bytes of pictures and files in blocks and in tool results, but not in the input of tools.
-fn wrap(value: &mut Value) {
+/// Wraps the base64 texts of a message of Bedrock as bytes, in the form that Strands uses: those of pictures and files in
+/// blocks and in tool results, but not in the input of tools.
+pub(crate) fn wrap(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(wrap),
         Value::Object(members) => {

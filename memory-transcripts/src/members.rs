@@ -1,6 +1,6 @@
-//! Members of a source's values that no reader knows: kept in the message's metadata, or counted by name.
+//! Members of a source's values that a message has no field for: kept in its metadata, or counted by name.
 
-use memory_core::Message;
+use memory_core::{Json, Message, Role};
 use serde_json::{Map, Value};
 
 use crate::exact;
@@ -31,4 +31,31 @@ pub(crate) fn keep(message: &mut Message, members: Map<String, Value>) {
     if !members.is_empty() {
         message.metadata.insert(MEMBERS.to_owned(), exact::json(&members.into()));
     }
+}
+
+/// The message with the model that spoke it, if it is the model's.
+pub(crate) fn by_model(message: Message, model: Option<&str>) -> Message {
+    match model.filter(|_| message.role == Role::Assistant) {
+        Some(model) => message.spoken_by(model),
+        None => message,
+    }
+}
+
+/// Metadata member of a message with the identity of its sender in a group, as OpenClaw records it.
+const SENDER: &str = "sender";
+/// Members of an identity: name in the source and name in the metadata, the best for display first.
+const IDENTITY: [(&str, &str); 3] = [("senderName", "name"), ("senderUsername", "username"), ("senderId", "id")];
+
+/// Adds the sender to a message: the speaker is the best name, and the metadata hold the whole identity.
+pub(crate) fn said_by(mut message: Message, identity: &Value) -> Message {
+    let member = |(from, to): (&str, &str)| {
+        let text = identity[from].as_str()?.trim();
+        (!text.is_empty()).then(|| (to.to_owned(), Value::from(text)))
+    };
+    let members: Map<String, Value> = IDENTITY.into_iter().filter_map(member).collect();
+    if let Some(name) = members.values().next().and_then(Value::as_str) {
+        message.speaker = Some(name.to_owned());
+        message.metadata.insert(SENDER.to_owned(), Json::from_value(&members.into()));
+    }
+    message
 }

@@ -53,16 +53,13 @@ pub fn branch_name(conversation: &ConversationId, first: &MessageKey) -> Convers
 /// The key of the rest of a message whose first `blocks` blocks were imported while it was incomplete.
 #[must_use]
 pub fn rest_key(whole: &MessageKey, blocks: usize) -> MessageKey {
-    key(&format!("{whole}{REST}{blocks}"))
+    key(&format!("{whole}+{blocks}"))
 }
-
-/// Separator of a key and the number of blocks before the rest.
-const REST: &str = "+";
 
 /// The key of a message with this id in the source.
 pub(crate) fn key(id: &str) -> MessageKey {
     let hashed = || digits(&Hash::of_parts([id.as_bytes()]), 32);
-    let fits = |id: &str| MessageKey::new(id).ok().filter(|_| !id.chars().any(memory_core::is_hidden));
+    let fits = |id: &str| MessageKey::new(id).ok().filter(|_| !id.chars().any(memory_core::text::is_hidden));
     fits(id).or_else(|| fits(&format!("id-{}", hashed()))).unwrap_or_else(unreachable_key)
 }
 

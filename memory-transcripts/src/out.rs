@@ -2,36 +2,37 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp, one_line};
+use memory_core::{ContentBlock, ConversationId, Json, Message, MessageKey, Timestamp};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    Conversation, Format, Item, Report, TranscriptError, Why,
+    Conversation, Format, Item, Report, TranscriptError, Why, exact,
     item::{Said, Titled},
     media::without_bytes,
     members::others,
-    records::Place,
+    records::RecordPlace,
 };
 
 /// Queue of items, with counts.
 #[derive(Debug)]
-pub(crate) struct Out {
+pub(crate) struct ItemQueue {
     pub(crate) items: VecDeque<Item>,
     pub(crate) report: Report,
     /// Name of the file in reported places.
-    file: String,
+    pub(crate) file: String,
     /// Name of the format, which is added to each message.
     format: &'static str,
     /// The last message of each conversation.
     tips: HashMap<ConversationId, MessageKey>,
     /// Place of the record that is being read.
-    pub(crate) place: Place,
+    pub(crate) place: RecordPlace,
 }
 
 /// Metadata member of a message that names its format.
 const SOURCE: &str = "source";
 
-impl Out {
+impl ItemQueue {
     pub(crate) fn new(file: String, format: &'static str) -> Self {
         Self {
             items: VecDeque::new(),
@@ -39,7 +40,7 @@ impl Out {
             file,
             format,
             tips: HashMap::new(),
-            place: Place::default(),
+            place: RecordPlace::default(),
         }
     }
 
@@ -71,13 +72,13 @@ impl Out {
         mut message: Message,
         at: Option<Timestamp>,
     ) {
-        crate::exact::restore(&mut message);
+        exact::restore(&mut message);
         // A session of Strands must be written back unchanged.
         if self.format != Format::Strands.as_str() {
             let left = without_bytes(&mut message);
-            left.iter().for_each(|what| self.skip(Why::NoPlace, what, self.place));
+            left.iter().for_each(|what| self.skip(Why::NoPlace, what));
             if !left.is_empty() && says_nothing(&message.content) {
-                self.skip(Why::Empty, message.role.as_str(), self.place);
+                self.skip(Why::Empty, message.role.as_str());
                 return;
             }
         }
@@ -95,56 +96,63 @@ impl Out {
         }
     }
 
-    pub(crate) fn skip(&mut self, why: Why, what: &str, place: Place) {
+    /// Counts the record that is being read, or a part of it, as skipped.
+    pub(crate) fn skip(&mut self, why: Why, what: &str) {
+        self.skip_at(why, what, self.place);
+    }
+
+    pub(crate) fn skip_at(&mut self, why: Why, what: &str, place: RecordPlace) {
         let file = &self.file;
         self.report.skip(why, what, || format!("{file}:{}", place.line));
     }
 
+    /// Counts a line that cannot be parsed.
+    pub(crate) fn skip_line(&mut self) {
+        self.skip(if self.place.is_open { Why::Unfinished } else { Why::Broken }, "line");
+    }
+
     /// Counts the unknown members of a value by name.
-    pub(crate) fn unknown(&mut self, of: &str, value: &Value, known: &[&str], place: Place) {
+    pub(crate) fn unknown(&mut self, of: &str, value: &Value, known: &[&str]) {
         for name in others(value, known).keys() {
-            self.skip(Why::Unknown, &format!("member {of}{name}"), place);
+            self.skip(Why::Unknown, &format!("member {of}{name}"));
         }
     }
 
-    /// Counts several of a kind; the first one is at `place`.
-    pub(crate) fn count(&mut self, why: Why, what: &str, count: u64, place: Place) {
-        let file = &self.file;
+    /// Counts several of a kind.
+    pub(crate) fn count(&mut self, why: Why, what: &str, count: u64) {
         if count > 0 {
-            self.report.count(why, what, count, || format!("{file}:{}", place.line));
+            self.report.count(why, what, count, || format!("{}:{}", self.file, self.place.line));
         }
     }
 
-    /// Sets the name of the file in the places that follow.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn stand(&mut self, file: String) {
-        self.file = file;
+    /// Parses a record. A record of another structure is counted as broken.
+    pub(crate) fn parsed<T: DeserializeOwned>(
+        &mut self,
+        record: &str,
+        what: &str,
+    ) -> Result<Option<T>, TranscriptError> {
+        match exact::read(record) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_data() => {
+                self.skip(Why::Broken, what);
+                Ok(None)
+            }
+            Err(error) => {
+                // The parser's position is relative to the record.
+                let text = error.to_string();
+                let kind = text.split(" at line ").next().unwrap_or_default();
+                Err(self.damaged(format!("not JSON, {} bytes or characters on: {kind}", error.column())))
+            }
+        }
     }
 
-    /// Adds a summary of messages that were added before.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn summarize(&mut self, summarized: crate::Summarized) {
-        self.report.summaries += 1;
-        self.items.push_back(Item::Summarized(summarized));
+    /// File and line of the record.
+    pub(crate) fn here(&self) -> String {
+        format!("{}:{}", self.file, self.place.line)
     }
 
-    pub(crate) fn damaged(&self, place: Place, why: String) -> TranscriptError {
-        TranscriptError::Damaged { place: format!("{}:{}, byte {}", self.file, place.line, place.start), why }
-    }
-
-    pub(crate) fn unknown_speaker(&self, place: Place, written: &str) -> TranscriptError {
-        let written: String = one_line(written).chars().take(80).collect();
-        let why = format!("who speaks after `{written}` is not known: name the speakers User and Assistant");
-        TranscriptError::Speaker { place: format!("{}:{}", self.file, place.line), why }
-    }
-
-    pub(crate) fn without_speakers(&self, place: Place) -> TranscriptError {
-        let why = "no line names a speaker, as `## User` and `Assistant: Hi.` do".to_owned();
-        TranscriptError::Speaker { place: format!("{}:{}", self.file, place.line), why }
-    }
-
-    pub(crate) fn rewound(&self, place: Place) -> TranscriptError {
-        TranscriptError::Rewound { place: format!("{}:{}", self.file, place.line) }
+    pub(crate) fn damaged(&self, why: String) -> TranscriptError {
+        TranscriptError::Damaged { place: format!("{}, byte {}", self.here(), self.place.start), why }
     }
 }
 

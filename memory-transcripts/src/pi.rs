@@ -13,32 +13,23 @@ use crate::{
     blocks::{self, Blocks, unknown},
     exact,
     item::ForkPoint,
-    members::{keep, others},
+    members::{by_model, keep, others, said_by},
     names::{Chain, conversation_id, key, short},
-    out::{Out, says_nothing},
-    records::Place,
-    sender::said_by,
-    shape::Shape,
+    out::{ItemQueue, says_nothing},
+    reader::FormatReader,
 };
 
 /// Members that describe a session, apart from its name.
+#[rustfmt::skip]
 const SESSION_NOTES: [&str; 10] = [
-    "type",
-    "version",
-    "id",
-    "timestamp",
-    "cwd",
-    "parentSession",
-    "provider",
-    "modelId",
-    "thinkingLevel",
+    "type", "version", "id", "timestamp", "cwd", "parentSession", "provider", "modelId", "thinkingLevel",
     "branchedFrom",
 ];
 /// Entry types that are notes of the program.
 const NOTES: [&str; 6] = ["custom", "model_change", "thinking_level_change", "label", "session_info", "reset"];
 
 /// Reader of a session's entries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pi {
     session: String,
     /// True if the caller has named the session, so that its entries do not.
@@ -73,16 +64,7 @@ impl Branch {
 
 impl Pi {
     pub(crate) fn new(stem: &str) -> Self {
-        Self {
-            session: stem.to_owned(),
-            is_named: false,
-            opening: Vec::new(),
-            written: None,
-            spots: HashMap::new(),
-            branches: Vec::new(),
-            current: 0,
-            chain: Chain::default(),
-        }
+        Self { session: stem.to_owned(), ..Self::default() }
     }
 
     /// A reader of the session with this name. The first message gets `opening` as metadata.
@@ -97,11 +79,10 @@ impl Pi {
         &mut self,
         entry: &str,
         written: Option<Timestamp>,
-        place: Place,
-        out: &mut Out,
+        out: &mut ItemQueue,
     ) -> Result<(), TranscriptError> {
         self.written = written;
-        self.record(entry, place, out)
+        self.record(entry, out)
     }
 
     /// The conversation of the session's main path, once it has a message.
@@ -110,7 +91,7 @@ impl Pi {
     }
 
     /// The branch that an entry continues; a new one if the entry begins a fork.
-    fn branch(&mut self, id: &str, parent: Option<&str>, out: &mut Out) -> usize {
+    fn branch(&mut self, id: &str, parent: Option<&str>, out: &mut ItemQueue) -> usize {
         if self.branches.is_empty() {
             return self.begin(&[&self.session.clone()], None, out);
         }
@@ -125,7 +106,7 @@ impl Pi {
         self.begin(&[&self.session.clone(), &short(id)], fork, out)
     }
 
-    fn begin(&mut self, name: &[&str], fork: Option<ForkPoint>, out: &mut Out) -> usize {
+    fn begin(&mut self, name: &[&str], fork: Option<ForkPoint>, out: &mut ItemQueue) -> usize {
         let conversation = conversation_id(name);
         let shared = fork.as_ref().map(|fork| fork.after.clone());
         out.begin(Conversation::new(conversation.clone()).fork(fork));
@@ -135,21 +116,18 @@ impl Pi {
 
     /// Gives an entry without a message the position of its parent.
     fn pass(&mut self, entry: &Value) {
-        let text = |name: &str| entry.get(name).and_then(Value::as_str);
         let here = (self.current, self.branches.get(self.current).map_or(0, |branch| branch.keys.len()));
-        let spot = text("parentId").and_then(|parent| self.spots.get(parent).copied()).unwrap_or(here);
-        if let Some(id) = text("id") {
+        let spot = entry["parentId"].as_str().and_then(|parent| self.spots.get(parent).copied()).unwrap_or(here);
+        if let Some(id) = entry["id"].as_str() {
             self.spots.entry(id.to_owned()).or_insert(spot);
         }
     }
 
-    fn said(&mut self, entry: &Value, message: Message, at: Option<Timestamp>, out: &mut Out) {
-        let text = |name: &str| entry.get(name).and_then(Value::as_str);
-        let id = text("id").map_or_else(|| self.chain.key().to_string(), str::to_owned);
-        let number = self.branch(&id, text("parentId"), out);
+    fn said(&mut self, entry: &Value, mut message: Message, at: Option<Timestamp>, out: &mut ItemQueue) {
+        let id = entry["id"].as_str().map_or_else(|| self.chain.key().to_string(), str::to_owned);
+        let number = self.branch(&id, entry["parentId"].as_str(), out);
         self.current = number;
         let Some(branch) = self.branches.get_mut(number) else { return };
-        let mut message = message;
         for (name, value) in self.opening.drain(..) {
             message.metadata.insert(name.to_owned(), Json::string(&value));
         }
@@ -162,59 +140,50 @@ impl Pi {
 
 /// Time of an entry, or of its message.
 fn time(entry: &Value) -> Option<Timestamp> {
-    let of = |value: Option<&Value>| match value? {
+    let of = |value: &Value| match value {
         Value::String(text) => text.parse().ok(),
         number => number.as_i64().map(Timestamp::from_millis),
     };
-    of(entry.get("timestamp")).or_else(|| of(entry.get("message")?.get("timestamp")))
+    of(&entry["timestamp"]).or_else(|| of(entry.pointer("/message/timestamp")?))
 }
 
 /// A message in pi's shape; `None` for an unknown role.
 fn message(said: &Value) -> Option<Message> {
-    let text = |name: &str| said.get(name).and_then(Value::as_str);
+    let text = |name: &str| said[name].as_str();
     let mut read = Blocks::default();
-    match said.get("content") {
-        Some(Value::String(text)) => read.blocks.push(ContentBlock::Text(text.clone())),
-        Some(Value::Array(blocks)) => blocks.iter().for_each(|one| read.add((block(one), beside(one)))),
+    match &said["content"] {
+        Value::String(text) => read.blocks.push(ContentBlock::Text(text.clone())),
+        Value::Array(blocks) => blocks.iter().for_each(|one| read.add((block(one), beside(one)))),
         _ => {}
     }
-    let (extra, beside_all) = (read.extra(), read.beside());
-    let content = read.blocks;
     let mut message = match text("role")? {
-        "user" => Message::new(Role::User, content),
-        "assistant" => Message::new(Role::Assistant, content),
-        "system" => Message::new(Role::System, content),
+        "user" => read.message(Role::User),
+        "assistant" => read.message(Role::Assistant),
+        "system" => read.message(Role::System),
         "toolResult" => {
-            let tool_use_id = text("toolCallId").unwrap_or("unknown").to_owned();
-            let is_error = said.get("isError").and_then(Value::as_bool).unwrap_or(false);
-            Message::new(Role::Tool, vec![ContentBlock::ToolResult { tool_use_id, content, is_error }])
+            let is_error = said["isError"].as_bool().unwrap_or(false);
+            let mut result = Blocks::default();
+            result.add(read.result(text("toolCallId").unwrap_or("unknown"), is_error));
+            result.message(Role::Tool)
         }
         // A command that the user ran.
         "bashExecution" => {
             let shown = format!("$ {}\n{}", text("command").unwrap_or_default(), text("output").unwrap_or_default());
-            Message::user(shown)
+            let mut message = Message::user(shown);
+            message.metadata.extend(read.extra());
+            message
         }
         _ => return None,
     };
-    match message.role {
-        Role::Tool => {
-            let mut of_result = Blocks::default();
-            of_result.add((ContentBlock::Text(String::new()), beside_all));
-            message.metadata.extend(of_result.extra());
-        }
-        _ => message.metadata.extend(extra),
-    }
     let taken: &[&str] = match text("role")? {
         "bashExecution" => &["role", "command", "output", "timestamp"],
         "toolResult" => &["role", "content", "toolCallId", "isError", "timestamp"],
         _ => &["role", "content", "model", "usage", "timestamp", "__openclaw"],
     };
     keep(&mut message, others(said, taken));
-    if let Some(model) = text("model").filter(|_| message.role == Role::Assistant) {
-        message = message.spoken_by(model);
-    }
-    if let Some(usage) = said.get("usage").filter(|usage| usage.is_object()) {
-        message.metadata.insert("usage".to_owned(), Json::from_value(usage));
+    message = by_model(message, text("model"));
+    if said["usage"].is_object() {
+        message.metadata.insert("usage".to_owned(), Json::from_value(&said["usage"]));
     }
     Some(match said.get("__openclaw").filter(|_| message.role == Role::User) {
         Some(identity) => said_by(message, identity),
@@ -224,7 +193,7 @@ fn message(said: &Value) -> Option<Message> {
 
 /// Members of a block that core's block cannot represent.
 fn beside(block: &Value) -> Map<String, Value> {
-    let taken: &[&str] = match block.get("type").and_then(Value::as_str) {
+    let taken: &[&str] = match block["type"].as_str() {
         Some("text") => &["type", "text"],
         Some("thinking") => &["type", "thinking", "thinkingSignature"],
         Some("toolCall") => &["type", "id", "name", "arguments"],
@@ -236,7 +205,7 @@ fn beside(block: &Value) -> Map<String, Value> {
 
 /// A block in pi's shape. A block of another type is kept verbatim.
 pub(crate) fn block(block: &Value) -> ContentBlock {
-    let text = |name: &str| block.get(name).and_then(Value::as_str);
+    let text = |name: &str| block[name].as_str();
     let kept = || unknown(&block.to_string());
     match text("type") {
         Some("text") => text("text").map_or_else(kept, |text| ContentBlock::Text(text.to_owned())),
@@ -245,7 +214,7 @@ pub(crate) fn block(block: &Value) -> ContentBlock {
             signature: text("thinkingSignature").map(str::to_owned),
         }),
         Some("toolCall") => match (text("id"), text("name")) {
-            (Some(id), Some(name)) => blocks::call(id, name, block.get("arguments").unwrap_or(&Value::Null)),
+            (Some(id), Some(name)) => blocks::call(id, name, &block["arguments"]),
             _ => kept(),
         },
         Some("image") => match (text("mimeType"), text("data")) {
@@ -256,22 +225,19 @@ pub(crate) fn block(block: &Value) -> ContentBlock {
     }
 }
 
-impl Shape for Pi {
-    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
+impl FormatReader for Pi {
+    fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         self.chain.take(record);
-        let entry = match exact::parse(record) {
-            Ok(entry) if entry.is_object() => entry,
-            _ => {
-                out.skip(if place.is_open { Why::Unfinished } else { Why::Broken }, "line", place);
-                return Ok(());
-            }
+        let Some(entry) = &exact::parse(record).ok().filter(Value::is_object) else {
+            out.skip_line();
+            return Ok(());
         };
-        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let text = |name: &str| entry[name].as_str();
         let kind = text("type").unwrap_or("without type");
         let known = text("id").is_some_and(|id| self.spots.contains_key(id));
         match kind {
-            "session" => out.unknown("session.", &entry, &SESSION_NOTES, place),
-            "message" => out.unknown("", &entry, &["type", "id", "parentId", "timestamp", "message"], place),
+            "session" => out.unknown("session.", entry, &SESSION_NOTES),
+            "message" => out.unknown("", entry, &["type", "id", "parentId", "timestamp", "message"]),
             _ => {}
         }
         let why = match kind {
@@ -287,7 +253,7 @@ impl Shape for Pi {
             "message" | "custom_message" if known => Why::Repeated,
             "message" => match entry.get("message").map(message) {
                 Some(Some(message)) if !says_nothing(&message.content) => {
-                    self.said(&entry, message, time(&entry).or(self.written), out);
+                    self.said(entry, message, time(entry).or(self.written), out);
                     return Ok(());
                 }
                 Some(Some(_)) => Why::Empty,
@@ -306,8 +272,8 @@ impl Shape for Pi {
             }
             _ => Why::Unknown,
         };
-        self.pass(&entry);
-        out.skip(why, kind, place);
+        self.pass(entry);
+        out.skip(why, kind);
         Ok(())
     }
 }
@@ -350,10 +316,10 @@ mod tests {
             ),
             entry("f", Value::Null, "hologram", Value::Null),
         ];
-        let mut out = Out::new("x.jsonl".to_owned(), "pi");
+        let mut out = ItemQueue::new("x.jsonl".to_owned(), "pi");
         let mut reader = Pi::new("x");
         for entry in entries {
-            reader.record(&entry.to_string(), Place::default(), &mut out).unwrap();
+            reader.record(&entry.to_string(), &mut out).unwrap();
         }
         let mut said = Vec::new();
         let mut forks = Vec::new();

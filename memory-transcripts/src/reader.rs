@@ -1,41 +1,63 @@
 //! Reads one transcript, item by item.
 
-use std::{collections::VecDeque, path::PathBuf};
-
-use memory_core::mend_surrogates;
-use memory_files::{Links, read};
+use memory_core::text::mend_surrogates;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Format, Item, Limits, Report, TranscriptError, Why,
-    out::Out,
-    records::{Lines, Place, Records, too_large},
-    shape::Shape,
+    Format, Item, Report, TranscriptError, Why,
+    out::ItemQueue,
+    records::{Lines, Records},
 };
 
 /// Reads a transcript from start to end, in memory proportional to its largest record.
 #[derive(Debug)]
 pub struct Reader {
     format: Format,
-    records: Source,
-    shape: Box<dyn Shape>,
-    out: Out,
+    records: Records,
+    of_format: Box<dyn FormatReader>,
+    out: ItemQueue,
     record: Vec<u8>,
-    limits: Limits,
     is_over: bool,
     /// True if the file may grow, so that incomplete input is held back.
     grows: bool,
 }
 
-/// Source of records.
-#[derive(Debug)]
-pub(crate) enum Source {
-    Records(Records),
-    /// A file for each record.
-    Files(VecDeque<PathBuf>, u64),
-    /// The rows of a database.
+/// Reads the records of one format.
+pub(crate) trait FormatReader: std::fmt::Debug + Send {
+    /// Reads a record, whose place is that of `out`.
+    ///
+    /// # Errors
+    /// If the input does not have the format. A record of an unknown type is counted.
+    fn record(&mut self, _record: &str, _out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        Ok(())
+    }
+
+    /// Reads the next rows of a database; `false` at the end.
+    ///
+    /// # Errors
+    /// If the database cannot be read any further. A row of an unknown type is counted.
     #[cfg(feature = "sqlite")]
-    Rows(Box<dyn crate::shape::Rows>),
+    fn rows(&mut self, _out: &mut ItemQueue) -> Result<bool, TranscriptError> {
+        Ok(false)
+    }
+
+    /// Emits what was held back. No records follow.
+    ///
+    /// # Errors
+    /// If the whole input does not have the format.
+    fn finish(&mut self, _out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        Ok(())
+    }
+
+    /// Offset of the first byte that is held back because it may be incomplete.
+    fn held_from(&self) -> Option<u64> {
+        None
+    }
+
+    /// State that a later reader needs to resume here, as JSON.
+    fn state(&self, _out: &ItemQueue) -> String {
+        String::new()
+    }
 }
 
 /// The position of a reader in a growing file. A later reader resumes there: see [`crate::follow`].
@@ -49,15 +71,13 @@ pub struct Position {
 }
 
 impl Reader {
-    pub(crate) fn new(
-        format: Format,
-        records: Source,
-        shape: Box<dyn Shape>,
-        out: Out,
-        limits: Limits,
-        grows: bool,
-    ) -> Self {
-        Self { format, records, shape, out, record: Vec::new(), limits, is_over: false, grows }
+    pub(crate) fn new(format: Format, records: Records, of_format: Box<dyn FormatReader>, out: ItemQueue) -> Self {
+        Self { format, records, of_format, out, record: Vec::new(), is_over: false, grows: false }
+    }
+
+    /// Holds incomplete input back, since the file may grow.
+    pub(crate) fn growing(self) -> Self {
+        Self { grows: true, ..self }
     }
 
     /// The format that is read.
@@ -80,56 +100,33 @@ impl Reader {
                 return Ok(None);
             }
             #[cfg(feature = "sqlite")]
-            if let Source::Rows(rows) = &mut self.records {
-                self.is_over = !rows.next(&mut self.out)?;
+            if let Records::Rows = self.records {
+                self.is_over = !self.of_format.rows(&mut self.out)?;
                 continue;
             }
-            match self.next_record()? {
-                Some(place) => {
-                    self.out.report.records += 1;
-                    if self.format != Format::Markdown {
-                        self.out.report.mended += mend_surrogates(&mut self.record);
-                    }
-                    let Ok(record) = std::str::from_utf8(&self.record) else {
-                        if matches!(self.records, Source::Records(Records::Lines(_))) {
-                            self.out.skip(Why::Broken, "line that is not UTF-8", place);
-                            continue;
-                        }
-                        return Err(self.out.damaged(place, "not UTF-8".to_owned()));
-                    };
-                    let record = if place.start == 0 { record.trim_start_matches('\u{feff}') } else { record };
-                    let record = if self.format == Format::Markdown { record } else { record.trim() };
-                    self.out.place = place;
-                    self.shape.record(record, place, &mut self.out)?;
+            let Some(place) = self.records.next(&mut self.record)? else {
+                if self.grows {
+                    return Ok(None);
                 }
-                None if self.grows => return Ok(None),
-                None => {
-                    self.is_over = true;
-                    self.shape.finish(&mut self.out)?;
+                self.is_over = true;
+                self.of_format.finish(&mut self.out)?;
+                continue;
+            };
+            self.out.place = place;
+            self.out.report.records += 1;
+            if self.format != Format::Markdown {
+                self.out.report.mended += mend_surrogates(&mut self.record);
+            }
+            let Ok(record) = std::str::from_utf8(&self.record) else {
+                if matches!(self.records, Records::Lines(_)) {
+                    self.out.skip(Why::Broken, "line that is not UTF-8");
+                    continue;
                 }
-            }
-        }
-    }
-
-    fn next_record(&mut self) -> Result<Option<Place>, TranscriptError> {
-        match &mut self.records {
-            Source::Records(records) => records.next(&mut self.record),
-            Source::Files(files, read_so_far) => {
-                let Some(path) = files.pop_front() else { return Ok(None) };
-                *read_so_far += 1;
-                let place = Place { line: *read_so_far, ..Place::default() };
-                self.record = match read(&path, Links::Refuse, self.limits.record) {
-                    Ok(record) => record,
-                    Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                        return Err(too_large(&path, place, self.limits.record));
-                    }
-                    Err(source) => return Err(TranscriptError::Io { path, source }),
-                };
-                Ok(Some(place))
-            }
-            // Rows are read by themselves, not as records.
-            #[cfg(feature = "sqlite")]
-            Source::Rows(_) => Ok(None),
+                return Err(self.out.damaged("not UTF-8".to_owned()));
+            };
+            let record = if place.start == 0 { record.trim_start_matches('\u{feff}') } else { record };
+            let record = if self.format == Format::Markdown { record } else { record.trim() };
+            self.of_format.record(record, &mut self.out)?;
         }
     }
 
@@ -138,7 +135,7 @@ impl Reader {
     /// call.
     pub const fn finish(&mut self) {
         self.grows = false;
-        if let Source::Records(Records::Lines(lines)) = &mut self.records {
+        if let Records::Lines(lines) = &mut self.records {
             lines.finish();
         }
     }
@@ -152,20 +149,8 @@ impl Reader {
     /// Position from which a later reader resumes, after [`Self::read`] has returned `None`; only for a followed file.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
-        let Source::Records(Records::Lines(lines)) = &self.records else { return None };
-        let offset = self.shape.held_from().unwrap_or_else(|| Lines::end(lines));
-        (self.grows && self.out.items.is_empty()).then(|| Position { offset, state: self.shape.state(&self.out) })
-    }
-}
-
-/// Describes why a record is not the expected JSON.
-pub(crate) fn not_json(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    // The parser's position is relative to the record.
-    let kind = text.split(" at line ").next().unwrap_or_default();
-    if error.is_data() {
-        kind.to_owned()
-    } else {
-        format!("not JSON, {} bytes or characters on: {kind}", error.column())
+        let Records::Lines(lines) = &self.records else { return None };
+        let offset = self.of_format.held_from().unwrap_or_else(|| Lines::end(lines));
+        (self.grows && self.out.items.is_empty()).then(|| Position { offset, state: self.of_format.state(&self.out) })
     }
 }

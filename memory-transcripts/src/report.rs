@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -79,25 +79,6 @@ pub enum Why {
     Unfinished,
     /// The file was not opened: it is a link, or has no name of a transcript.
     OtherFile,
-}
-
-impl Why {
-    /// The reason in kebab-case; it never changes.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Broken => "broken",
-            Self::View => "view",
-            Self::Note => "note",
-            Self::Repeated => "repeated",
-            Self::Empty => "empty",
-            Self::Unfit => "unfit",
-            Self::NoPlace => "no-place",
-            Self::Unfinished => "unfinished",
-            Self::OtherFile => "other-file",
-        }
-    }
 }
 
 impl fmt::Display for Why {

@@ -10,57 +10,50 @@ use crate::{
     members::{keep, others},
 };
 
-/// Content of an item.
+/// Content of one value of a list.
 #[derive(Debug)]
-pub(crate) enum Item {
-    /// A message.
-    Message(Message),
+pub(crate) enum ListItem {
+    /// A message, with its id if it has one.
+    Message(Box<Message>, Option<String>),
     /// Reasoning that belongs to the model's next message.
     Reasoning(ContentBlock, Map<String, Value>, Option<String>),
     /// No message; why, and the name to count.
     Skip(Why, String),
 }
 
+impl From<Message> for ListItem {
+    fn from(message: Message) -> Self {
+        Self::Message(Box::new(message), None)
+    }
+}
+
 /// Types of calls of tools that the provider runs, which include their results.
+#[rustfmt::skip]
 const HOSTED: [&str; 7] = [
-    "web_search_call",
-    "file_search_call",
-    "computer_call",
-    "computer_call_output",
-    "code_interpreter_call",
-    "mcp_call",
+    "web_search_call", "file_search_call", "computer_call", "computer_call_output", "code_interpreter_call", "mcp_call",
     "tool_search_call",
 ];
 /// Types of items that are notes of the program or of the API.
+#[rustfmt::skip]
 const NOTES: [&str; 6] = [
-    "ghost_snapshot",
-    "compaction_trigger",
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "other",
+    "ghost_snapshot", "compaction_trigger", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "other",
 ];
 
-fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name).and_then(Value::as_str)
-}
-
 /// Reads an item. An item without a type is a message.
-pub(crate) fn item(item: &Value) -> Item {
+pub(crate) fn item(item: &Value) -> ListItem {
     let mut read = read(item);
-    if let Item::Message(message) = &mut read {
-        let kind = text(item, "type").unwrap_or("message");
+    if let ListItem::Message(message, _) = &mut read {
+        let kind = item["type"].as_str().unwrap_or("message");
         let mut beside = others(item, taken_of(kind));
-        if let Some(output) = item.get("output").filter(|_| kind.ends_with("_output") && !HOSTED.contains(&kind)) {
-            let inner =
-                if output.get("content").is_some() { others(output, &["content", "success"]) } else { Map::new() };
-            if !inner.is_empty() {
-                beside.insert("output".to_owned(), inner.into());
-            }
+        if HOSTED.contains(&kind) {
+            return read;
         }
-        if !HOSTED.contains(&kind) {
-            keep(message, beside);
+        let output = &item["output"];
+        if kind.ends_with("_output") && output.get("content").is_some() {
+            let inner = others(output, &["content", "success"]);
+            beside.extend((!inner.is_empty()).then(|| ("output".to_owned(), inner.into())));
         }
+        keep(message, beside);
     }
     read
 }
@@ -77,100 +70,76 @@ fn taken_of(kind: &str) -> &'static [&'static str] {
     }
 }
 
-fn read(item: &Value) -> Item {
-    let skip = |why, what: &str| Item::Skip(why, what.to_owned());
-    let kind = text(item, "type").unwrap_or("message");
+fn read(item: &Value) -> ListItem {
+    let skip = |why, what: &str| ListItem::Skip(why, what.to_owned());
+    let kind = item["type"].as_str().unwrap_or("message");
+    let said = |block| Message::new(Role::Assistant, vec![block]).into();
+    let call = |name, arguments| said(blocks::call(call_id(item), name, arguments));
+    let named = item["name"].as_str().unwrap_or("unknown");
     match kind {
         "message" => message(item),
         "reasoning" => reasoning(item),
-        "function_call" => {
-            let arguments = item.get("arguments").unwrap_or(&Value::Null);
-            said(Role::Assistant, vec![call(item, text(item, "name").unwrap_or("unknown"), arguments)])
-        }
-        "custom_tool_call" => {
-            let input = json!({"input": item.get("input")});
-            said(Role::Assistant, vec![call(item, text(item, "name").unwrap_or("unknown"), &input)])
-        }
-        "local_shell_call" => {
-            let action = item.get("action").unwrap_or(&Value::Null);
-            said(Role::Assistant, vec![call(item, "local_shell", action)])
-        }
+        "function_call" => call(named, &item["arguments"]),
+        "custom_tool_call" => call(named, &json!({"input": item["input"]})),
+        "local_shell_call" => call("local_shell", &item["action"]),
         "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
             let mut blocks = blocks::Blocks::default();
             blocks.add(output(item));
-            with_extra(Role::Tool, blocks)
+            blocks.message(Role::Tool).into()
         }
         "compaction" | "compaction_summary" | "context_compaction" => skip(Why::View, kind),
         "item_reference" => skip(Why::Repeated, kind),
         "image_generation_call" => match generated(item) {
-            Some(picture) => said(Role::Assistant, vec![picture]),
+            Some(picture) => said(picture),
             None => skip(Why::NoPlace, kind),
         },
-        hosted if HOSTED.contains(&hosted) => said(Role::Assistant, vec![blocks::unknown(&item.to_string())]),
+        hosted if HOSTED.contains(&hosted) => said(blocks::unknown(&item.to_string())),
         note if NOTES.contains(&note) => skip(Why::Note, note),
         other => skip(Why::Unknown, other),
     }
 }
 
-fn said(role: Role, content: Vec<ContentBlock>) -> Item {
-    Item::Message(Message::new(role, content))
-}
-
-fn with_extra(role: Role, blocks: blocks::Blocks) -> Item {
-    let mut message = Message::new(role, Vec::new());
-    message.metadata.extend(blocks.extra());
-    message.content = blocks.blocks;
-    Item::Message(message)
-}
-
-fn message(item: &Value) -> Item {
-    let role = match text(item, "role") {
+fn message(item: &Value) -> ListItem {
+    let role = match item["role"].as_str() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
         Some("tool") => Role::Tool,
-        Some(other) => return Item::Skip(Why::Unknown, format!("message of the role {other}")),
-        None => return Item::Skip(Why::Broken, "message without a role".to_owned()),
+        Some(other) => return ListItem::Skip(Why::Unknown, format!("message of the role {other}")),
+        None => return ListItem::Skip(Why::Broken, "message without a role".to_owned()),
     };
-    with_extra(role, item.get("content").map(openai).unwrap_or_default())
+    openai(&item["content"]).message(role).into()
 }
 
 fn call_id(item: &Value) -> &str {
-    text(item, "call_id").or(text(item, "id")).unwrap_or("unknown")
-}
-
-fn call(item: &Value, name: &str, arguments: &Value) -> ContentBlock {
-    blocks::call(call_id(item), name, arguments)
+    item["call_id"].as_str().or(item["id"].as_str()).unwrap_or("unknown")
 }
 
 fn output(item: &Value) -> (ContentBlock, Map<String, Value>) {
-    let output = item.get("output").unwrap_or(&Value::Null);
+    let output = &item["output"];
     // Codex has also written {content, success}, in older versions as JSON text.
-    let success = output.get("success").and_then(Value::as_bool).unwrap_or(true);
-    let content = if output.is_object() { output.get("content").unwrap_or(output) } else { output };
-    blocks::openai_result(call_id(item), content, !success)
+    let success = output["success"].as_bool().unwrap_or(true);
+    let content = output.get("content").unwrap_or(output);
+    openai(content).result(call_id(item), !success)
 }
 
-fn reasoning(item: &Value) -> Item {
+fn reasoning(item: &Value) -> ListItem {
     let mut beside = others(item, &["type", "summary", "content", "encrypted_content", "id", "timestamp"]);
     let mut texts = |name: &str| {
-        let parts = item.get(name).map(openai).unwrap_or_default();
-        if !parts.extra.is_empty() {
-            beside.insert(name.to_owned(), parts.extra.clone().into());
-        }
+        let parts = openai(&item[name]);
+        beside.extend((!parts.extra.is_empty()).then(|| (name.to_owned(), parts.extra.into())));
         parts.blocks.iter().map(|part| part.text().into_owned()).filter(|text| !text.is_empty()).collect::<Vec<_>>()
     };
     let (summary, content) = (texts("summary"), texts("content"));
     // The summary may repeat a part of the full reasoning.
     let is_in = |text: &String| !content.iter().any(|whole| whole.contains(text.as_str()));
-    let texts: Vec<_> = summary.into_iter().filter(is_in).chain(content.clone()).collect();
-    let text = texts.join("\n\n");
-    let signature = self::text(item, "encrypted_content").map(str::to_owned);
+    let text = summary.into_iter().filter(is_in).chain(content.clone()).collect::<Vec<_>>().join("\n\n");
+    let signature = item["encrypted_content"].as_str().map(str::to_owned);
     if text.is_empty() && signature.is_none() {
-        return Item::Skip(Why::Empty, "reasoning".to_owned());
+        return ListItem::Skip(Why::Empty, "reasoning".to_owned());
     }
-    let id = self::text(item, "id").map(str::to_owned);
-    Item::Reasoning(ContentBlock::Reasoning { text, signature }, beside, id)
+    let id = item["id"].as_str().map(str::to_owned);
+    ListItem::Reasoning(ContentBlock::Reasoning { text, signature }, beside, id)
 }
 
 /// Collects reasoning for the model's next message.

@@ -2,15 +2,13 @@
 
 mod cells;
 mod database;
-mod failure;
 mod lossless;
 mod open;
 mod openclaw;
-mod schema;
 
 use std::path::Path;
 
-use crate::{Format, Limits, TranscriptError, shape::Rows};
+use crate::{Format, Limits, Reader, TranscriptError, out::ItemQueue, reader::FormatReader, records::Records};
 use database::Database;
 use lossless::Lossless;
 use openclaw::OpenClaw;
@@ -29,10 +27,11 @@ pub(crate) fn recognize(path: &Path, limits: Limits) -> Result<Format, Transcrip
 }
 
 /// A reader of the conversations of a database.
-pub(crate) fn rows(path: &Path, format: Format, limits: Limits) -> Result<Box<dyn Rows>, TranscriptError> {
+pub(crate) fn reader(path: &Path, format: Format, limits: Limits, out: ItemQueue) -> Result<Reader, TranscriptError> {
     let database = Database::open(path, limits)?;
-    Ok(match format {
+    let rows: Box<dyn FormatReader> = match format {
         Format::LosslessClaw => Box::new(Lossless::new(database)?),
         _ => Box::new(OpenClaw::new(database)?),
-    })
+    };
+    Ok(Reader::new(format, Records::Rows, rows, out))
 }

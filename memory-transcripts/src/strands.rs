@@ -5,16 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{Json, message_from_strands};
+use memory_core::{Json, json::message_from_strands};
 use memory_files::{Links, open_dir};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use crate::{
-    Conversation, Limits, Report, TranscriptError, Why, exact,
+    Conversation, Limits, Report, TranscriptError, Why,
     names::{conversation_id, key},
-    out::{Out, says_nothing},
-    records::Place,
-    shape::Shape,
+    out::{ItemQueue, says_nothing},
+    reader::FormatReader,
 };
 
 /// Metadata member of a message with the other members of its record; `memory bridge` reads and writes it.
@@ -34,11 +34,9 @@ impl Strands {
     }
 }
 
-impl Shape for Strands {
-    fn record(&mut self, record: &str, place: Place, out: &mut Out) -> Result<(), TranscriptError> {
-        let value: Value = exact::parse(record).map_err(|error| out.damaged(place, crate::reader::not_json(&error)))?;
-        let Value::Object(mut members) = value else {
-            out.skip(Why::Broken, "message that is no object", place);
+impl FormatReader for Strands {
+    fn record(&mut self, record: &str, out: &mut ItemQueue) -> Result<(), TranscriptError> {
+        let Some(mut members) = out.parsed::<Map<String, Value>>(record, "message that is no object")? else {
             return Ok(());
         };
         let said = members.remove("message").unwrap_or_default();
@@ -47,24 +45,23 @@ impl Shape for Strands {
         let mut message = match message_from_strands(redacted.unwrap_or(&said)) {
             Ok(message) => message,
             Err(error) => {
-                out.skip(Why::Broken, &format!("message ({})", error.at), place);
+                out.skip(Why::Broken, &format!("message ({})", error.at));
                 return Ok(());
             }
         };
         if says_nothing(&message.content) {
-            out.skip(Why::Empty, message.role.as_str(), place);
+            out.skip(Why::Empty, message.role.as_str());
             return Ok(());
         }
         let id = conversation_id(&[&self.name]);
         if !std::mem::replace(&mut self.begun, true) {
             out.begin(Conversation::new(id.clone()));
         }
-        let number = members.get("message_id").and_then(Value::as_u64).unwrap_or(place.line - 1);
+        let number = members.get("message_id").and_then(Value::as_u64).unwrap_or(out.place.line - 1);
         let tracking = said.get("tracking_id").and_then(Value::as_str).map(str::to_owned);
         let at = members.get("created_at").and_then(Value::as_str).and_then(|at| at.parse().ok());
         members.remove("redact_message");
-        let rest: Map<String, Value> = members;
-        message.metadata.insert(RECORD.to_owned(), Json::from_value(&rest.into()));
+        message.metadata.insert(RECORD.to_owned(), Json::from_value(&members.into()));
         let key = key(&tracking.unwrap_or_else(|| format!("message:{number}")));
         out.say(&id, key, message, at);
         Ok(())
@@ -86,29 +83,15 @@ pub fn agent_of(conversation: &str) -> Option<(String, String)> {
 
 /// Decodes [`escaped_part`]; `None` if the text is not such an encoding.
 fn unescaped_part(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut pieces = part.split('%');
-    bytes.extend_from_slice(pieces.next()?.as_bytes());
-    for piece in pieces {
-        let (code, rest) = piece.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(code, 16).ok()?);
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    String::from_utf8(bytes).ok().filter(|text| escaped_part(text) == part)
+    let text = percent_decode_str(part).decode_utf8().ok()?;
+    (escaped_part(&text) == part).then(|| text.into_owned())
 }
 
 /// Escapes a part of a name, so that no two different parts collide.
 #[must_use]
 pub fn escaped_part(part: &str) -> String {
-    let mut out = String::with_capacity(part.len());
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+    utf8_percent_encode(part, &ESCAPED).to_string()
 }
 
 /// An agent of a session.
@@ -166,19 +149,14 @@ pub(crate) fn agents(session: &Path, limits: Limits, others: &mut Report) -> Res
 
 /// Sorted entries of a directory. A link does not count as a directory.
 pub(crate) fn entries(directory: &Path, limits: Limits) -> Result<Vec<PathBuf>, TranscriptError> {
-    let io = |source| TranscriptError::Io { path: directory.to_owned(), source };
-    open_dir(directory, Links::Refuse).map_err(io)?;
+    let io = TranscriptError::io(directory);
+    open_dir(directory, Links::Refuse).map_err(&io)?;
     let mut entries = Vec::new();
-    for entry in fs::read_dir(directory).map_err(io)? {
-        entries.push(entry.map_err(io)?.path());
+    for entry in fs::read_dir(directory).map_err(&io)? {
+        entries.push(entry.map_err(&io)?.path());
         if entries.len() > limits.files {
-            return Err(TranscriptError::TooLarge {
-                place: directory.display().to_string(),
-                what: "the directory",
-                most: limits.files as u64,
-                unit: "entries",
-                hint: "import parts of it",
-            });
+            let (place, most) = (directory.display().to_string(), (limits.files as u64, "entries"));
+            return Err(TranscriptError::too_large(place, "the directory", most, "import parts of it"));
         }
     }
     entries.sort();

@@ -1,9 +1,7 @@
 //! Writes a conversation in a shape that other programs read, message by message.
 
 mod anthropic;
-mod heading;
 mod html;
-mod left_out;
 mod markdown;
 mod openai;
 mod pairs;
@@ -11,9 +9,9 @@ mod text;
 
 use std::{fmt, io, io::Write, str::FromStr};
 
-pub use heading::Heading;
-pub use left_out::LeftOut;
 use memory_core::{ContentBlock, Media, Message, Role, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A shape of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,24 +75,61 @@ impl FromStr for Written {
 
 /// The error for a text that names no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is none of openai, anthropic, markdown, html", memory_core::one_line(.0))]
+#[error("`{}` is none of openai, anthropic, markdown, html", memory_core::text::one_line(.0))]
 pub struct UnknownWritten(pub String);
+
+/// The heading above the messages.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Heading<'a> {
+    /// The conversation's name.
+    pub conversation: &'a str,
+    /// Its title.
+    pub title: Option<&'a str>,
+}
+
+impl<'a> Heading<'a> {
+    /// The heading of a conversation without a title.
+    #[must_use]
+    pub const fn new(conversation: &'a str) -> Self {
+        Self { conversation, title: None }
+    }
+
+    memory_core::setters! { into title: Option<&'a str> }
+
+    /// Title, or the name if there is no title.
+    fn shown(&self) -> &str {
+        self.title.unwrap_or(self.conversation)
+    }
+}
+
+/// Counts of content that a shape leaves out or changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Blocks of reasoning.
+    pub reasoning: u64,
+    /// Blocks that are written as text.
+    pub as_text: u64,
+    /// Messages whose speaker's name is left out.
+    pub names: u64,
+    /// Messages whose time is left out.
+    pub times: u64,
+    /// Pictures and files that are named, but whose bytes are left out.
+    pub files: u64,
+    /// Calls without a result; a result that says so is added.
+    pub unanswered: u64,
+}
 
 /// Writes messages as a stream, in memory proportional to one message.
 #[derive(Debug)]
 pub struct MessageWriter<W> {
     out: W,
-    shape: Shape,
+    shape: Written,
     pairs: pairs::Pairs,
+    has_messages: bool,
+    anthropic: anthropic::Anthropic,
     left_out: LeftOut,
-}
-
-#[derive(Debug)]
-enum Shape {
-    OpenAi(openai::OpenAi),
-    Anthropic(anthropic::Anthropic),
-    Markdown,
-    Html,
 }
 
 impl<W: Write> MessageWriter<W> {
@@ -103,19 +138,13 @@ impl<W: Write> MessageWriter<W> {
     /// # Errors
     /// The errors of `out`.
     pub fn begin(mut out: W, shape: Written, heading: Heading<'_>) -> io::Result<Self> {
-        let shape = match shape {
-            Written::OpenAi => Shape::OpenAi(openai::OpenAi::begin(&mut out)?),
-            Written::Anthropic => Shape::Anthropic(anthropic::Anthropic::begin(&mut out)?),
-            Written::Markdown => {
-                markdown::begin(&mut out, heading)?;
-                Shape::Markdown
-            }
-            Written::Html => {
-                html::begin(&mut out, heading)?;
-                Shape::Html
-            }
-        };
-        Ok(Self { out, shape, pairs: pairs::Pairs::default(), left_out: LeftOut::default() })
+        match shape {
+            Written::OpenAi | Written::Anthropic => out.write_all(b"{\"messages\": [")?,
+            Written::Markdown => markdown::begin(&mut out, heading)?,
+            Written::Html => html::begin(&mut out, heading)?,
+        }
+        let (pairs, anthropic) = (pairs::Pairs::default(), anthropic::Anthropic::default());
+        Ok(Self { out, shape, pairs, has_messages: false, anthropic, left_out: LeftOut::default() })
     }
 
     /// Writes the next message.
@@ -123,29 +152,29 @@ impl<W: Write> MessageWriter<W> {
     /// # Errors
     /// The errors of the writer.
     pub fn write(&mut self, message: &Message, at: Timestamp) -> io::Result<()> {
-        let shape = match &self.shape {
-            Shape::OpenAi(_) => Written::OpenAi,
-            Shape::Anthropic(_) => Written::Anthropic,
-            Shape::Markdown => Written::Markdown,
-            Shape::Html => Written::Html,
-        };
-        self.left_out.count(shape, message, at);
-        match &self.shape {
-            Shape::OpenAi(_) | Shape::Anthropic(_) => {
+        self.left_out.count(self.shape, message, at);
+        match self.shape {
+            Written::OpenAi | Written::Anthropic => {
                 let paired = self.pairs.next(message.clone(), &mut self.left_out);
                 self.write_paired(&paired)
             }
-            Shape::Markdown => markdown::write(&mut self.out, message, at),
-            Shape::Html => html::write(&mut self.out, message, at),
+            Written::Markdown => markdown::write(&mut self.out, message, at),
+            Written::Html => html::write(&mut self.out, message, at),
         }
     }
 
     fn write_paired(&mut self, messages: &[Message]) -> io::Result<()> {
-        messages.iter().try_for_each(|message| match &mut self.shape {
-            Shape::OpenAi(openai) => openai.write(&mut self.out, message, &mut self.left_out),
-            Shape::Anthropic(anthropic) => anthropic.write(&mut self.out, message, &mut self.left_out),
-            Shape::Markdown | Shape::Html => Ok(()),
-        })
+        for message in messages {
+            if self.shape == Written::Anthropic {
+                self.anthropic.write(&mut self.out, message, &mut self.left_out)?;
+                continue;
+            }
+            for message in openai::messages(message, &mut self.left_out) {
+                let before = if std::mem::replace(&mut self.has_messages, true) { ",\n" } else { "\n" };
+                write!(self.out, "{before}{message}")?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes everything below the messages; returns counts of content that was left out.
@@ -156,10 +185,10 @@ impl<W: Write> MessageWriter<W> {
         let paired = self.pairs.end(&mut self.left_out);
         self.write_paired(&paired)?;
         match self.shape {
-            Shape::OpenAi(_) => openai::end(&mut self.out)?,
-            Shape::Anthropic(anthropic) => anthropic.end(&mut self.out)?,
-            Shape::Markdown => {}
-            Shape::Html => html::end(&mut self.out)?,
+            Written::OpenAi => self.out.write_all(b"\n]}\n")?,
+            Written::Anthropic => self.anthropic.end(&mut self.out)?,
+            Written::Markdown => {}
+            Written::Html => html::end(&mut self.out)?,
         }
         self.out.flush()?;
         Ok(self.left_out)

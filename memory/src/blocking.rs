@@ -10,13 +10,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In async code these calls block their thread, as any blocking call does, and do not panic.
+//! In async code these calls block their thread, like any blocking call, and do not panic.
 
 use std::path::PathBuf;
 
 use memory_core::{
-    Appended, CompactionReport, ConversationId, ConversationState, HeldInMemory, IndexReport, InvalidConversationId,
-    ManagerState, Mark, Message, MessageKey, Node, NodeId, NodeRange, Period, Query, Retrieved, SummaryId, Timestamp,
+    ConversationId, InvalidConversationId, Mark, Message, MessageKey, Node, NodeId, NodeRange, SummaryId, Timestamp,
+    port::{
+        Appended, CachedInMemory, CompactionReport, ConversationState, IndexReport, ManagerState, Query, Retrieved,
+    },
+    time::Period,
 };
 use memory_hooks::{
     Added, AsOf, ConversationStats, DerivedState, DetailedNodes, LevelPage, LevelsRequest, ListOptions, Listing,
@@ -91,7 +94,7 @@ waiting! { Conversation, "memory_hooks::Conversation":
     append(message: Message) -> Appended;
     append_batch(batch: Vec<(Message, Timestamp)>) -> Vec<Appended>;
     add_message(message: Message) -> Added;
-    add_message_beside(message: Message, visible: Vec<NodeRange>) -> Added;
+    add_message_with_visible(message: Message, visible: Vec<NodeRange>) -> Added;
     prompt(question: &str) -> Prompt;
     prompt_with(question: &str, options: &PromptOptions) -> Prompt;
     turn(options: &PromptOptions) -> Prompt;
@@ -152,7 +155,7 @@ impl Memory {
 
     /// See [`Memory::held`](crate::Memory::held).
     #[must_use]
-    pub fn held(&self) -> Vec<HeldInMemory> {
+    pub fn held(&self) -> Vec<CachedInMemory> {
         self.0.held()
     }
 

@@ -3,11 +3,13 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use memory_core::{
-    ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Reranker, Store, Summarizer,
-    TokenCounter,
     plan::{
         Thresholds,
         list::{PerTurn, ProactiveCompression},
+    },
+    port::{
+        ChatModel, Clock, ContextStrategy, ConversationManager, Embedder, ImportanceScorer, Reranker, Store,
+        Summarizer, TokenCounter,
     },
 };
 use memory_hooks::{HookRegistry, MemoryBuilder, RecallHookOptions, SpendLimits};

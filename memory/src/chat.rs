@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_core::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest};
+use memory_core::port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest};
 use memory_hooks::{ModelSummarizer, SpendLimits};
 use tokio::runtime::Handle;
 

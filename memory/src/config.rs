@@ -91,9 +91,9 @@ pub enum Access {
 /// Method of recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recall {
-    /// By words and, if the model is present, by meaning.
+    /// Recall by words and, if the model is present, by meaning.
     Hybrid,
-    /// By words; no model is loaded.
+    /// Recall by words; no model is loaded.
     Words,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::Derived;
+use memory_core::port::Derived;
 use memory_store::{DerivedBlocks, DerivedFiles, LogStore, RecordedQuestions};
 
 use crate::{Config, embedding};

@@ -6,7 +6,7 @@ mod record;
 
 use std::sync::Arc;
 
-use memory_core::{Embedder, ModelId};
+use memory_core::{ModelId, port::Embedder};
 use memory_embed::{ALL_MINILM_L6_V2, ModelError, ModelStore, OnnxOptions, Precision};
 
 use self::absent::AbsentModel;

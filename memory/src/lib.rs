@@ -94,15 +94,18 @@ pub use chat::ModelSummaries;
 pub use config::{Access, Config, Recall};
 pub use heap::limit_heap_arenas;
 pub use memory::{Memory, open};
+#[doc(hidden)]
+pub use memory_core::setters;
 pub use memory_core::{
-    Appended, Attachment, AttachmentKind, ContentBlock, ConversationId, ConversationState, Conversations, Filter, Hit,
-    InvalidConversationId, Json, Level, Mark, Media, Message, MessageKey, Node, NodeId, NodeKind, NodeRange, Notice,
-    OwnerId, Period, Query, Retrieved, Role, Scope, SummaryId, TimeRange, TimeWords, Timestamp,
+    Attachment, AttachmentKind, ContentBlock, ConversationId, Filter, InvalidConversationId, Json, Level, Mark, Media,
+    Message, MessageKey, Node, NodeId, NodeKind, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp,
+    port::{Appended, ConversationState, Conversations, Hit, NoteChange, Notice, Query, Retrieved, Scope},
+    time::{Period, TimeRange, TimeWords},
 };
 pub use memory_hooks::{
-    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, DocumentChange, Documents, DocumentsNow,
-    Invocation, LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece,
-    PieceKind, Prompt, PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
+    Added, AsOf, Conversation, ConversationStats, DerivedState, Document, Documents, DocumentsNow, Invocation,
+    LevelPage, LevelsRequest, ListOptions, ListedConversation, Listing, MemoryError as Error, Piece, PieceKind, Prompt,
+    PromptOptions, PromptPart, Reminder, Resummarize, SummariesRequest, Title,
 };
 pub use memory_search::{ArchiveLimits, FindRequest, Found, Match};
 pub use memory_store::{Method, TokenBits};
@@ -112,7 +115,8 @@ pub use usage::Usage;
 /// Parts of answers, down to single statements.
 pub mod answer {
     pub use memory_core::{
-        AiComponents, AnsweredBy, MemoryUsed, Relation, RelationKind, Score, SearchStep, Signal, ToolAnswer, ToolCall,
+        AiComponents, MemoryUsed, Relation, RelationKind, ToolAnswer, ToolCall,
+        port::{AnsweredBy, Score, SearchStep, Signal},
     };
     pub use memory_hooks::{
         Candidate, DetailedNodes, LevelEntry, Link, ListedSummary, NodeDetails, OverTime, PeriodStats, Reduction,
@@ -136,7 +140,7 @@ pub mod plan {
     pub use memory_core::plan::{
         MANAGERS, ManagerNameError, PlanError, Thresholds,
         list::{PerTurn, ProactiveCompression},
-        manager_named,
+        strategy_named,
     };
     pub use memory_hooks::{BuildError, Exhausted, SpendLimits};
 }
@@ -144,12 +148,15 @@ pub mod plan {
 /// Ports, which a program may implement, with the types of their calls.
 pub mod port {
     pub use memory_core::{
-        BoxError, BoxFuture, Breakpoint, ChatError, ChatModel, ChatReply, ChatRequest, Clock, CompactionReport,
-        ContextStrategy, ConversationManager, Derived, DerivedManager, EmbedError, Embedder, Excluded, HeldInMemory,
-        ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState, ModelId, Progress, ReduceCause, Reranker,
-        RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner, Store, StoreError, SummarizeError,
-        Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter, ViewBody, ViewId, ViewPiece, ViewRequest,
-        WrittenBy, WrittenSummary,
+        ModelId, SummaryMetadata, ViewId, WrittenBy,
+        port::{
+            BoxError, BoxFuture, Breakpoint, CachedInMemory, ChatError, ChatModel, ChatReply, ChatRequest, Clock,
+            CompactionReport, ContextStrategy, ConversationManager, Derived, EmbedError, Embedder, Excluded,
+            ExtendedManager, ImportanceScorer, Losses, ManagedView, ManagerError, ManagerState, Progress, ReduceCause,
+            Reranker, RetrieveError, ScoreError, ScoreJob, ScoreScale, Source, Spawner, Store, StoreError,
+            SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, ViewBody, ViewPiece, ViewRequest,
+            WrittenSummary,
+        },
     };
     pub use memory_hooks::{ModelSummarizer, ModelSummaryError, SystemClock};
 }
@@ -157,8 +164,8 @@ pub mod port {
 /// Text for people and models: quoting, cutting, JSON.
 pub mod text {
     pub use memory_core::{
-        InvalidJson, InvalidMessage, grouped, is_hidden, lines, mend_surrogates, message_from_json, message_to_json,
-        one_line, visible_json,
+        json::{InvalidJson, InvalidMessage, message_from_json, message_to_json},
+        text::{grouped, is_hidden, lines, mend_surrogates, one_line, visible_json},
     };
     pub use memory_hooks::{fenced, quoted};
     pub use memory_search::{Excerpted, excerpt};

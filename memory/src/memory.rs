@@ -8,7 +8,8 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, ConversationId, HeldInMemory, InvalidConversationId, Lease, RetrieveError, Spawner, Store, StoreError,
+    ConversationId, InvalidConversationId,
+    port::{BoxFuture, CachedInMemory, Lease, RetrieveError, Spawner, Store, StoreError},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -105,7 +106,7 @@ impl Memory {
         Ok(self.engine.conversation(ConversationId::new(name)?))
     }
 
-    /// The documents in the conversation `name`, which begins with the first change.
+    /// The documents in the conversation `name`, which begins with the first change if it is not there.
     ///
     /// # Errors
     /// If no conversation can have that name.
@@ -148,7 +149,7 @@ impl Memory {
     /// Words, vectors and token vectors that this process holds in memory, each with its limit
     /// ([`Config::held_bytes`](crate::Config::held_bytes)).
     #[must_use]
-    pub fn held(&self) -> Vec<HeldInMemory> {
+    pub fn held(&self) -> Vec<CachedInMemory> {
         self.shared.parts.retriever.held()
     }
 
@@ -211,7 +212,7 @@ impl Drop for Shared {
 /// Compacts and indexes all conversations, and flushes.
 async fn catch_up(parts: Parts, lock_timeout: Duration) -> Result<(), Error> {
     let _lease = lease(&*parts.store, Instant::now() + lock_timeout).await?;
-    for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_companion()) {
+    for state in parts.store.conversations().await?.into_iter().filter(|state| !state.is_of_notes()) {
         let conversation = parts.memory.conversation(state.id);
         conversation.index().await?;
         // This process holds the lease, so another task of it is at work.

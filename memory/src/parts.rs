@@ -3,9 +3,11 @@
 use std::{io, sync::Arc};
 
 use memory_core::{
-    ConversationId, Embedder, ModelId, NodeId, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError,
-    TokenIndex, VectorError, VectorIndex,
-    plan::{ManagerNameError, manager_named},
+    ConversationId, ModelId, NodeId,
+    plan::{ManagerNameError, strategy_named},
+    port::{
+        Embedder, OwnedStore, PastStore, Reranker, Retriever, Store, StoreError, TokenIndex, VectorError, VectorIndex,
+    },
 };
 use memory_embed::{ModelError, TiktokenCounter};
 use memory_hooks::{BuildError, MemoryBuilder};
@@ -133,7 +135,7 @@ pub fn open(config: &Config) -> Result<Parts, OpenError> {
 }
 
 /// Opens the parts over one conversation as it was when it ended with `last`, read-only. Their prompts are those of
-/// that time, but with the summaries and the model of now.
+/// that time, but with the present summaries and model.
 ///
 /// # Errors
 /// [`OpenError`], also if the conversation or the message does not exist.
@@ -240,12 +242,12 @@ fn wire(
         .fallback_summarizer(fallbacks.summarizer(Registry::DEFAULT_SUMMARIZER)?)
         .scorer(registry.scorer(&config.scorer)?)
         .fallback_scorer(fallbacks.scorer(Registry::DEFAULT_SCORER)?)
-        .strategy(manager_named(&config.manager, &config.manager_settings)?);
+        .strategy(strategy_named(&config.manager, &config.manager_settings)?);
     let memory = own.or(memory).build()?;
     Ok(Parts { log: store, store: seen, retriever, memory, vectors, tokens })
 }
 
-/// Refuses a configuration that nothing would read.
+/// Refuses a configuration of a strategy that is not used.
 fn check_configurations(config: &Config) -> Result<(), ChooseError> {
     let is_used = |name: &&String| **name == config.summarizer || **name == config.scorer;
     let Some(name) = config.configurations.keys().find(|name| !is_used(name)) else { return Ok(()) };
@@ -253,7 +255,7 @@ fn check_configurations(config: &Config) -> Result<(), ChooseError> {
     Err(ChooseError::NotChosen { name, summarizer, scorer })
 }
 
-/// The log as the owner of the configuration sees it; all of it without one.
+/// The part of the log that the configured owner sees; all of it without an owner.
 fn seen(config: &Config, log: &Arc<LogStore>) -> Arc<dyn Store> {
     match &config.owner {
         Some(owner) => Arc::new(OwnedStore::new(log.clone(), owner.clone())),

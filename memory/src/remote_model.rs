@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 
 use crate::Config;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::Reranker;
+use memory_core::port::Reranker;
 use memory_embed::{ModelError, ModelSource, ModelStore, RerankerOptions};
 
 use crate::{Config, model_names::full_name};

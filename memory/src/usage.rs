@@ -2,7 +2,11 @@
 
 use std::{fmt, fs, io, sync::Arc};
 
-use memory_core::{ConversationId, Derived, DerivedKind, DerivedSize, Holdings, Source as _, StoreError, grouped};
+use memory_core::{
+    ConversationId,
+    port::{Derived, DerivedKind, DerivedSize, Holdings, Source as _, StoreError},
+    text::grouped,
+};
 use memory_store::LogStore;
 
 /// Bytes that a store takes on disk and in memory. `Display` sums them up in one paragraph.

@@ -38,7 +38,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct JudgedGroup {
     group: String,
-    /// Empty for a group that has no bench, all of whose bars are owed.
+    /// The machine of the measurement; empty for a group without a bench, all of whose bars are owed.
     machine: String,
     figures: Vec<Judged>,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     tell(workspace, args, &groups)
 }
 
-/// The groups that have a bench, in its order, and those that only have bars; or the one that is asked for.
+/// The groups with a bench, in its order, and those with only bars; or the requested one.
 fn choose<'a>(asked: Option<&str>, built: &[&'a str], bars: &'a Bars) -> Result<Vec<&'a str>> {
     let owed = bars.keys().map(String::as_str).filter(|group| !built.contains(group));
     let mut groups: Vec<_> = built.iter().copied().chain(owed).collect();

@@ -64,7 +64,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// With a store that has nothing of an earlier run.
+    /// The binary with a store without data of an earlier run.
     fn new(workspace: &Workspace, environment: &Environment) -> Result<Self> {
         let store = environment.root().join("store");
         if store.exists() {
@@ -153,14 +153,14 @@ fn python(workspace: &Workspace, environment: &Environment, memory: &Memory) -> 
     Ok(last)
 }
 
-/// A server that says where it listens, and ends with the value.
+/// A server that prints its address, running until drop.
 struct Served {
     url: String,
     _running: Running,
 }
 
 impl Served {
-    /// Starts a server that says on `stream` where it listens.
+    /// Starts a server that prints its address on `stream`.
     fn start(server: Invocation, stream: Stream) -> Result<Self> {
         let url = |line: &str| line.strip_prefix("serving ").map(str::to_owned);
         let (running, url) = server.start(stream, url)?;

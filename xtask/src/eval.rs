@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{document, invocation::Invocation, workspace::Workspace};
 
-/// Writes what is printed into a document; taken out of what the binary gets.
+/// The flag that writes the output into a document; not passed to the binary.
 const DOCUMENT: &str = "--document";
 
 #[derive(clap::Args)]

@@ -68,14 +68,14 @@ impl Invocation {
         self
     }
 
-    /// Runs it with the terminal's input and output.
+    /// Runs the program with the terminal's input and output.
     pub(crate) fn run(mut self) -> Result<()> {
         self.announce();
         let status = self.command.status().with_context(|| self.unstarted())?;
         self.judge(status)
     }
 
-    /// Runs it and returns what it printed on standard output; errors still go to the terminal.
+    /// Runs the program and returns its standard output; errors still go to the terminal.
     pub(crate) fn capture(mut self) -> Result<String> {
         self.announce();
         self.command.stdin(Stdio::null()).stderr(Stdio::inherit());
@@ -85,7 +85,7 @@ impl Invocation {
             .with_context(|| format!("{}: `{}` printed invalid UTF-8", self.step, self.line))
     }
 
-    /// Runs it, passes its output on, and shows each line of one stream to `seen` as well.
+    /// Runs the program, passes its output on, and also shows each line of one stream to `seen`.
     pub(crate) fn watch(mut self, stream: Stream, seen: impl FnMut(&str)) -> Result<()> {
         let (mut child, output) = self.piped(stream)?;
         let passed_on = match stream {
@@ -97,7 +97,8 @@ impl Invocation {
         self.judge(status)
     }
 
-    /// Runs it until `enough` says so of a line that it prints, and kills it there; whether that came before it ended.
+    /// Runs the program until `enough` is true of a printed line, and then kills it; `false` if the program ended
+    /// before.
     pub(crate) fn watch_and_kill(mut self, mut enough: impl FnMut(&str) -> bool) -> Result<bool> {
         let (mut child, printed) = self.piped(Stream::Stdout)?;
         for line in BufReader::new(printed).lines() {
@@ -111,13 +112,14 @@ impl Invocation {
         self.judge(status).map(|()| false)
     }
 
-    /// Starts it and waits for the line of `stream` that has what is waited for. It runs on until the first value goes.
+    /// Starts the program and waits for a line of `stream` in which `found` finds a value. The program runs until the
+    /// first returned value is dropped.
     pub(crate) fn start<T>(mut self, stream: Stream, mut found: impl FnMut(&str) -> Option<T>) -> Result<(Running, T)> {
         let (child, output) = self.piped(stream)?;
         let (running, mut lines) = (Running(child), BufReader::new(output).lines());
         while let Some(line) = lines.next() {
             if let Some(found) = found(line.with_context(|| self.unread())?.trim_end()) {
-                // Later lines are not waited for, and fill no pipe.
+                // Later lines are drained, so that they do not fill the pipe.
                 thread::spawn(move || lines.by_ref().for_each(drop));
                 return Ok((running, found));
             }
@@ -125,7 +127,7 @@ impl Invocation {
         bail!("{}: `{}` ended before it was ready", self.step, self.line)
     }
 
-    /// Starts it without input, and with a pipe from one of its streams.
+    /// Starts the program without input, and with a pipe from one of its streams.
     fn piped(&mut self, stream: Stream) -> Result<(Child, Box<dyn Read + Send>)> {
         self.announce();
         self.command.stdin(Stdio::null());
@@ -141,7 +143,7 @@ impl Invocation {
         Ok((child, output.with_context(|| self.unstarted())?))
     }
 
-    /// True if it starts and succeeds; nothing is shown.
+    /// True if the program starts and succeeds; shows no output.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command
             .stdin(Stdio::null())
@@ -175,7 +177,7 @@ impl Invocation {
     }
 }
 
-/// A program that is killed when the value goes.
+/// A program that is killed on drop.
 pub(crate) struct Running(Child);
 
 impl Drop for Running {

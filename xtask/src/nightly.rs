@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{ci, invocation::Invocation, steps::Steps, strands, workspace::Workspace};
+use crate::{ci, conformance, invocation::Invocation, python, steps::Steps, strands, workspace::Workspace};
 
 /// Pinned because deny.toml is written in this version's format.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
@@ -20,6 +20,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     steps.run("mpnet", || mpnet(workspace))?;
     steps.run("fuzz", || fuzz(workspace))?;
     steps.run("strands", || strands::run(workspace))?;
+    steps.run("adapters", || python::adapters(workspace))?;
+    steps.run("importers", || python::importers(workspace))?;
+    steps.run("conformance", || conformance::run(workspace))?;
     steps.run("deny", || deny(workspace))?;
     println!("nightly: all well, {}", steps.summary());
     Ok(())
@@ -39,7 +42,7 @@ fn every_feature(workspace: &Workspace) -> Result<()> {
 /// Packages the libraries as for a registry, and builds each from its package.
 fn package(workspace: &Workspace) -> Result<()> {
     let names = workspace.libraries().into_iter().flat_map(|library| ["-p", library.name.as_str()]);
-    // Also where something is not committed yet.
+    // Uncommitted changes are allowed.
     Invocation::cargo(workspace, "package").args(["package", "--locked", "--allow-dirty"]).args(names).run()
 }
 
@@ -77,7 +80,7 @@ fn fuzz(workspace: &Workspace) -> Result<()> {
         .run()
 }
 
-/// Installs a subcommand of cargo that is not there.
+/// Installs a missing subcommand of cargo.
 fn install(workspace: &Workspace, command: &str, package: &str) -> Result<()> {
     if Invocation::cargo(workspace, "install").args([command, "--version"]).succeeds() {
         return Ok(());
@@ -85,7 +88,7 @@ fn install(workspace: &Workspace, command: &str, package: &str) -> Result<()> {
     Invocation::cargo(workspace, "install").args(["install", "--locked", package]).run()
 }
 
-/// Offline, so without advisories: their database is not available on the build machines.
+/// Runs cargo-deny offline and without advisories, since their database is not available on the build machines.
 fn deny(workspace: &Workspace) -> Result<()> {
     install(workspace, "deny", CARGO_DENY)?;
     // Packages for other platforms are checked too, and no build has fetched those.

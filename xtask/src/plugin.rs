@@ -86,8 +86,8 @@ fn build(workspace: &Workspace, args: &BuildArgs) -> Result<()> {
     let into = absolute(&args.into)?;
     fs::create_dir_all(&into).with_context(|| format!("making {}", into.display()))?;
     let place = into.join(name);
-    // Atomically: a host that starts in the meantime sees the old file or the new one, and a running host keeps its
-    // own.
+    // The copy is atomic: a host that starts in the meantime sees the old file or the new one, and a running host keeps
+    // its own.
     let partial = place.with_extension("partial");
     fs::copy(&library, &partial)
         .and_then(|_| fs::rename(&partial, &place))

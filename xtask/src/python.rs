@@ -1,4 +1,4 @@
-//! Our tests in Python with the real packages of others: what importers read, and the adapters of agents.
+//! Our tests in Python with the real packages of others: the files that importers read, and the adapters of agents.
 
 use anyhow::Result;
 
@@ -7,7 +7,7 @@ use crate::{invocation::Invocation, steps::Steps, venv::Venv, workspace::Workspa
 /// The reader of Claude Code's files, and the directory that its sources unpack to. Those have sample files.
 const CLAUDE_CODE_LOG: &str = "claude-code-log==1.7.0";
 const SOURCES: &str = "claude_code_log-1.7.0";
-/// The packages whose files are imported. `cc-session-core` is not offered for the Python that is here.
+/// The packages whose files are imported. `cc-session-core` is not available for this Python.
 const IMPORTED: [&str; 6] = [
     CLAUDE_CODE_LOG,
     "anthropic==2.12.0",
@@ -19,7 +19,7 @@ const IMPORTED: [&str; 6] = [
 /// The packages that are adapted.
 const ADAPTED: [&str; 3] = ["langchain-core==1.8.3", "openai-agents==0.24.0", "pytest<10"];
 
-/// Compares what `memory import` says of files that real packages write or read with what those packages say.
+/// Compares `memory import` with real packages, on files that those write or read.
 pub(crate) fn importers(workspace: &Workspace) -> Result<()> {
     let sources = |venv: &Venv| venv.sources(workspace, "claude-code-log", CLAUDE_CODE_LOG, SOURCES);
     tested(workspace, "importers", &IMPORTED, sources, |venv| {

@@ -1,4 +1,4 @@
-//! The binary for a user: built, with what it needs at run time, shown by its demonstration, and drawn.
+//! The binary for a user: its build, with the files for run time, its demonstration, and a picture of that.
 
 use std::fs;
 use std::path::PathBuf;

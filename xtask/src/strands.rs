@@ -1,4 +1,4 @@
-//! Strands' own tests through our managers, and an agent of Strands that is killed and goes on.
+//! Strands' own tests through our managers, and an agent of Strands that is killed and continues.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::invocation::{Invocation, Stream};
 use crate::{steps::Steps, venv::Venv, workspace::Workspace};
 
-/// The tests of the package, by file; those of the managers, of what they decide by, and of sessions.
+/// Test files of the package: for managers, their decisions, and sessions.
 const TESTS: [&str; 5] = [
     "tests/strands/agent/test_conversation_manager.py",
     "tests/strands/agent/test_summarizing_conversation_manager.py",
@@ -56,7 +56,7 @@ const TURNS: &str = "60";
 /// The turns after which the agent and its bridge are killed: plain ones, and one right before a tool is called.
 const KILLED_AFTER: [&str; 3] = ["turn 17", "turn 34", "turn 48"];
 
-/// Runs 60 turns over a new store, and returns what the check at the end says.
+/// Runs 60 turns over a new store, and returns the verdict of the final check.
 fn agent(workspace: &Workspace, environment: &Environment, manager: &str) -> Result<String> {
     let store = environment.scratch().join(format!("{manager}.memory"));
     if store.exists() {
@@ -78,7 +78,7 @@ fn agent(workspace: &Workspace, environment: &Environment, manager: &str) -> Res
     Ok(verdict)
 }
 
-/// Runs the agent until it prints `after`, and kills it and its bridge there; whether it came so far.
+/// Runs the agent until it prints `after`, and then kills it and its bridge; `false` if the agent ended before.
 fn killed(workspace: &Workspace, agent: Invocation, after: &str) -> Result<bool> {
     let mut bridge = String::new();
     let reached = agent.watch_and_kill(|line| {
@@ -88,7 +88,7 @@ fn killed(workspace: &Workspace, agent: Invocation, after: &str) -> Result<bool>
         line == after
     })?;
     if reached {
-        // The bridge may have ended by itself, when its input did.
+        // The bridge may have ended by itself, at the end of its input.
         Invocation::program(workspace, "strands", "kill").args(["-9", bridge.as_str()]).succeeds();
     }
     Ok(reached)
@@ -97,10 +97,10 @@ fn killed(workspace: &Workspace, agent: Invocation, after: &str) -> Result<bool>
 const PACKAGE: &str = "strands-agents==1.62.0";
 /// The directory that the package's sources unpack to.
 const SOURCES: &str = "strands_agents-1.62.0";
-/// The package, and what its tests need.
+/// The package, and the dependencies of its tests.
 const PACKAGES: [&str; 5] = [PACKAGE, "pytest<10", "pytest-asyncio<1.5", "moto", "pytest-timeout"];
 
-/// Where the interpreter and the package's sources are.
+/// Location of the interpreter and of the package's sources.
 struct Environment {
     venv: Venv,
     adapters: PathBuf,
@@ -108,7 +108,7 @@ struct Environment {
 }
 
 impl Environment {
-    /// Makes what is missing.
+    /// Installs missing parts.
     fn prepare(workspace: &Workspace) -> Result<Self> {
         let sources = |venv: &Venv| venv.sources(workspace, "strands-agents", PACKAGE, SOURCES);
         Ok(Self {

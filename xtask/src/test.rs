@@ -18,14 +18,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 
 /// Runs the tests and doctests, without tidy.
 ///
-/// xtask is tested in a build of its own: it depends on crates that procedural macros also use, and a common build
-/// would unify their features and recompile everything for the doctests.
+/// xtask is tested in a separate build: it depends on crates that procedural macros also use, and a common build would
+/// unify their features and recompile everything for the doctests.
 ///
 /// The dev binary fetches the model. This build has the same packages, profile and features as the test runs, so that
 /// nothing is compiled twice; `setup` would add a release build of the whole tree, which no test runs. It also puts the
 /// plugin libraries where the host's tests load them.
 pub(crate) fn run_tests(workspace: &Workspace, steps: &mut Steps) -> Result<Tally> {
-    // First, because they take seconds: they need only what runs now.
+    // The tests of xtask come first, because they take seconds: they need only the build that runs now.
     let tests = steps.run("xtask", || unit_and_integration(workspace, &["-p", "xtask"]))?;
     steps.run("build", || {
         Invocation::cargo(workspace, "build")

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{invocation::Invocation, workspace::Workspace};
 
-/// One broken rule: the place, and what is wrong there.
+/// A broken rule: the place, and the fault there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fault {
     place: String,
@@ -46,7 +46,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     report(&faults, workspace.metadata().workspace_members.len(), files.len())
 }
 
-/// Reads the files that git tracks or would add; also files that are not text are searched.
+/// Reads the files that git tracks or would add, including files that are not text.
 fn read(workspace: &Workspace) -> Result<Vec<TreeFile>> {
     let listed = Invocation::program(workspace, "tidy", "git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])

@@ -8,15 +8,15 @@ use anyhow::{Context, Result};
 use crate::invocation::{Invocation, Stream};
 use crate::workspace::Workspace;
 
-/// A virtual environment, and a directory around it for what is put beside it.
+/// A virtual environment, in a directory with related files.
 pub(crate) struct Venv {
     name: &'static str,
     root: PathBuf,
 }
 
 impl Venv {
-    /// Makes it with the packages `wanted` and with `others`, which `beside` adds, unless it is there. A marker that names
-    /// all of them comes last.
+    /// Makes the environment with the packages `wanted` and with `others`, which `beside` adds, unless it exists. A
+    /// marker that names all of them comes last.
     pub(crate) fn prepare(
         workspace: &Workspace,
         name: &'static str,
@@ -38,7 +38,7 @@ impl Venv {
         Ok(environment)
     }
 
-    /// The directory around it.
+    /// The directory around the environment.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -48,13 +48,13 @@ impl Venv {
         self.root.join("venv")
     }
 
-    /// Its interpreter.
+    /// The interpreter.
     pub(crate) fn python(&self, workspace: &Workspace) -> Invocation {
         let python = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
         Invocation::program(workspace, self.name, self.venv().join(python))
     }
 
-    /// Unpacks the sources of a package beside it, for the tests and samples that they have.
+    /// Unpacks the sources of a package next to the environment, for their tests and samples.
     pub(crate) fn sources(&self, workspace: &Workspace, package: &str, pinned: &str, unpacked: &str) -> Result<()> {
         let from = ["download", "--no-deps", "--no-binary", package, pinned, "--dest"];
         self.pip(workspace).args(from).args([self.root()]).run()?;
@@ -63,7 +63,7 @@ impl Venv {
         self.python(workspace).args(["-c", unpack]).args([archive.as_path(), self.root()]).run()
     }
 
-    /// Runs tests of ours against the binary by pytest, with what `set` adds, and returns pytest's last line.
+    /// Runs our tests against the binary by pytest, with the additions of `set`, and returns pytest's last line.
     pub(crate) fn pytest(
         &self,
         workspace: &Workspace,

@@ -36,7 +36,7 @@ impl Workspace {
         self.metadata.workspace_packages().into_iter().filter(|package| package.publish.is_none()).collect()
     }
 
-    /// A path in `shared/`, a folder beside the checkout that may be missing.
+    /// A path in `shared/`, a folder next to the checkout that may be missing.
     pub(crate) fn shared(&self, relative: &str) -> PathBuf {
         let beside = self.root().parent().unwrap_or_else(|| self.root());
         beside.join("shared").join(relative)
@@ -47,7 +47,7 @@ impl Workspace {
         self.metadata.target_directory.as_std_path()
     }
 
-    /// Where cargo puts the `memory` binary of a profile, `debug` or `release`.
+    /// Path of the `memory` binary that cargo builds in a profile, `debug` or `release`.
     pub(crate) fn memory_binary(&self, profile: &str) -> PathBuf {
         let name = format!("memory{}", env::consts::EXE_SUFFIX);
         self.target().join(profile).join(name)

@@ -43,7 +43,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// How to start a peer.
+/// Arguments of a peer's process.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     pub(super) kind: &'static str,

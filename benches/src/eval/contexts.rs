@@ -1,4 +1,4 @@
-//! Contexts for readers: for each question what a model would be shown, our context and the best hits, in blinded files.
+//! Contexts for readers: blinded files with our context and the best hits for each question.
 
 mod sample;
 use std::{
@@ -8,11 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval::Question;
 use memory_core::Node;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Bars, Budget, EvalParts, fresh_context, prepare, shown::Shown, subject::Subject};
+use super::{Bars, Budget, EvalParts, Question, fresh_context, prepare, shown::Shown, subject::Subject};
 
 pub(super) use sample::{Asked, data_name, pack, sample};
 
@@ -20,18 +19,18 @@ pub(super) use sample::{Asked, data_name, pack, sample};
 const FOR_READERS: &str = include_str!("contexts/READERS.md");
 const FOR_JUDGES: &str = include_str!("judge/JUDGES.md");
 
-/// Contexts to write, and where.
+/// Options of [`write_contexts`].
 #[derive(Clone, Debug)]
 pub struct ContextsOptions {
     /// Directories with `conversations.jsonl` and `queries.jsonl`.
     pub data: Vec<PathBuf>,
     /// The directory to write.
     pub out: PathBuf,
-    /// How many tokens a model is shown, the question included.
+    /// Token budget of a text, including the question.
     pub budget: Budget,
-    /// How many questions are asked; by default all that have an answer.
+    /// Size of the sample; by default all questions with an answer.
     pub questions: Option<usize>,
-    /// How many readers there are, at least 2.
+    /// Number of readers, at least 2.
     pub shards: usize,
     /// The seed of the sample and its order.
     pub seed: u64,
@@ -87,7 +86,7 @@ impl Prepared {
 }
 
 /// Writes a sample of questions under both conditions: a directory of blinded files for each reader, the key apart from
-/// them, and the instructions for readers and judges. Returns a description of what it wrote.
+/// them, and the instructions for readers and judges. Returns a description of the files.
 ///
 /// # Errors
 /// When the data does not follow the format, a part of the memory fails, a text is over its budget, or the directory
@@ -166,7 +165,7 @@ fn write(out: &Path, prepared: &[Prepared], hands: &[Vec<Dealt>]) -> Result<()> 
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
     };
     let mut key = Vec::new();
-    // In the order of the shards, so that a file's time does not reveal its condition.
+    // Files are written in the order of the shards, so that a file's time does not reveal its condition.
     for (shard, hand) in (1..).zip(hands) {
         let directory = format!("shard-{shard}");
         let path = out.join(&directory);
@@ -239,7 +238,7 @@ pub(super) struct KeyLine {
     pub(super) budget: u32,
     /// Tokens of the shown text.
     pub(super) tokens: u32,
-    /// The share of the evidence that is shown word for word, 0..=1; `None` where the data names no evidence.
+    /// The share of the evidence that is shown verbatim, 0..=1; `None` if the data names no evidence.
     pub(super) evidence: Option<f64>,
 }
 

@@ -17,35 +17,34 @@ use super::{Asked, Bars, EvalParts, contexts};
 
 const STEPS: u32 = 500;
 const STEP_SIZE: f64 = 0.05;
-/// Regularization: keeps weights small, and those of a kind of conversation near those of all, where there is little
-/// data.
+/// Strength of the regularization. Weights stay small, and with little data those of a kind stay near the common ones.
 const L2: f64 = 1e-3;
 /// Parts into which the conversations of each data directory are dealt; each is held out once.
 const FOLDS: usize = 10;
-/// The ranker's share of the neighbours' chances, where many people talk.
+/// Share of the neighbours' chances in a score, in conversations of many people.
 const OF_NEIGHBOURS: f64 = 0.2;
 
-/// Weights of one retriever, by the names of their signals, and how well they rank.
+/// Fitted weights of one retriever, with their quality on held-out conversations.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Score that a unit of each signal adds: with an agent, between two people, among more.
     pub weights: BTreeMap<Cow<'static, str>, [f64; KINDS]>,
-    /// For each data directory, in the order of the stores.
+    /// Quality for each data directory, in the order of the stores.
     pub held_out: Vec<HeldOut>,
-    /// Numbers that make a probability of a score: slopes of the logarithm of the chance, of the coverage and of the window's
-    /// coverage, then a constant for each kind.
+    /// Parameters that turn a score into a probability: slopes of the logarithm of the chance, of the coverage and of
+    /// the window's coverage, then a constant for each kind.
     pub relevance: [f64; RELEVANCE],
     /// The expected calibration error of such probabilities of the first ten hits, in ten bins, with conversations held
     /// out; 0..=1.
     pub calibration_error: f64,
 }
 
-/// How well weights rank that were fitted without the conversation that is asked.
+/// Quality of weights on conversations that were held out from the fit.
 #[derive(Clone, Debug)]
 pub struct HeldOut {
     /// The data directory.
     pub data: String,
-    /// How many questions.
+    /// Number of questions.
     pub questions: usize,
     /// The share of their evidence among ten hits of their conversation, 0..=1.
     pub one: f64,
@@ -56,10 +55,10 @@ pub struct HeldOut {
 /// Kinds of conversation: with an agent, between two people, among more.
 const KINDS: usize = 3;
 
-/// Numbers that make a probability of a score.
+/// Number of parameters that turn a score into a probability.
 const RELEVANCE: usize = 3 + KINDS;
-/// The weight of a question about another conversation where probabilities are fitted. Most questions are about what is
-/// searched.
+/// Weight, in the fit of probabilities, of questions about other conversations: most questions are about the searched
+/// one.
 const FOREIGN: f64 = 0.1;
 /// Hits whose probabilities are fitted.
 const TOP: usize = 10;
@@ -179,14 +178,14 @@ pub async fn fit(stores: &[(&EvalParts, &[PathBuf])]) -> Result<Fit> {
     Ok(Fit { weights, held_out, relevance, calibration_error })
 }
 
-/// How weights rank a question that they were not fitted to.
+/// Ranking of a held-out question.
 struct Tested {
     data: usize,
     asked: Option<Asked>,
     fold: usize,
-    /// `None` if nothing answers it.
+    /// Recall among the ten best hits; `None` if the question has no evidence.
     recall: Option<f64>,
-    /// Values that the probability of each of the first hits depends on, and whether it is evidence.
+    /// Inputs to the probability of each of the first hits, and true for evidence.
     hits: Vec<([f64; RELEVANCE], bool)>,
 }
 
@@ -249,7 +248,7 @@ fn logistic(rows: &[([f64; RELEVANCE], f64, f64)]) -> [f64; RELEVANCE] {
 }
 
 impl Example {
-    /// The scores of the candidates, without what neighbours add.
+    /// The scores of the candidates, without the contribution of their neighbours.
     fn scores(&self, weights: &Weights) -> Vec<f64> {
         let score =
             |row: &Row| row.values.iter().zip(weights.of_kind(row.kind)).map(|(value, weight)| value * weight).sum();
@@ -284,7 +283,7 @@ impl Example {
         (self.evidence > 0).then_some(part)
     }
 
-    /// Values that the probability of each of the ten best hits depends on, and whether it is evidence.
+    /// Inputs to the probability of each of the ten best hits, and true for evidence.
     fn ranked(&self, weights: &Weights) -> Vec<([f64; RELEVANCE], bool)> {
         let order = self.order(weights);
         let best = order.first().map_or(0.0, |(score, _)| *score);
@@ -319,18 +318,18 @@ impl Example {
     }
 }
 
-/// The weights of each kind of conversation: those of all, and how far each kind is from them.
+/// The weights of each kind of conversation: the common ones plus the kind's difference.
 struct Weights {
     kinds: [Vec<f64>; KINDS],
 }
 
-/// Numbers that are fitted: those of all kinds, then the distance of each kind.
+/// Fitted parameters: the common weights, then the difference of each kind.
 type Parameters = [Vec<f64>; 1 + KINDS];
 
 impl Weights {
     /// Minimizes the mean loss with Adam (Kingma and Ba, 2015), all examples at once, from zero. Each data directory
-    /// counts equally in each scope, however many questions it has, because the conversations that the weights will be
-    /// used on are like none of them. What the kinds share is fitted on all of them: there is little data of each.
+    /// counts equally in each scope, however many questions it has, because none of them is like the conversations of
+    /// users. The common weights are fitted on all kinds, because each kind has little data.
     fn of(examples: &[&Example], columns: usize) -> Self {
         const MOMENTUM: f64 = 0.9;
         const MEMORY: f64 = 0.999;

@@ -120,7 +120,7 @@ struct Found<T> {
 /// Returns exactly one value for each of the wanted names.
 ///
 /// # Errors
-/// When that is not possible, with the names.
+/// When a name has no value or several, or a value has an unknown name; the error lists the names.
 fn collect<'a, T>(
     what: &str,
     wanted: impl Iterator<Item = &'a str>,

@@ -1,15 +1,15 @@
-//! Prices of the prompts of a running agent, and of a sliding window beside it.
+//! Prices of the prompts of a running agent, and of a sliding window for comparison.
 
 use std::collections::VecDeque;
 
-/// Prices of a million tokens that are read, and of as many that a provider had in its cache: the usual ratio.
+/// Prices of a million prompt tokens, uncached and cached, in the usual ratio.
 const PRICES: [f64; 2] = [3.0, 0.3];
 
 /// Total tokens of prompts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PromptTokens {
     pub(super) tokens: u64,
-    /// Tokens that the prompt before began with.
+    /// Tokens shared with the beginning of the previous prompt.
     cached: u64,
 }
 
@@ -35,7 +35,7 @@ impl PromptTokens {
     }
 }
 
-/// The newest messages within a budget, which drops them in batches, so that a provider's cache is lost seldom.
+/// The newest messages within a budget, which drops them in batches, so that a provider's cache is seldom invalidated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SlidingWindow {
     budget: u64,
@@ -55,7 +55,7 @@ impl SlidingWindow {
         self.tokens += tokens;
     }
 
-    /// A prompt of what is in the window; what exceeds the budget makes it drop half of it.
+    /// Records a prompt of the window, which first shrinks to half of the budget if it exceeds the budget.
     pub(super) fn prompt(&mut self) {
         if self.tokens > self.budget {
             while self.tokens > self.budget / 2 && self.sizes.len() > 1 {
@@ -67,7 +67,7 @@ impl SlidingWindow {
         self.cached = self.tokens;
     }
 
-    /// How many of the newest messages it shows.
+    /// Number of newest messages in the window.
     pub(super) fn len(&self) -> usize {
         self.sizes.len()
     }

@@ -4,11 +4,10 @@
 use std::{fmt, path::Path};
 
 use anyhow::Result;
-use memory_cli::import::eval::Question;
 use memory_core::Node;
 
 use super::{
-    Bars, EvalParts,
+    Bars, EvalParts, Question,
     contexts::{data_name, pack, sample},
     fresh_context, prepare,
     score::mean,

@@ -1,19 +1,19 @@
-//! Conversations played turn by turn, as an agent runs: what its prompts cost and hold, beside a sliding window.
+//! Conversations played turn by turn, as an agent runs: cost and evidence of its prompts, compared with a sliding
+//! window.
 
 use std::{fmt, path::Path};
 
 use anyhow::{Context, Result};
-use memory_cli::import::{
-    ImportedConversation,
-    eval::{Question, questions},
-};
 use memory_core::{Message, Node, NodeId, Role, Timestamp};
 use memory_hooks::{Prompt, PromptOptions};
 
 use super::{
-    Bars, EvalParts,
+    Bars, EvalParts, Question,
     contexts::{data_name, pack},
+    conversations,
+    data::Conversation,
     prices::{PromptTokens, SlidingWindow},
+    questions,
     score::mean,
     shown::Shown,
     subject::Subject,
@@ -23,11 +23,11 @@ use super::{
 const BUDGET: u32 = 16_000;
 /// The budget of the best hits alone, with which the evidence is compared.
 const HITS: u32 = 4_000;
-/// Tokens that a message costs beside its text.
+/// Overhead tokens of a message in addition to its text.
 const PER_MESSAGE: u64 = 8;
-/// The calls of the model before which questions are asked aside.
+/// Model calls before which questions are asked outside the conversation.
 const ASKED_AT: [usize; 4] = [50, 100, 150, 200];
-/// A way to prompt a running agent, and what it was measured to hold.
+/// A way to prompt a running agent, with its measurements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Way {
     name: &'static str,
@@ -53,9 +53,9 @@ pub struct Running {
     pub data: String,
     /// Calls of the model.
     pub prompts: usize,
-    /// How often the window moved.
+    /// Number of window moves.
     pub moves: usize,
-    /// Ours first.
+    /// The measured ways, ours first.
     ways: Vec<Way>,
     /// The share of the evidence among the best hits alone.
     hits: Vec<f64>,
@@ -65,7 +65,7 @@ impl Running {
     /// The way that drops the oldest messages in batches and recalls nothing.
     pub const SLIDING_WINDOW: &str = "sliding window";
 
-    /// The share of the tokens of our prompts that the prompt before began with.
+    /// The share of our prompts' tokens that begin the previous prompt as well.
     #[must_use]
     pub fn cached_share(&self) -> f64 {
         self.ways.first().map_or(0.0, |ours| ours.tokens.cached_share())
@@ -116,15 +116,14 @@ impl fmt::Display for Running {
     }
 }
 
-/// Plays the conversations of a data set turn by turn and asks their questions aside.
+/// Plays the conversations of a data set turn by turn and asks their questions outside of them.
 ///
 /// # Errors
 /// When the data does not follow the format, or a part of the memory fails.
 pub async fn running(parts: &EvalParts, data: &Path) -> Result<Running> {
     let asked = questions(data)?;
-    let conversations = memory_cli::import::eval::read(data)?;
     let mut total = Running { data: data_name(data), ..Running::default() };
-    for conversation in conversations {
+    for conversation in conversations(data)? {
         let of_it = asked.iter().filter(|question| question.conversation == conversation.id).collect();
         let name = conversation.id.clone();
         let played = Play::new(parts, of_it).all(conversation).await.with_context(|| format!("playing `{name}`"))?;
@@ -150,7 +149,7 @@ impl Running {
     }
 }
 
-/// One conversation while it is played.
+/// State of a conversation that is being played.
 struct Play<'a> {
     parts: &'a EvalParts,
     questions: Vec<&'a Question>,
@@ -181,12 +180,11 @@ impl<'a> Play<'a> {
         }
     }
 
-    async fn all(mut self, conversation: ImportedConversation) -> Result<Running> {
-        let ImportedConversation { id, messages } = conversation;
-        let bar = Bars::of(messages.len() as u64, "messages played");
-        let mut subject = Subject::empty(id);
+    async fn all(mut self, conversation: Conversation) -> Result<Running> {
+        let bar = Bars::of(conversation.messages.len() as u64, "messages played");
+        let mut subject = Subject::empty(conversation.id);
         let mut waiting: Vec<(Message, Option<Timestamp>)> = Vec::new();
-        for (message, at) in messages {
+        for (message, at) in conversation.messages {
             if message.role == Role::Assistant && !subject.outline.is_empty() | !waiting.is_empty() {
                 self.say(&mut subject, std::mem::take(&mut waiting)).await?;
                 self.prompt(&subject).await?;
@@ -228,7 +226,7 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Asks the questions whose evidence has been said.
+    /// Asks the questions whose evidence is already in the conversation.
     async fn ask(&mut self, subject: &Subject) -> Result<()> {
         let nodes: Vec<Node> = subject.nodes(self.parts).await?;
         let conversation = self.parts.memory.conversation(subject.id.clone());
@@ -253,8 +251,8 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Bytes that two texts begin with, up to a boundary of characters.
+/// Length in bytes of the common prefix of two texts, up to a character boundary.
 fn shared(before: &str, now: &str) -> usize {
     let same = before.bytes().zip(now.bytes()).take_while(|(a, b)| a == b).count();
-    memory_core::floor_char_boundary(now, same)
+    memory_core::text::floor_char_boundary(now, same)
 }

@@ -3,17 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::{self, Write as _},
-    fs::{self, File},
+    fs::File,
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval::Question;
-use memory_core::{MessageKey, SearchStep};
+use memory_core::{MessageKey, port::SearchStep};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Asked;
+use super::{Asked, Question, contexts::read_lines};
 use crate::figure::quantile;
 
 /// Turns over which the discounted gain is computed.
@@ -41,7 +40,7 @@ struct Worth {
     ndcg10: f64,
     /// The share of the evidence that was packed, if the run packs.
     packed: Option<f64>,
-    /// The share that a full context shows word for word, and the history's share of its budget.
+    /// The share that a full context shows verbatim, and the history's share of its budget.
     in_context: Option<f64>,
     history: Option<f64>,
 }
@@ -49,9 +48,9 @@ struct Worth {
 /// Shares of the evidence that are packed into a budget, as means over questions, each 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PackedShares {
-    /// If recall gets all of the budget.
+    /// Share if recall gets the whole budget.
     pub(crate) alone: f64,
-    /// In a full context.
+    /// Share in a full context.
     pub(crate) in_context: f64,
     /// The history's share of that context's budget.
     pub(crate) history: f64,
@@ -96,11 +95,7 @@ impl Scored {
     /// # Errors
     /// When the file cannot be read, or a line does not follow the format.
     pub(super) fn read(path: &Path, questions: &[Question]) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        let line = |(number, line)| -> Result<Line> {
-            serde_json::from_str(line).with_context(|| format!("{}:{}", path.display(), number))
-        };
-        let lines = (1..).zip(text.lines()).map(line).collect::<Result<Vec<_>>>()?;
+        let lines: Vec<Line> = read_lines(path)?;
         let lines: BTreeMap<_, _> = lines.into_iter().map(|line| (line.query_id.clone(), line)).collect();
         let with_evidence = questions.iter().filter(|question| !question.evidence.is_empty());
         let worth = with_evidence
@@ -132,7 +127,7 @@ impl Scored {
     }
 }
 
-/// The runs of one directory by their scopes, each beside another run to compare with, if there is one.
+/// The runs of one directory by their scopes, each with the run to compare it with, if any.
 pub(super) type Runs = BTreeMap<Asked, (Scored, Option<Scored>)>;
 
 type Measure = fn(&Worth) -> Option<f64>;
@@ -233,24 +228,24 @@ pub(super) struct RunLine {
     /// Turns of a full context of the same budget.
     #[serde(flatten)]
     pub(super) context: Option<ContextTurns>,
-    /// How long the search took.
+    /// Duration of the search.
     pub(super) latency_ms: f64,
 }
 
 /// Turns packed within the budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PackedTurns {
-    /// In order of time.
+    /// Turns in chronological order.
     #[serde(serialize_with = "keys")]
     pub(super) packed: Vec<MessageKey>,
-    /// Their tokens, headers included.
+    /// Tokens of the turns, including headers.
     pub(super) packed_tokens: u64,
 }
 
 /// Turns that a context shows next to its summaries. The scorer ignores it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct ContextTurns {
-    /// Turns shown word for word, in the history or recalled, in order of time.
+    /// Turns shown verbatim, in the history or recalled, in chronological order.
     #[serde(serialize_with = "keys")]
     pub(super) in_context: Vec<MessageKey>,
     /// The history's share of the budget, 0..=1.
@@ -261,7 +256,7 @@ fn keys<S: Serializer>(keys: &[MessageKey], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(keys.iter().map(MessageKey::as_str))
 }
 
-/// Writes a run file; it gets its name only when it is complete.
+/// Writes a run file, which gets its name only when it is complete.
 #[derive(Debug)]
 pub(super) struct RunFile {
     path: PathBuf,
@@ -308,7 +303,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Adds a call of so many milliseconds.
+    /// Adds a call of `millis` milliseconds.
     pub(crate) fn add_millis(&mut self, millis: f64) {
         self.millis.push(millis);
     }
@@ -352,9 +347,7 @@ impl Steps {
             }
         }
     }
-}
 
-impl Steps {
     /// The medians of one kind of call in one line, as in `words 0.8 ms, embed 4.1 ms`.
     pub(crate) fn line(&self, call: &str) -> String {
         let of_call = self.by_name.iter().filter(|((of, _), ..)| *of == call);

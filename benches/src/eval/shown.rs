@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
-use memory_core::{Node, NodeId, TokenCounter};
+use memory_core::{Node, NodeId, port::TokenCounter};
 use memory_hooks::{Piece, PieceKind, Prompt};
 
 /// Messages shown by a context.

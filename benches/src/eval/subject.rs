@@ -1,12 +1,11 @@
-//! A conversation that is asked questions, and how much of it may be packed.
+//! A conversation to ask questions of, and the budget of its packed messages.
 
 use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, bail, ensure};
-use memory_cli::import::{ImportedConversation, eval::Question};
 use memory_core::{ConversationId, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, Timestamp};
 
-use super::EvalParts;
+use super::{EvalParts, Question, data::Conversation};
 
 /// An imported conversation.
 #[derive(Debug)]
@@ -25,10 +24,9 @@ impl Subject {
     }
 
     /// Appends a conversation to the store.
-    pub(super) async fn import(parts: &EvalParts, conversation: ImportedConversation) -> Result<Self> {
-        let ImportedConversation { id, messages } = conversation;
-        let mut subject = Self::empty(id);
-        subject.say(parts, messages).await?;
+    pub(super) async fn import(parts: &EvalParts, conversation: Conversation) -> Result<Self> {
+        let mut subject = Self::empty(conversation.id);
+        subject.say(parts, conversation.messages).await?;
         Ok(subject)
     }
 
@@ -69,7 +67,7 @@ impl Subject {
     }
 }
 
-/// Tokens of a message beside its text; the scorer charges the same.
+/// Overhead tokens of a message in addition to its text; the scorer charges the same.
 pub(super) const PER_MESSAGE: u32 = 8;
 
 /// The most tokens of the packed messages of one question.

@@ -1,14 +1,15 @@
 //! The stores that are compared: ours, and its peers at their documented best settings and the same durability.
 //!
 //! The peers hold only texts, under eight-byte keys, without the hashes, salts, roles and times of ours, and are read
-//! without decoding. So their measurements are a lower bound of what they would cost in our place.
+//! without decoding. So their measurements are a lower bound of their cost in our place.
 
 use std::{path::Path, task};
 
 use anyhow::{Context, Result, bail, ensure};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode};
 use memory_core::{
-    BoxFuture, ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp,
+    ContentBlock, ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Timestamp,
+    port::{BoxFuture, Store, StoreError},
 };
 use memory_store::LogStore;
 use redb::{ReadableDatabase, TableDefinition};
@@ -222,7 +223,7 @@ const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records")
 /// A copy-on-write B-tree; commits are durable at once, which is its default.
 pub(super) struct Redb {
     database: redb::Database,
-    /// Kept open while records are read, as its documentation advises.
+    /// The table, kept open between reads as redb's documentation advises.
     reading: Option<redb::ReadOnlyTable<u64, &'static [u8]>>,
     next: u64,
 }

@@ -1,4 +1,4 @@
-//! Recall of one conversation and across all: weights on conversations that they were not fitted to, beside plain BM25.
+//! Recall of one conversation and across all: weights on held-out conversations, compared with plain BM25.
 
 use std::{
     collections::BTreeMap,
@@ -16,23 +16,23 @@ use crate::{
     figure::{Figure, Samples},
 };
 
-/// A data set, and the keys of its recall in one conversation, if that has a bar, and of that in all.
+/// A data set with the figure keys of its recall in one conversation, if that has a bar, and across all.
 type Set = (&'static str, Option<&'static str>, &'static str);
-/// Sets that are asked, all in one store.
+/// Sets whose questions are asked, all in one store.
 const SETS: [Set; 4] = [
     ("locomo", Some("r10_one_locomo"), "all_vs_one_locomo"),
     ("beam100k", Some("r10_one_beam100k"), "all_vs_one_beam100k"),
     ("qmsum", Some("r10_one_qmsum"), "all_vs_one_qmsum"),
     ("beam500k", None, "all_vs_one_beam500k"),
 ];
-/// Sets that weights are fitted to as well, where they are installed; in a store of their own.
+/// Additional sets to fit weights to, if installed, in a separate store.
 const MORE: [&str; 2] = ["qmsum-b", "beam500k-b"];
-/// The baseline, beside the data.
+/// The baseline's script in the directory of the data.
 const BASELINE: &str = "bm25.py";
 
-/// A store with all sets, and what weights reach that are fitted anew.
+/// A store with all sets, and newly fitted weights.
 pub(super) struct Across {
-    /// Has the conversations of all sets.
+    /// Parts over the conversations of all sets.
     pub(super) parts: Parts,
     fit: Fit,
     baseline: BTreeMap<String, Recall>,

@@ -23,11 +23,11 @@ use crate::{
 /// Conversations of the store, and messages of each.
 const CONVERSATIONS: u32 = 2_000;
 const MESSAGES: usize = 100;
-/// Between the talks of two questions; a prime, so that it shares no factor with the number of conversations.
+/// Distance between the talks of two questions; a prime, so that it shares no factor with the number of conversations.
 const STEP: u32 = 617;
-/// Asks a running process for its memory; a question may not be empty.
+/// The line that asks a running process for its memory use; no question is empty.
 const RESIDENT: &str = "";
-/// To be raised when stores are made in another way, though of the same texts.
+/// Version of the stores' contents; raise it when the same texts are stored differently.
 const VERSION: u32 = 1;
 
 /// Measures the figures over a store under `kept`, which is made there once.
@@ -45,7 +45,7 @@ pub(super) fn measure(kept: &Path) -> Result<Vec<Figure>> {
         Figure::absolute("all_2000_conversations_model_p50_ms", &by_model, model.note()),
         Figure::single("all_2000_conversations_rss_mb", model_mb, "MB", resident),
     ];
-    // Nothing else may hold the store in a measurement of new processes.
+    // No other process may hold the store while new processes are measured.
     drop((words, model));
     figures.push(cold(&store)?);
     Ok(figures)
@@ -86,16 +86,16 @@ pub(crate) fn print_cold_search(store: &Path, question: &str) -> Result<()> {
     Ok(())
 }
 
-/// A running process, and which questions it was asked.
+/// A running process, and its progress through the questions.
 struct Asking {
     searcher: Subprocess,
     next: usize,
-    /// Questions that one message answers, and how many had it among their hits.
+    /// Number of questions that one message answers, and of those with the answer among their hits.
     answered: [usize; 2],
 }
 
 impl Asking {
-    /// Starts the process, and waits until it has done what its background does first.
+    /// Starts the process, and waits for its first background work.
     fn begin(store: &Path, by_words: bool) -> Result<Self> {
         let mut command = process::task([OsStr::new("serve-searches"), store.as_os_str()])?;
         let searcher = Subprocess::start("the process that searches", command.args(by_words.then_some("--by-words")))?;
@@ -138,14 +138,14 @@ impl Asking {
     }
 }
 
-/// The question of this number: of each kind in turn, about another talk each time.
+/// Question `number`: the kinds take turns, and each question is about another talk.
 fn nth_question(number: usize) -> (Talk, Asked) {
     let talk = Talk::of(u32::try_from(number).unwrap_or_default().wrapping_mul(STEP) % CONVERSATIONS);
     let asked = talk.question(number % KINDS);
     (talk, asked)
 }
 
-/// How a message is called: its index in its conversation, from 0.
+/// Label of a message: its conversation, and its index there from 0.
 fn place(conversation: &str, index: usize) -> String {
     format!("{conversation}#{index}")
 }
@@ -154,12 +154,12 @@ fn place(conversation: &str, index: usize) -> String {
 /// memory of this process in megabytes.
 ///
 /// # Errors
-/// When the store cannot be opened, a search fails, or is not what it should be: by words, or by meaning too.
+/// When the store cannot be opened, a search fails, or its notices show an answer that is incomplete for this mode.
 pub(crate) fn serve_searches(store: &Path, by_words: bool) -> Result<()> {
     let config = Config::new(store, Access::Existing);
     let config = if by_words { config.without_model() } else { config };
     let memory = Memory::from(Builder::of(config).open()?);
-    // As any process that has run for a while.
+    // A process that has run for a while has caught up, too.
     memory.catch_up()?;
     process::serve(|line| match line {
         RESIDENT => Ok(process::megabytes(None, "RssAnon")?.to_string()),
@@ -178,8 +178,8 @@ fn search(memory: &Memory, question: &str, by_words: bool) -> Result<String> {
     Ok(serde_json::to_string(&places.collect::<Vec<_>>())?)
 }
 
-/// The store under `kept`: that of an earlier run with the same messages and model, or a new one. What an earlier run
-/// derived in a format that has changed since is derived again.
+/// The store under `kept`: that of an earlier run with the same messages and model, or a new one. Derived files of an
+/// outdated format are rebuilt.
 fn kept_store(kept: &Path) -> Result<PathBuf> {
     let store = kept.join(format!("talks-{}", key()));
     let is_new = !store.is_dir();
@@ -214,7 +214,7 @@ fn kept_store(kept: &Path) -> Result<PathBuf> {
     Ok(store)
 }
 
-/// Names the messages, the model and the way they are stored.
+/// Digest of the messages, the model and the store's version.
 fn key() -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(format!("{VERSION} {CONVERSATIONS} {MESSAGES} {}", ALL_MINILM_L6_V2.name).as_bytes());
@@ -226,7 +226,7 @@ fn key() -> String {
     hasher.finalize().to_hex().chars().take(16).collect()
 }
 
-/// Embeds what is not embedded yet, with progress on standard error.
+/// Embeds messages without vectors, with progress on standard error.
 fn index(memory: &Memory) -> Result<()> {
     let parts = memory.as_async().parts();
     let bar = ProgressBar::new(CONVERSATIONS.into());

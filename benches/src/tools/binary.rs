@@ -26,7 +26,7 @@ pub(super) struct Memory {
 }
 
 impl Binary {
-    /// At `path`, or beside the binary that runs.
+    /// The binary at `path`, by default the one next to the running binary.
     pub(super) fn find(path: Option<&Path>) -> Result<Self> {
         let own = env::current_exe()?;
         let path = path.map_or_else(|| own.with_file_name(format!("memory{EXE_SUFFIX}")), Path::to_owned);
@@ -34,14 +34,14 @@ impl Binary {
         Ok(Self(path))
     }
 
-    /// Called with a store.
+    /// The binary with a store.
     pub(super) fn with_store(&self, store: &Path) -> Memory {
         Memory { binary: self.0.clone(), store: store.to_owned() }
     }
 }
 
 impl Memory {
-    /// A call with these arguments, and nothing of the caller's settings.
+    /// A call with these arguments and without the caller's settings.
     pub(super) fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(&self.binary);
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MEMORY_")) {
@@ -51,7 +51,7 @@ impl Memory {
         command
     }
 
-    /// Its output for an input, when it has ended.
+    /// Runs a call to its end; returns the output for an input.
     pub(super) fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
         let piped = Stdio::piped;
         let mut child = self.command(args).stdin(piped()).stdout(piped()).stderr(piped()).spawn()?;
@@ -62,7 +62,7 @@ impl Memory {
     }
 }
 
-/// A running server and what it was asked.
+/// A client of a running server.
 #[derive(Debug)]
 pub(super) struct Client {
     server: Subprocess,
@@ -82,7 +82,7 @@ impl Client {
         Ok(client)
     }
 
-    /// The number of the server's process.
+    /// The id of the server's process.
     pub(super) fn process(&self) -> u32 {
         self.server.id()
     }
@@ -96,7 +96,7 @@ impl Client {
         result.cloned().with_context(|| format!("{method} was answered by {answer}"))
     }
 
-    /// Structured answer of a tool, and the milliseconds until its line had come.
+    /// Structured answer of a tool, and the milliseconds until its line arrived.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Value, f64)> {
         let (answer, took) = self.timed("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let mut answer: Value = serde_json::from_str(&answer)?;

@@ -1,4 +1,4 @@
-//! Imports of transcripts: how many messages a second, and how much memory a gigabyte takes.
+//! Imports of transcripts: messages a second, and the memory that a gigabyte takes.
 
 use std::{
     fs::{self, File},
@@ -22,13 +22,13 @@ use crate::{
 /// Sessions of a round, and their turns.
 const SESSIONS: u64 = 50;
 const TURNS: usize = 250;
-/// Bytes of the transcripts whose import is watched, and of one of them.
+/// Bytes of the transcripts whose import is monitored, and of one of them.
 const GIGABYTE: u64 = 1_000_000_000;
 const FILE: u64 = 20_000_000;
-/// Between two looks at the memory of the import.
+/// Pause between two samples of the import's memory.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// As a user imports and without summaries, each round into a store of its own.
+/// Rates of an import as a user runs it and of one without summaries, each round into a new store.
 pub(super) fn rates(binary: &Binary, scratch: &Path) -> Result<[Figure; 2]> {
     let directory = scratch.join("sessions");
     fs::create_dir_all(&directory)?;
@@ -73,7 +73,7 @@ pub(super) fn rates(binary: &Binary, scratch: &Path) -> Result<[Figure; 2]> {
     ])
 }
 
-/// A gigabyte, once; a tenth if it `is_short`.
+/// Memory of the import of a gigabyte, or of a tenth if `is_short`; measured once.
 pub(super) fn resident(binary: &Binary, scratch: &Path, is_short: bool) -> Result<Figure> {
     let wanted = if is_short { GIGABYTE / 10 } else { GIGABYTE };
     eprintln!("tools: importing {} MB of transcripts", wanted / 1_000_000);
@@ -94,7 +94,7 @@ pub(super) fn resident(binary: &Binary, scratch: &Path, is_short: bool) -> Resul
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        // A process that has just ended has none.
+        // A process that has just ended reports no memory.
         most = most.max(process::megabytes(Some(child.id()), "RssAnon").unwrap_or_default());
         thread::sleep(PAUSE);
     };
@@ -114,7 +114,7 @@ pub(super) fn resident(binary: &Binary, scratch: &Path, is_short: bool) -> Resul
     Ok(Figure::single("import_1gb_rss_mb", most, "MB", note))
 }
 
-/// Writes a long session; its bytes and turns.
+/// Writes a long session; returns its bytes and turns.
 fn write(directory: &Path, number: u64) -> Result<(u64, usize)> {
     let mut session = Session::new(number, 6_000);
     let path: PathBuf = directory.join(session.file());
@@ -129,23 +129,23 @@ fn write(directory: &Path, number: u64) -> Result<(u64, usize)> {
     Ok((bytes, turns))
 }
 
-/// Lines of a turn, each of which is a message but that of the thought, which belongs to the call after it.
+/// Lines of a turn. Each is a message, except that the thought belongs to the call after it.
 const TURN: usize = 5;
 /// Messages of a turn.
 pub(super) const MESSAGES_OF_A_TURN: usize = 4;
 
-/// A session that goes on as long as it is asked.
+/// An endless session.
 #[derive(Debug)]
 pub(super) struct Session {
     id: String,
     corpus: Corpus,
     written: usize,
-    /// Bytes of what a tool gives.
+    /// Bytes of a tool's result.
     given: usize,
 }
 
 impl Session {
-    /// The session of this number, whose tools give so many bytes.
+    /// Session `number`, whose tools return results of `given` bytes.
     pub(super) fn new(number: u64, given: usize) -> Self {
         let id = format!("{number:08x}-6d0f-4a55-9c39-1a2b3c4d5e6f");
         Self { id, corpus: Corpus::new(number), written: 0, given }

@@ -1,4 +1,4 @@
-//! Calls of a running server, its start, the list of its tools, a hook, and a document that is rewritten over and over.
+//! Calls of a running server, its start, the list of its tools, a hook, and a document that is rewritten many times.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use memory_core::TokenCounter as _;
+use memory_core::port::TokenCounter as _;
 use memory_embed::TiktokenCounter;
 use serde_json::{Value, json};
 
@@ -28,9 +28,9 @@ use crate::{
 /// Calls of a round.
 const SEARCHES: usize = 60;
 const EXPANDED: usize = 200;
-/// Messages of a talk, which stand one after the other in the conversation.
+/// Messages of a talk; the conversation consists of talks in sequence.
 const OF_EACH: usize = 100;
-/// Between the talks of two questions; a prime, so that it shares no factor with the number of talks.
+/// Distance between the talks of two questions; a prime, so that it shares no factor with the number of talks.
 const STEP: usize = 37;
 
 /// Imports the messages by the binary, which embeds them.
@@ -51,13 +51,13 @@ pub(super) fn fill(memory: &Memory, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A question that a message of the conversation answers, another one for each number.
+/// A question for each number, which one message of the conversation answers.
 fn question(number: usize) -> Result<String> {
     let talk = u32::try_from(number * STEP % (MESSAGES / OF_EACH))?;
     Ok(Talk::of(talk).question(number % KINDS).text)
 }
 
-/// Checks that a search was answered, and by meaning where there is a model. A question may have no likely answer.
+/// Checks that a search was answered, with a model also by meaning. A question may have no likely answer.
 fn check(found: &Value) -> Result<()> {
     let is_whole = !found["notices"].to_string().contains("recall is by words only");
     ensure!(found["messages"].is_array() && is_whole, "a search was answered by {found}");
@@ -101,7 +101,7 @@ pub(super) fn calls(memory: &Memory) -> Result<Vec<Figure>> {
     Ok(vec![worse.context("no search was measured")?, Figure::absolute("mcp_expand_p50_ms", &expanded, of_expand)])
 }
 
-/// Tokens of the list as it is sent, with the tools that are off by default.
+/// Tokens of the sent list, including tools that are off by default.
 pub(super) fn tools_list(memory: &Memory) -> Result<Figure> {
     let listed = |flags: &[&str]| -> Result<(usize, u32)> {
         let all = [&["--profile", "compact"], flags].concat();
@@ -154,7 +154,7 @@ const CALLS: usize = 40;
 /// Turns of the session before the first call of the hook.
 const TURNS_BEFORE: usize = 50;
 
-/// Each call takes in a turn that the session's transcript has grown by.
+/// Time of a hook call; each captures one new turn of the session's transcript.
 pub(super) fn hook_calls(memory: &Memory, scratch: &Path) -> Result<Figure> {
     let mut session = Session::new(1, 1_500);
     let directory = scratch.join("projects");
@@ -188,7 +188,7 @@ pub(super) fn hook_calls(memory: &Memory, scratch: &Path) -> Result<Figure> {
 
 /// Bytes of the document.
 const BYTES: usize = 60_000;
-/// Rewrites after which the memory is looked at.
+/// Rewrites after which the memory use is read.
 const FEW: usize = 1_000;
 const MANY: usize = 20_000;
 /// Rewrites between two searches.

@@ -12,16 +12,16 @@ use anyhow::{Context, Result, ensure};
 use directories::ProjectDirs;
 use fastrand::Rng;
 use indicatif::ProgressBar;
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use memory_store::{Kernels, quantize};
 
 use crate::eval;
 
-/// Vectors of the large set, and of the set that figures call 1m.
+/// Vectors of the large set, and of the set `1m` of the figures.
 pub(super) const ROWS: usize = 100_000;
 pub(super) const MILLION: usize = 1_000_000;
-/// The results that recall is counted over.
+/// Number of results over which recall is counted.
 pub(super) const TOP: usize = 10;
 pub(super) const DIMENSIONS: usize = 384;
 /// The most queries.
@@ -46,8 +46,8 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// Up to `rows` embeddings of the texts below `eval`, with their questions as queries. Without texts or without a
-    /// model: generated vectors, with a description that states it.
+    /// Up to `rows` embeddings of the texts below `eval`, with their questions as queries. Without texts or a model,
+    /// generates vectors and states so in the description.
     pub(super) fn embedded(eval: Option<&Path>, rows: usize) -> Result<Self> {
         let Some(eval) = eval.filter(|eval| eval.is_dir()) else {
             eprintln!("vectors: no evaluation data, so vectors are made up; name its directory with --eval");
@@ -71,7 +71,7 @@ impl Data {
                 for batch in texts.chunks(BATCH) {
                     let batch: Vec<&str> = batch.iter().map(String::as_str).collect();
                     let vectors = pollster::block_on(embedder.embed_documents(&batch))?;
-                    // For a text of several chunks, the first.
+                    // The first chunk represents a text of several.
                     components.extend(vectors.iter().filter_map(|chunks| chunks.first()).flatten());
                     bar.inc(batch.len() as u64);
                 }
@@ -183,7 +183,7 @@ pub(super) fn best(scored: impl IntoIterator<Item = (u32, f32)>, limit: usize) -
     best_scored(scored, limit).into_iter().map(|(row, _)| row).collect()
 }
 
-/// The same with their scores. Few are kept at a time: one comparison skips what is worse than the worst of them.
+/// [`best`] with the scores. Keeps few rows at a time, so that one comparison skips most rows.
 fn best_scored(scored: impl IntoIterator<Item = (u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
     let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     let (mut kept, mut floor) = (Vec::with_capacity(2 * limit), f32::NEG_INFINITY);
@@ -244,10 +244,10 @@ fn write(path: &PathBuf, components: &[f32]) -> Result<()> {
     fs::rename(&temporary, path).with_context(failed)
 }
 
-/// A shorter piece is not meaningful.
+/// Minimum bytes of a piece; shorter ones are not meaningful.
 const SHORTEST: usize = 20;
 
-/// Texts, all different.
+/// Distinct texts.
 #[derive(Debug)]
 pub(super) struct Texts {
     /// Sentences in the order in which they were said, then pairs of neighbouring ones if more are needed.
@@ -258,11 +258,11 @@ pub(super) struct Texts {
 /// Up to `wanted` pieces of the conversations in the directories below `data`, and their questions.
 ///
 /// # Errors
-/// When a file cannot be texts_below, does not follow the format, or is empty.
+/// When a file cannot be read, does not follow the format, or is empty.
 pub(super) fn texts_below(data: &Path, wanted: usize) -> Result<Texts> {
     let (mut sentences, mut pairs, mut questions) = (Distinct::default(), Distinct::default(), Distinct::default());
     for directory in eval::directories(data)? {
-        for conversation in memory_cli::import::eval::read(&directory)? {
+        for conversation in eval::conversations(&directory)? {
             for (message, _) in conversation.messages {
                 let text = message.text();
                 let parts = split(&text);

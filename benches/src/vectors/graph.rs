@@ -14,7 +14,7 @@ use crate::figure::{Entrant, Figure, interleave};
 
 /// The recall at which times are compared.
 const RECALL: f64 = 0.99;
-/// Where the curves end.
+/// Recall at which the curves end.
 const ENOUGH: f64 = 0.997;
 /// Vectors of the graphs that are built in every round.
 const BUILT: usize = 20_000;
@@ -70,7 +70,7 @@ pub(super) fn measure(data: &Data, truth: &[Vec<u32>], hnsw_rs: HnswRs, figures:
     Ok(())
 }
 
-/// Ours and hnsw_rs, both built anew in every round.
+/// Ours and hnsw_rs, both built again in every round.
 fn building(data: &Data, of_all: &str) -> Result<Figure> {
     let [[own], [peer]] = interleave([
         Entrant::new("memory-store graph", ["s"], || Ok([Ours::build(data).build_s()])),
@@ -183,8 +183,8 @@ impl<'a> Ours<'a> {
         Codes::new(DIMENSIONS, &self.codes, &self.scales)
     }
 
-    /// Bytes for each vector: codes, scale and links. The components are in a mapped file, of which a search reads
-    /// twenty rows. They are not counted, here or for a peer.
+    /// Bytes for each vector: codes, scale and links. The components are not counted, here or for a peer: they are in a
+    /// mapped file, and a search reads twenty rows.
     #[expect(clippy::cast_precision_loss, reason = "some bytes")]
     fn bytes_per_vector(&self) -> f64 {
         let bytes = self.codes.len() + size_of_val(self.scales.as_slice()) + self.graph.bytes();

@@ -11,7 +11,10 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
-use memory_core::{ConversationId, ModelId, NodeId, NodeSet, VectorAnswer, VectorIndex, VectorPart, VectorQuery};
+use memory_core::{
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{VectorAnswer, VectorIndex, VectorPart, VectorQuery},
+};
 use memory_store::{AutoIndex, AutoOptions, Method};
 
 use super::{

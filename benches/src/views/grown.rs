@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result};
 use memory_core::{
-    Event, FirstWords, Hash, Level, NodeId, NodeRange, Recorded, Summarizer, SummaryDraft, SummaryId, SummaryMetadata,
+    Hash, Level, NodeId, NodeRange, SummaryDraft, SummaryId, SummaryMetadata,
+    port::{Event, Recorded, Summarizer},
+    text::FirstWords,
 };
 
 use super::{QuarterOfBytes, Talk};

@@ -51,7 +51,7 @@ pub(super) fn running(directory: &Path, eval: Option<&Path>) -> Result<Vec<Figur
     Ok(explained(figures, &played))
 }
 
-/// Measures each data set in a store of its own; none of them unless all are at hand.
+/// Measures each data set in a store of its own; none of them unless all are present.
 fn each<T, const N: usize>(
     mode: &str,
     sets: [&str; N],
@@ -83,7 +83,7 @@ fn worst<T>(
     of_all(measured.iter().filter_map(|one| Some(Figure::single(key, value(one)?, "x", note(one)))).collect())
 }
 
-/// The figures that there are, the first with all that was measured.
+/// The existing figures; the note of the first lists all measurements.
 fn explained<T: ToString>(figures: impl IntoIterator<Item = Option<Figure>>, measured: &[T]) -> Vec<Figure> {
     let mut figures: Vec<_> = figures.into_iter().flatten().collect();
     if let Some(first) = figures.first_mut() {

@@ -1,27 +1,47 @@
-//! Parts of answers, which are JSON objects.
+//! The answer with an agent's list.
 
-use serde_json::{Value, json};
+use memory_core::port::ManagerState;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::message::StrandsMessage;
 
-/// The answer that leaves a list as it is.
-pub(super) fn unchanged(messages: &[StrandsMessage]) -> Value {
-    let from: Vec<_> = (0..messages.len()).collect();
-    json!({"messages": messages, "from": from, "notices": []})
+/// List of an agent, and the state of its manager.
+#[derive(Debug, Serialize)]
+pub(super) struct ListAnswer {
+    pub(super) messages: Vec<StrandsMessage>,
+    /// Index of each message in the list of the request; null for a new one.
+    pub(super) from: Vec<Option<usize>>,
+    /// Errors that did not fail the request.
+    pub(super) notices: Vec<Value>,
+    /// State; `None` of the manager that changes nothing.
+    #[serde(flatten)]
+    pub(super) state: Option<StateAnswer>,
 }
 
-/// An answer with one more member.
-pub(super) fn with(mut answer: Value, name: &str, value: Value) -> Value {
-    if let Some(members) = answer.as_object_mut() {
-        members.insert(name.to_owned(), value);
-    }
-    answer
+/// State of a manager.
+#[derive(Debug, Serialize)]
+pub(super) struct StateAnswer {
+    pub(super) state: ManagerState,
+    /// Number of the session's messages that the list does not begin with.
+    pub(super) session_offset: u64,
 }
 
-/// An answer with the members of another object.
-pub(super) fn merged(mut answer: Value, other: Value) -> Value {
-    if let (Some(members), Value::Object(others)) = (answer.as_object_mut(), other) {
-        members.extend(others);
+impl ListAnswer {
+    /// A list of messages from these indices.
+    pub(super) fn new(messages: Vec<StrandsMessage>, from: Vec<Option<usize>>) -> Self {
+        Self { messages, from, notices: Vec::new(), state: None }
     }
-    answer
+
+    /// The list of the request.
+    pub(super) fn unchanged(messages: Vec<StrandsMessage>) -> Self {
+        let from = (0..messages.len()).map(Some).collect();
+        Self::new(messages, from)
+    }
+
+    /// A list of new messages.
+    pub(super) fn replaced(messages: Vec<StrandsMessage>) -> Self {
+        let from = vec![None; messages.len()];
+        Self::new(messages, from)
+    }
 }

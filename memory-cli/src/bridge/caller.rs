@@ -1,16 +1,17 @@
 //! The program at the other end as a chat model: questions to it during a request, and its replies.
 
-use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use memory::{Builder, ModelSummaries};
 use memory_core::{
-    BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Message, message_from_strands, message_to_strands,
+    json::{message_from_strands, message_to_strands},
+    port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest},
 };
 use memory_hooks::SpendLimits;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{BridgeError, message::StrandsMessage};
+use super::message::StrandsMessage;
 use crate::Config;
 
 /// The name of the summarizer that is the caller.
@@ -31,18 +32,17 @@ pub(crate) struct CallersModel {
     pub(crate) requests: u64,
 }
 
+impl CallersModel {
+    fn failed(&self, why: &str) -> ChatError {
+        ChatError::Backend { model: self.name.clone(), source: why.into() }
+    }
+}
+
 /// A request to the caller's model, and the channel of its reply.
 pub(crate) struct Question {
     request: ChatRequest,
-    reply: oneshot::Sender<Reply>,
-}
-
-/// Reply of the caller.
-pub(super) enum Reply {
-    Message(Message),
-    /// The request is longer than the window.
-    Overflow,
-    Failed(String),
+    model: CallersModel,
+    reply: oneshot::Sender<Result<ChatReply, ChatError>>,
 }
 
 /// The questions to the caller, in order.
@@ -84,16 +84,10 @@ impl ChatModel for Caller {
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
         Box::pin(async move {
-            let failed = |why: &str| ChatError::Backend { model: self.model.name.clone(), source: why.into() };
             let (reply, replied) = oneshot::channel();
-            let question = Question { request: request.clone(), reply };
-            self.questions.send(question).map_err(|_| failed("the bridge is being closed"))?;
-            match replied.await {
-                Ok(Reply::Message(message)) => Ok(ChatReply::new(message)),
-                Ok(Reply::Overflow) => Err(ChatError::ContextOverflow { window: self.model.window }),
-                Ok(Reply::Failed(why)) => Err(failed(&why)),
-                Err(_) => Err(failed("the program sent no reply")),
-            }
+            let question = Question { request: request.clone(), model: self.model.clone(), reply };
+            self.questions.send(question).map_err(|_| self.model.failed("the bridge is being closed"))?;
+            replied.await.unwrap_or_else(|_| Err(self.model.failed("the program sent no reply")))
         })
     }
 }
@@ -109,35 +103,12 @@ impl Question {
     /// Passes on the caller's reply: a message, or the reason why there is none.
     pub(super) fn answer(self, message: Option<StrandsMessage>, error: Option<String>, overflow: bool) {
         let reply = match message.map(|message| message_from_strands(&Value::Object(message.0))) {
-            _ if overflow => Reply::Overflow,
-            Some(Ok(message)) => Reply::Message(message),
-            Some(Err(error)) => Reply::Failed(error.to_string()),
-            None => Reply::Failed(error.unwrap_or_else(|| "the program gave no reason".to_owned())),
+            _ if overflow => Err(ChatError::ContextOverflow { window: self.model.window }),
+            Some(Ok(message)) => Ok(ChatReply::new(message)),
+            Some(Err(error)) => Err(self.model.failed(&error.to_string())),
+            None => Err(self.model.failed(error.as_deref().unwrap_or("the program gave no reason"))),
         };
         // A reply that is no longer awaited came too late.
         drop(self.reply.send(reply));
     }
-}
-
-/// Next event while a request is answered.
-pub(crate) enum Next {
-    Answer(Result<Value, BridgeError>),
-    Question(Question),
-}
-
-/// A request that is being answered.
-pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, BridgeError>> + 'a>>;
-
-/// Runs a request until it is answered or has a question to the caller.
-pub(crate) async fn next(answering: &mut Answering<'_>, questions: &mut Questions) -> Next {
-    poll_fn(|context| {
-        if let Poll::Ready(answer) = answering.as_mut().poll(context) {
-            return Poll::Ready(Next::Answer(answer));
-        }
-        match questions.poll_recv(context) {
-            Poll::Ready(Some(question)) => Poll::Ready(Next::Question(question)),
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
-        }
-    })
-    .await
 }

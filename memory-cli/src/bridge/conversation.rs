@@ -1,7 +1,7 @@
 //! Look-ups in a conversation that several requests share.
 
 use memory::Conversation;
-use memory_core::{ConversationState, Message, MessageKey, Node, message_to_strands};
+use memory_core::{Message, MessageKey, Node, json::message_to_strands, port::ConversationState};
 
 use super::BridgeError;
 

@@ -2,12 +2,12 @@
 
 use memory::Error;
 use memory_core::{
-    InvalidMessage, ManagerError, SummarizeError,
+    json::InvalidMessage,
     plan::{PlanError, list::ListError},
+    port::{ManagerError, SummarizeError},
 };
 use serde_json::{Value, json};
 
-use super::answer::with;
 use crate::failure;
 
 /// An error answer: a code for programs and a sentence for people.
@@ -104,10 +104,10 @@ impl BridgeError {
 
     /// The answer to the request that failed.
     pub(crate) fn to_json(&self) -> Value {
-        let answer = json!({"error": self.code(), "message": self.with_causes()});
+        let (error, message) = (self.code(), self.with_causes());
         match self {
-            Self::MessageExists { next, .. } => with(answer, "next_id", (*next).into()),
-            _ => answer,
+            Self::MessageExists { next, .. } => json!({"error": error, "message": message, "next_id": next}),
+            _ => json!({"error": error, "message": message}),
         }
     }
 
@@ -117,14 +117,7 @@ impl BridgeError {
     }
 
     fn with_causes(&self) -> String {
-        let mut causes = vec![self.to_string()];
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            if causes.last() != Some(&error.to_string()) {
-                causes.push(error.to_string());
-            }
-            cause = error.source();
-        }
-        memory_embed::redacted(&causes.join(": ")).into_owned()
+        let texts: Vec<_> = failure::causes(self).into_iter().map(|(_, text)| text).collect();
+        texts.join(": ")
     }
 }

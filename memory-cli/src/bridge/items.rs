@@ -1,12 +1,16 @@
 //! Lists of items of other frameworks in the log: each item verbatim, with the message that it stands for.
 //!
-//! Nothing is deleted. An item removed from its list is recorded as retracted, in a conversation next to the list's.
+//! Nothing is deleted. An item removed from its list is recorded as retracted, by a note of the list's conversation.
 
 use std::collections::BTreeMap;
 
 use memory::{Conversation, Memory};
-use memory_core::{Clock, Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp, message_from_strands};
-use memory_hooks::{DocumentChange, DocumentsNow, SystemClock};
+use memory_core::{
+    ConversationId, Json, Message, MessageKey, Node, NodeId, NodeRange, Timestamp,
+    json::message_from_strands,
+    port::{Clock, NoteChange},
+};
+use memory_hooks::{DocumentsNow, SystemClock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -122,8 +126,12 @@ impl Items<'_> {
         if let Some(known) = self.retractions.get(list) {
             return Ok(known.clone());
         }
-        let documents = self.memory.documents(&retractions_of(list));
-        let documents = documents.map_err(|error| BridgeError::Config(error.to_string()))?;
+        let documents = self.memory.documents(list).map_err(|error| BridgeError::Config(error.to_string()))?;
+        // A list of a version without notes may have a name that is too long for its retractions, and then has none.
+        let documents = match ConversationId::new(&format!("retracted:{list}")) {
+            Ok(earlier) => documents.following(earlier),
+            Err(_) => documents,
+        };
         self.retractions.insert(list.to_owned(), documents.clone());
         Ok(documents)
     }
@@ -143,7 +151,7 @@ impl Items<'_> {
             runs.push(nodes);
             let runs: Vec<_> = NodeRange::merge(runs).iter().map(|run| [run.first().get(), run.last().get()]).collect();
             let (name, text) = (RETRACTED.to_owned(), json!(runs).to_string());
-            Ok((DocumentChange::Write { name, text }, ()))
+            Ok((NoteChange::Write { name, text }, ()))
         };
         Ok(self.retractions(list)?.change(change).await?.is_ok())
     }
@@ -168,9 +176,4 @@ fn runs_of(now: DocumentsNow<'_>) -> Vec<NodeRange> {
     let text = now.get(RETRACTED).map_or("[]", |document| document.text.as_str());
     let runs: Vec<[u64; 2]> = serde_json::from_str(text).unwrap_or_default();
     runs.into_iter().filter_map(|[first, last]| NodeRange::new(NodeId::new(first)?, NodeId::new(last)?)).collect()
-}
-
-/// The conversation that holds the retractions of a list.
-fn retractions_of(list: &str) -> String {
-    format!("retracted:{list}")
 }

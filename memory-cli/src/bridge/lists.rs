@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ManagerError, ManagerState, Message, ReduceCause, Summarizer, message_from_strands,
-    plan::list::{ListError, ListManager, ListPlan, ListSlot, ListStrategy, Summarizing},
+    Message,
+    plan::list::{ListManager, ListPlan, ListSlot, ListStrategy, Summarizing},
+    port::{ManagerError, ManagerState, ReduceCause, Summarizer},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::summarize_list;
@@ -12,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::{
     BridgeError,
-    answer::{merged, with},
+    answer::{ListAnswer, StateAnswer},
     caller::CALLER,
     message::StrandsMessage,
-    request::{Load, Read},
+    request::Read,
     view::exact,
 };
 use crate::{commands::plugins, globals::Globals};
@@ -52,11 +53,7 @@ impl ListBridge {
         Ok(Self::new(ListStrategy::Summarizing(strategy), summarizer))
     }
 
-    pub(super) fn set_model_call_count(&mut self, calls: u64) {
-        self.manager.set_model_call_count(calls);
-    }
-
-    pub(super) fn apply(&mut self, mut messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+    pub(super) fn apply(&mut self, mut messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         self.pending = None;
         self.manager.observe(&mut messages);
         let plan = self.manager.plan_apply(&messages)?;
@@ -67,16 +64,17 @@ impl ListBridge {
     pub(super) async fn before_model(
         &mut self,
         messages: Vec<StrandsMessage>,
-        load: Load,
+        projected_tokens: Option<u64>,
+        window: Option<u64>,
     ) -> Result<Value, BridgeError> {
         if self.manager.before_model_call() {
-            return self.apply(messages);
+            return Ok(json!(self.apply(messages)?));
         }
-        if self.manager.compression().is_due(load.projected_tokens, load.window) {
+        if self.manager.compression().is_due(projected_tokens, window) {
             return self.reduce(messages, None).await;
         }
         self.pending = None;
-        self.commit(&ListPlan::nothing(messages.len()), messages, None)
+        Ok(json!(self.commit(&ListPlan::nothing(messages.len()), messages, None)?))
     }
 
     pub(super) async fn reduce(
@@ -88,7 +86,7 @@ impl ListBridge {
         self.manager.observe(&mut messages);
         let plan = self.manager.plan_reduce(&messages, cause.map(|_| ReduceCause::Overflow))?;
         if plan.summary_at.is_none() {
-            return self.commit(&plan, messages, None);
+            return Ok(json!(self.commit(&plan, messages, None)?));
         }
         let Some(summarizer) = self.summarizer.clone() else {
             let chosen: Vec<_> = plan.remove.iter().filter_map(|index| messages.get(*index)).collect();
@@ -100,15 +98,16 @@ impl ListBridge {
         match (summary.and_then(|summary| self.commit(&plan, messages.clone(), Some(summary))), cause) {
             // A reduction without a cause is only an attempt.
             (Err(error), None) => {
-                let answer = self.commit(&ListPlan::nothing(messages.len()), messages, None)?;
-                Ok(with(answer, "notices", json!([error.to_notice()])))
+                let mut answer = self.commit(&ListPlan::nothing(messages.len()), messages, None)?;
+                answer.notices = vec![error.to_notice()];
+                Ok(json!(answer))
             }
-            (done, _) => done,
+            (done, _) => Ok(json!(done?)),
         }
     }
 
     /// Completes the reduction that waits for a summary.
-    pub(super) fn finish(&mut self, summary: StrandsMessage) -> Result<Value, BridgeError> {
+    pub(super) fn finish(&mut self, summary: StrandsMessage) -> Result<ListAnswer, BridgeError> {
         let (plan, messages) = self.pending.take().ok_or(BridgeError::NoSummaryDue)?;
         if !summary.has_words() {
             self.pending = Some((plan, messages));
@@ -117,16 +116,24 @@ impl ListBridge {
         self.commit(&plan, messages, Some(summary))
     }
 
-    pub(super) fn restore(&mut self, state: Value) -> Result<Value, BridgeError> {
+    pub(super) fn restore(&mut self, state: Value) -> Result<ListAnswer, BridgeError> {
         let why = |error: serde_json::Error| ManagerError::InvalidState { why: error.to_string() };
         let state: ManagerState = serde_json::from_value(state).map_err(why)?;
         let messages = self.manager.restore(&state)?;
         self.pending = None;
-        Ok(with(self.state(), "messages", json!(messages)))
+        Ok(ListAnswer { state: Some(self.state()), ..ListAnswer::replaced(messages) })
     }
 
-    pub(super) fn state(&self) -> Value {
-        json!({"state": self.manager.state(), "session_offset": self.manager.kept().session_offset()})
+    /// The state after so many calls of the model, if a number is given.
+    pub(super) fn state_after(&mut self, model_calls: Option<u64>) -> StateAnswer {
+        if let Some(calls) = model_calls {
+            self.manager.set_model_call_count(calls);
+        }
+        self.state()
+    }
+
+    fn state(&self) -> StateAnswer {
+        StateAnswer { state: self.manager.state(), session_offset: self.manager.kept().session_offset() }
     }
 
     /// Carries out a plan, and answers the list.
@@ -135,16 +142,16 @@ impl ListBridge {
         plan: &ListPlan,
         mut messages: Vec<StrandsMessage>,
         summary: Option<StrandsMessage>,
-    ) -> Result<Value, BridgeError> {
+    ) -> Result<ListAnswer, BridgeError> {
         let stopped = self.manager.commit(plan, &mut messages, summary)?;
         let from = plan.slots().into_iter().map(|slot| match slot {
-            ListSlot::Message(index) => json!(index),
-            ListSlot::Summary => Value::Null,
+            ListSlot::Message(index) => Some(index),
+            ListSlot::Summary => None,
         });
-        let notices: Vec<_> =
-            stopped.into_iter().map(|error: ListError| BridgeError::List(error).to_notice()).collect();
-        let answer = json!({"messages": messages, "from": from.collect::<Vec<_>>(), "notices": notices});
-        Ok(merged(answer, self.state()))
+        let mut answer = ListAnswer::new(messages, from.collect());
+        answer.notices.extend(stopped.into_iter().map(|error| BridgeError::List(error).to_notice()));
+        answer.state = Some(self.state());
+        Ok(answer)
     }
 }
 
@@ -154,10 +161,8 @@ async fn summary(
     plan: &ListPlan,
     summarizer: &dyn Summarizer,
 ) -> Result<StrandsMessage, BridgeError> {
-    let read = |(index, message): (usize, &StrandsMessage)| {
-        message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
-    };
-    let list = messages.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let list =
+        messages.iter().enumerate().map(|(index, message)| message.read(index)).collect::<Result<Vec<_>, _>>()?;
     let written = summarize_list(&list, &plan.remove, summarizer, &TiktokenCounter::cl100k()).await?;
     let count = plan.remove.len();
     let plural = if count == 1 { "" } else { "s" };

@@ -3,11 +3,14 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memory_core::{
-    Role,
+    Message, Role,
+    json::message_from_strands,
     plan::list::{ListItem, Listed, shorten_text},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use super::BridgeError;
 
 /// A message as Strands has it. Unchanged members stay verbatim, whatever its blocks are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +18,11 @@ use serde_json::{Map, Value, json};
 pub(crate) struct StrandsMessage(pub(super) Map<String, Value>);
 
 impl StrandsMessage {
+    /// The message as the log has it; `index` is for an error.
+    pub(super) fn read(&self, index: usize) -> Result<Message, BridgeError> {
+        message_from_strands(&Value::Object(self.0.clone())).map_err(|source| BridgeError::Message { index, source })
+    }
+
     fn blocks(&self) -> impl Iterator<Item = &Value> {
         self.0.get("content").and_then(Value::as_array).into_iter().flatten()
     }

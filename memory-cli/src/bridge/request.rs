@@ -1,6 +1,6 @@
 //! A request: one JSON object on a line.
 
-use memory_core::mend_surrogates;
+use memory_core::text::mend_surrogates;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -19,14 +19,6 @@ pub(crate) enum Request {
     },
     /// Drops a manager.
     Close { id: Value },
-    /// Applies the manager to a list at the end of an invocation.
-    Apply { id: Value, messages: StrandsMessages },
-    /// Makes a list smaller; an error if that fails and a cause is given.
-    Reduce { id: Value, messages: StrandsMessages, cause: Option<String> },
-    /// Applies the manager to a list before a call of the model, with the size of its request in tokens.
-    BeforeModel { id: Value, messages: StrandsMessages, projected_tokens: Option<u64>, window: Option<u64> },
-    /// Delivers the summary that an answer asked for.
-    Summary { id: Value, message: StrandsMessage },
     /// Delivers the reply of the caller's model: its message, or the reason why there is none.
     Reply {
         message: Option<StrandsMessage>,
@@ -35,20 +27,17 @@ pub(crate) enum Request {
         #[serde(default)]
         overflow: bool,
     },
-    /// Continues from a state.
-    Restore { id: Value, state: Value },
-    /// Asks for the state.
-    State { id: Value, model_call_count: Option<u64> },
-    /// Asks for the list of a restarted agent.
-    Resume { id: Value },
     /// Moves a split forward to where no tool call is separated from its result.
-    Split { messages: StrandsMessages, split: usize },
+    Split { messages: Vec<StrandsMessage>, split: usize },
     /// Asks for the first message from `start` on at which a prompt may begin.
-    Query { messages: StrandsMessages, start: usize },
+    Query { messages: Vec<StrandsMessage>, start: usize },
     /// Asks for the messages that stay in every reduction.
-    Kept { messages: StrandsMessages },
+    Kept { messages: Vec<StrandsMessage> },
     /// Shortens the tool results of a message.
     Shorten { message: StrandsMessage },
+    /// A request to a manager.
+    #[serde(skip)]
+    Managed { id: Value, request: ManagerRequest },
     /// A request to a session.
     #[serde(skip)]
     Session(SessionRequest),
@@ -57,22 +46,38 @@ pub(crate) enum Request {
     Items(ItemsRequest),
 }
 
-/// Load of a model's window, as far as the program states it.
-#[derive(Clone, Copy)]
-pub(super) struct Load {
-    pub(super) projected_tokens: Option<u64>,
-    pub(super) window: Option<u64>,
+/// Request to a manager.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum ManagerRequest {
+    /// Applies the manager to a list at the end of an invocation.
+    Apply { messages: Vec<StrandsMessage> },
+    /// Makes a list smaller; an error if that fails and a cause is given.
+    Reduce { messages: Vec<StrandsMessage>, cause: Option<String> },
+    /// Applies the manager to a list before a call of the model, with the size of its request in tokens.
+    BeforeModel { messages: Vec<StrandsMessage>, projected_tokens: Option<u64>, window: Option<u64> },
+    /// Delivers the summary that an answer asked for.
+    Summary { message: StrandsMessage },
+    /// Continues from a state.
+    Restore { state: Value },
+    /// Asks for the state.
+    State { model_call_count: Option<u64> },
+    /// Asks for the list of a restarted agent.
+    Resume {},
 }
 
-/// A list of messages.
-#[derive(Debug, Deserialize)]
-pub(crate) struct StrandsMessages(pub(super) Vec<StrandsMessage>);
+impl ManagerRequest {
+    const OPS: [&'static str; 7] = ["apply", "reduce", "before_model", "summary", "restore", "state", "resume"];
+}
 
 fn empty() -> Value {
     Value::Object(Map::new())
 }
 
 impl Request {
+    /// Operations of no manager, session or list of items.
+    const OPS: [&'static str; 7] = ["open", "close", "reply", "split", "query", "kept", "shorten"];
+
     /// Passes a reply on to its question; any other request is refused, and the question stays.
     pub(crate) fn reply_to(self, question: Question) -> Result<(), Box<(BridgeError, Question)>> {
         match self {
@@ -88,9 +93,19 @@ impl Request {
     pub(crate) fn parse(line: &mut [u8]) -> Result<Self, BridgeError> {
         mend_surrogates(line);
         let malformed = |error: serde_json::Error| BridgeError::Malformed(error.to_string());
-        let value: Value = serde_json::from_slice(line).map_err(malformed)?;
+        let mut value: Value = serde_json::from_slice(line).map_err(malformed)?;
         let op = value.get("op").and_then(Value::as_str);
         let op = op.ok_or_else(|| BridgeError::Malformed("expected an object with `op`".to_owned()))?;
+        let known = [&Self::OPS[..], &ManagerRequest::OPS, &SessionRequest::OPS, &ItemsRequest::OPS].concat();
+        if !known.contains(&op) {
+            let why = format!("unknown variant `{op}`, expected one of `{}`", known.join("`, `"));
+            return Err(BridgeError::Malformed(why));
+        }
+        if ManagerRequest::OPS.contains(&op) {
+            let id = value.as_object_mut().and_then(|members| members.remove("id"));
+            let id = id.ok_or_else(|| BridgeError::Malformed("missing field `id`".to_owned()))?;
+            return serde_json::from_value(value).map(|request| Self::Managed { id, request }).map_err(malformed);
+        }
         if SessionRequest::OPS.contains(&op) {
             return serde_json::from_value(value).map(Self::Session).map_err(malformed);
         }

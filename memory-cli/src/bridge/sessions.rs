@@ -1,13 +1,18 @@
-//! Sessions of Strands in the log: an agent's messages are a conversation, and the session's documents are another.
+//! Sessions of Strands in the log: an agent's messages are a conversation, and the session's documents are notes of
+//! another, since a session has several agents.
 //!
-//! A document (a session, an agent, or a message whose record was changed) is appended whole each time it changes. The
+//! A document (a session, an agent, or a message whose record was changed) is recorded whole each time it changes. The
 //! last one counts.
 
 use std::{collections::BTreeMap, convert::Infallible, fmt::Display};
 
 use memory::{Conversation, Error, Memory};
-use memory_core::{Json, MessageKey, Node, NodeId, NodeRange, StoreError, message_from_strands, message_to_strands};
-use memory_hooks::{DocumentChange, DocumentsNow};
+use memory_core::{
+    Json, MessageKey, Node, NodeId, NodeRange,
+    json::{message_from_strands, message_to_strands},
+    port::{NoteChange, StoreError},
+};
+use memory_hooks::DocumentsNow;
 use memory_transcripts::{agent_name, escaped_part};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -211,7 +216,7 @@ impl Sessions<'_> {
         let (name, text) = (name.to_owned(), document.to_string());
         let change = move |now: DocumentsNow<'_>| match now.get(&name) {
             Some(_) => Err(()),
-            None => Ok((DocumentChange::Write { name: name.clone(), text: text.clone() }, ())),
+            None => Ok((NoteChange::Write { name: name.clone(), text: text.clone() }, ())),
         };
         Ok(self.documents(session)?.change(change).await?.is_ok())
     }
@@ -220,7 +225,7 @@ impl Sessions<'_> {
     async fn write(&mut self, session: &str, name: &str, document: &Value) -> Result<(), BridgeError> {
         let (name, text) = (name.to_owned(), document.to_string());
         let change = move |_: DocumentsNow<'_>| {
-            Ok::<_, Infallible>((DocumentChange::Write { name: name.clone(), text: text.clone() }, ()))
+            Ok::<_, Infallible>((NoteChange::Write { name: name.clone(), text: text.clone() }, ()))
         };
         let Ok(()) = self.documents(session)?.change(change).await?;
         Ok(())

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use memory::{Conversation, Error, Memory, PromptOptions};
 use memory_core::{
-    ManagerError, ManagerState, Message, MessageKey, NodeId, NodeRange, Role, StoreError, TokenCounter, WrittenBy,
-    message_from_strands,
+    Message, MessageKey, NodeId, NodeRange, Role, WrittenBy,
     plan::{PlanError, list::Listed},
+    port::{ManagerError, ManagerState, StoreError, TokenCounter},
 };
 use memory_embed::TiktokenCounter;
 use memory_hooks::Prompt;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     BridgeError,
-    answer::{merged, unchanged, with},
+    answer::{ListAnswer, StateAnswer},
     conversation::{is_same, keyed, state_of},
     message::StrandsMessage,
     request::Read,
@@ -23,7 +23,7 @@ use super::{
 };
 
 /// A manager and its conversation.
-pub(super) struct Stored {
+pub(super) struct ConversationBridge {
     name: String,
     conversation: Conversation,
     /// The most tokens of the agent's list.
@@ -59,7 +59,7 @@ const RECALLED: f32 = 512.0;
 /// Most tokens of a view beyond its plan.
 const MARGIN: u32 = 64;
 
-impl Stored {
+impl ConversationBridge {
     pub(super) fn open(name: &str, config: Value, memory: &Memory) -> Result<Self, BridgeError> {
         let Config { conversation, budget } = config.read()?;
         if budget == 0 {
@@ -79,10 +79,10 @@ impl Stored {
     }
 
     /// Appends new messages, and replaces a list that exceeds the budget by a view.
-    pub(super) async fn apply(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+    pub(super) async fn apply(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         self.append(&messages).await?;
         if tokens(&messages)? <= self.budget || ends_in_a_call(&messages) {
-            return self.answer(unchanged(&messages)).await;
+            return self.answer(ListAnswer::unchanged(messages)).await;
         }
         let shown = self.view(self.budget / 10 * SHARE).await?;
         self.replaced(view::history(&shown)).await
@@ -93,82 +93,71 @@ impl Stored {
         &mut self,
         messages: Vec<StrandsMessage>,
         cause: Option<&str>,
-    ) -> Result<Value, BridgeError> {
+    ) -> Result<ListAnswer, BridgeError> {
         self.append(&messages).await?;
         match (self.smaller(&messages).await, cause) {
             (Ok(smaller), _) => self.replaced(smaller).await,
             (Err(error), Some(_)) => Err(error),
             (Err(error), None) => {
-                let answer = with(unchanged(&messages), "notices", json!([error.to_notice()]));
-                self.answer(answer).await
+                self.notices.push(error.to_notice());
+                self.answer(ListAnswer::unchanged(messages)).await
             }
         }
     }
 
     /// Appends new messages, and recalls messages that bear on a new question of the user and that the list does not
     /// show.
-    pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+    pub(super) async fn before_model(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         let is_new = |message: &StrandsMessage| {
             !message.is_view() && message.tracking_id().is_none_or(|id| !self.appended.contains_key(id))
         };
-        let asks =
-            messages.last().filter(|last| is_new(last)).map(|last| read(messages.len() - 1, last)).transpose()?;
+        let asks = messages.last().filter(|last| is_new(last)).map(|last| last.read(messages.len() - 1)).transpose()?;
         let shows_all = !messages.iter().any(StrandsMessage::is_view);
-        let Some((said, before)) = asks.filter(|said| said.begins_prompt() && !shows_all).zip(messages.split_last())
-        else {
-            self.append(&messages).await?;
-            return self.answer(unchanged(&messages)).await;
-        };
-        let (last, before) = before;
-        self.append(before).await?;
-        if self.name == "semantic" {
-            self.enriched(before, last, said).await
-        } else {
-            self.asked(before, last, &said).await
+        let asks = asks.filter(|asks| asks.begins_prompt() && !shows_all);
+        if let Some(asks) = asks.as_ref().filter(|_| self.name == "semantic") {
+            return self.enriched(messages, asks.clone()).await;
+        }
+        self.append(&messages).await?;
+        match asks {
+            Some(asks) => self.asked(messages, &asks).await,
+            None => self.answer(ListAnswer::unchanged(messages)).await,
         }
     }
 
     /// The list, with the recall hook's additions to its last message.
-    async fn enriched(
-        &mut self,
-        before: &[StrandsMessage],
-        last: &StrandsMessage,
-        said: Message,
-    ) -> Result<Value, BridgeError> {
-        let key = key_of(before.len(), last)?;
+    async fn enriched(&mut self, mut messages: Vec<StrandsMessage>, asks: Message) -> Result<ListAnswer, BridgeError> {
+        let last = messages.pop().ok_or(BridgeError::NoTrackingId { index: 0 })?;
+        self.append(&messages).await?;
+        let key = key_of(messages.len(), &last)?;
         // Messages since the view stand verbatim in the list.
         let since = NodeId::new(self.offset + 1).zip(NodeId::new(self.nodes().await?));
         let since = since.and_then(|(first, last)| NodeRange::new(first, last));
         let visible = NodeRange::merge(self.shown.iter().copied().chain(since).collect());
-        let added = self.conversation.add_message_beside(said.key(key.clone()), visible).await?;
+        let added = self.conversation.add_message_with_visible(asks.key(key.clone()), visible).await?;
         self.appended.insert(key.as_str().to_owned(), last.words());
-        let mut messages = before.to_vec();
         messages.push(view::marked(&added.outgoing));
-        self.answer(replaced_last(&messages)).await
+        let mut answer = ListAnswer::unchanged(messages);
+        answer.from.pop();
+        answer.from.push(None);
+        self.answer(answer).await
     }
 
     /// The next turn of a running agent: the shown list, the messages since, and messages recalled for the question.
-    async fn asked(
-        &mut self,
-        before: &[StrandsMessage],
-        last: &StrandsMessage,
-        said: &Message,
-    ) -> Result<Value, BridgeError> {
-        self.append(std::slice::from_ref(last)).await?;
+    async fn asked(&mut self, messages: Vec<StrandsMessage>, asks: &Message) -> Result<ListAnswer, BridgeError> {
         let options = PromptOptions::new(self.budget).turn_share(recall_share(self.budget));
         match self.conversation.turn(&options).await.map_err(BridgeError::from) {
-            Ok(prompt) => self.replaced(view::turn(&prompt, said)).await,
+            Ok(prompt) => self.replaced(view::turn(&prompt, asks)).await,
             // A question that leaves no room for anything else is sent as it is.
             Err(error) if error.is_budget() => {
-                let messages: Vec<_> = before.iter().chain([last]).cloned().collect();
-                self.answer(with(unchanged(&messages), "notices", json!([error.to_notice()]))).await
+                self.notices.push(error.to_notice());
+                self.answer(ListAnswer::unchanged(messages)).await
             }
             Err(error) => Err(error),
         }
     }
 
     /// Continues from a state: the list is a view of the log, followed by the session's messages that the log lacks.
-    pub(super) async fn restore(&mut self, state: Value) -> Result<Value, BridgeError> {
+    pub(super) async fn restore(&mut self, state: Value) -> Result<ListAnswer, BridgeError> {
         let invalid = |why: String| BridgeError::Manager(ManagerError::InvalidState { why });
         let state: ManagerState = serde_json::from_value(state).map_err(|error| invalid(error.to_string()))?;
         state.check(&self.identity())?;
@@ -184,14 +173,16 @@ impl Stored {
             nodes => (self.beginning(nodes).await?, nodes),
         };
         self.offset = offset;
-        self.answer(json!({"messages": shown, "notices": []})).await
+        self.answer(ListAnswer::replaced(shown)).await
     }
 
     /// The list of a restarted agent without a session: everything, or a view of it.
-    pub(super) async fn resume(&mut self) -> Result<Value, BridgeError> {
+    pub(super) async fn resume(&mut self) -> Result<ListAnswer, BridgeError> {
         let state = state_of(&self.conversation).await?;
         let all = state.as_ref().and_then(|state| NodeRange::first_n(state.nodes));
-        let Some((state, all)) = state.zip(all) else { return self.answer(unchanged(&[])).await };
+        let Some((state, all)) = state.zip(all) else {
+            return self.answer(ListAnswer::unchanged(Vec::new())).await;
+        };
         if state.tokens > u64::from(self.budget) {
             let shown = self.beginning(state.nodes).await?;
             return self.replaced(shown).await;
@@ -203,11 +194,11 @@ impl Stored {
             let marked = message.tracking_id().is_none().then(|| view::marked(&node.message));
             messages.push(marked.unwrap_or(message));
         }
-        self.answer(unchanged(&messages)).await
+        self.answer(ListAnswer::unchanged(messages)).await
     }
 
     /// The state, and the number of the session's messages that the view stands for.
-    pub(super) async fn state(&self) -> Result<Value, BridgeError> {
+    pub(super) async fn state(&self) -> Result<StateAnswer, BridgeError> {
         let removed = match self.conversation.manager_state().await {
             Ok(state) => state.removed_message_count,
             Err(error) if error.is_not_found() => 0,
@@ -215,7 +206,7 @@ impl Stored {
         };
         let data = json!({"conversation": self.conversation.id().as_str(), "session_offset": self.offset});
         let state = ManagerState::new(self.identity(), removed).data(data);
-        Ok(json!({"state": state, "session_offset": self.offset}))
+        Ok(StateAnswer { state, session_offset: self.offset })
     }
 
     fn identity(&self) -> WrittenBy {
@@ -236,7 +227,7 @@ impl Stored {
             if before == Some(message.words()) {
                 continue;
             }
-            let given = read(index, message)?;
+            let given = message.read(index)?;
             match self.append_one(given.clone().key(key.clone())).await? {
                 Some(node) if before.is_none() && message.item().pinned => self.conversation.pin(node, true).await?,
                 Some(_) => {}
@@ -306,28 +297,17 @@ impl Stored {
     }
 
     /// Answers a list that is a view of the whole log.
-    async fn replaced(&mut self, messages: Vec<StrandsMessage>) -> Result<Value, BridgeError> {
+    async fn replaced(&mut self, messages: Vec<StrandsMessage>) -> Result<ListAnswer, BridgeError> {
         self.offset = self.nodes().await?;
-        let from = vec![Value::Null; messages.len()];
-        self.answer(json!({"messages": messages, "from": from, "notices": []})).await
+        self.answer(ListAnswer::replaced(messages)).await
     }
 
     /// Adds the state and the notices to an answer.
-    async fn answer(&mut self, mut answer: Value) -> Result<Value, BridgeError> {
-        if let Some(notices) = answer.get_mut("notices").and_then(Value::as_array_mut) {
-            notices.append(&mut self.notices);
-        }
-        Ok(merged(answer, self.state().await?))
+    async fn answer(&mut self, mut answer: ListAnswer) -> Result<ListAnswer, BridgeError> {
+        answer.notices.append(&mut self.notices);
+        answer.state = Some(self.state().await?);
+        Ok(answer)
     }
-}
-
-/// The answer in which only the last message differs.
-fn replaced_last(messages: &[StrandsMessage]) -> Value {
-    let mut answer = unchanged(messages);
-    if let Some(last) = answer.get_mut("from").and_then(Value::as_array_mut).and_then(|from| from.last_mut()) {
-        *last = Value::Null;
-    }
-    answer
 }
 
 /// The share of a budget that is recalled for one message: room for some messages even if the budget is small.
@@ -342,10 +322,6 @@ fn needed(error: &BridgeError) -> Option<u32> {
         return None;
     };
     Some(*needed)
-}
-
-fn read(index: usize, message: &StrandsMessage) -> Result<Message, BridgeError> {
-    message_from_strands(&Value::Object(message.0.clone())).map_err(|source| BridgeError::Message { index, source })
 }
 
 /// The key of a message, under which the log has it once.
@@ -364,7 +340,7 @@ fn tokens(messages: &[StrandsMessage]) -> Result<u32, BridgeError> {
     let counter = TiktokenCounter::cl100k();
     let mut tokens = 0_u32;
     for (index, message) in messages.iter().enumerate() {
-        let text = read(index, message)?.text();
+        let text = message.read(index)?.text();
         tokens = tokens.saturating_add(counter.count(&text)).saturating_add(counter.per_message());
     }
     Ok(tokens)

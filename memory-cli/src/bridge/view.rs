@@ -1,6 +1,6 @@
 //! Messages of Strands that a prompt shows.
 
-use memory_core::{ContentBlock, Message, message_to_strands};
+use memory_core::{ContentBlock, Message, json::message_to_strands};
 use memory_hooks::Prompt;
 use serde_json::{Map, Value};
 

@@ -6,14 +6,17 @@ use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
 use memory_core::{
-    Appended, ConversationId, Json, Message, MessageKey, StoreError, Timestamp, message_with_members, utc_offset,
-    without_half_surrogates,
+    ConversationId, Json, Message, MessageKey, Role, Timestamp,
+    json::message_with_members,
+    port::{Appended, StoreError},
+    text::without_half_surrogates,
+    time::utc_offset,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{filter::RoleName, resolve};
+use super::{filter, resolve};
 use crate::{
     Access,
     failure::Usage,
@@ -38,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "ID")]
     conversation: Option<ConversationId>,
     /// Who said it
-    #[arg(long, value_name = "ROLE", default_value = "user")]
-    role: RoleName,
+    #[arg(long, value_name = "ROLE", default_value = "user", value_parser = filter::role())]
+    role: Role,
     /// The name of who said it
     #[arg(long, value_name = "NAME")]
     speaker: Option<String>,
@@ -127,8 +130,8 @@ impl Args {
         if text.is_empty() {
             return Err(Usage("the message is empty".to_owned()).into());
         }
-        let given = Given {
-            role: self.role.role().as_str(),
+        let given = MessageMembers {
+            role: self.role.as_str(),
             content: &text,
             speaker: self.speaker.as_deref(),
             key: self.key.as_ref().map(MessageKey::as_str),
@@ -152,7 +155,7 @@ impl Args {
 
 /// The members of a message.
 #[derive(Serialize)]
-struct Given<'a> {
+struct MessageMembers<'a> {
     role: &'a str,
     content: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

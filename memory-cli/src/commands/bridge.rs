@@ -1,12 +1,12 @@
 //! `memory bridge`: conversation managers and sessions for programs in other languages, as JSON lines.
 
-use std::io;
+use std::{future::poll_fn, io, task::Poll};
 
 use clap::Args as ClapArgs;
 use serde_json::Value;
 
 use crate::{
-    bridge::{Answering, Bridge, BridgeError, CallersModel, Next, Question, Request, RequestLines, next},
+    bridge::{Bridge, BridgeError, CallersModel, Question, Request, RequestLines},
     globals::Globals,
     terminal::To,
 };
@@ -44,11 +44,18 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     while let Some(line) = lines.next()? {
         let answer = match line.and_then(Request::parse) {
             Ok(request) => {
-                let mut answering: Answering<'_> = Box::pin(bridge.answer(request));
+                let mut answering = Box::pin(bridge.answer(request));
                 loop {
-                    match next(&mut answering, &mut questions).await {
-                        Next::Answer(answer) => break answer,
-                        Next::Question(question) => ask(question, &mut lines)?,
+                    let answered_or_asked = poll_fn(|context| match answering.as_mut().poll(context) {
+                        Poll::Ready(answer) => Poll::Ready(Ok(answer)),
+                        Poll::Pending => match questions.poll_recv(context) {
+                            Poll::Ready(Some(question)) => Poll::Ready(Err(question)),
+                            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+                        },
+                    });
+                    match answered_or_asked.await {
+                        Ok(answer) => break answer,
+                        Err(question) => ask(question, &mut lines)?,
                     }
                 }
             }

@@ -3,13 +3,13 @@
 #[cfg(feature = "tui")]
 mod interactive;
 
-use std::{borrow::Cow, num::NonZeroUsize};
+use std::num::NonZeroUsize;
 
 use clap::Args as ClapArgs;
 use memory_core::{Level, NodeId};
-use memory_hooks::{LevelEntry, LevelsRequest};
+use memory_hooks::LevelsRequest;
 
-use super::{level, resolve};
+use super::{filter, resolve};
 #[cfg(feature = "tui")]
 use crate::terminal;
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     conversation: resolve::One,
     /// Only this level [default: the top of the tree]
-    #[arg(long, value_parser = level::from(Level::Full))]
+    #[arg(long, value_parser = filter::level(Level::Full))]
     level: Option<Level>,
     /// First node to show [default: 1]
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]
@@ -66,7 +66,9 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return Ok(output.value(&Noted { answer, notices: &news })?);
     }
     let rows = page.entries.iter().map(|e| {
-        [e.level.to_string(), e.nodes.to_string(), e.lines.to_string(), e.tokens.to_string(), shorten(&text(e), 160)]
+        let speaker = e.speaker.as_ref().map(|speaker| format!("{speaker}: ")).unwrap_or_default();
+        let text = shorten(&format!("{speaker}{}", e.text), 160);
+        [e.level.to_string(), e.nodes.to_string(), e.lines.to_string(), e.tokens.to_string(), text]
     });
     output.table(["level", "nodes", "lines", "tokens", "text"], rows)?;
     news::print(output, &news);
@@ -82,13 +84,5 @@ impl Args {
     fn is_interactive(&self, globals: &Globals) -> bool {
         let asks_for_part = self.level.is_some() || self.from.is_some() || self.limit.is_some();
         !self.plain && !globals.output.json && !asks_for_part && terminal::can_be_drawn_on()
-    }
-}
-
-/// Text of an entry, with the speaker of a message.
-fn text(entry: &LevelEntry) -> Cow<'_, str> {
-    match &entry.speaker {
-        Some(speaker) => format!("{speaker}: {}", entry.text).into(),
-        None => entry.text.as_str().into(),
     }
 }

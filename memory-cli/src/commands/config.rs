@@ -77,14 +77,14 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
 /// Where the file is.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct At {
+pub(crate) struct FileLocation {
     /// The file; null where none is read.
     file: Option<String>,
     /// True if there is one.
     exists: bool,
 }
 
-impl At {
+impl FileLocation {
     fn of(file: &ConfigFile) -> Self {
         Self { file: file.choice.path().map(|path| path.display().to_string()), exists: file.exists }
     }
@@ -92,7 +92,7 @@ impl At {
 
 /// A file that was made.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Made {
+pub(crate) struct MadeFile {
     /// The file.
     file: String,
 }
@@ -101,21 +101,21 @@ pub(crate) struct Made {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Check<'a> {
     #[serde(flatten)]
-    at: At,
+    at: FileLocation,
     /// True if nothing is wrong.
     valid: bool,
-    settings: Vec<Checked>,
+    settings: Vec<CheckedSetting<'a>>,
     faults: &'a [Fault],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Checked {
+struct CheckedSetting<'a> {
     /// The table; null at the top of the file.
-    table: Option<String>,
+    table: Option<&'a str>,
     /// The key.
-    key: String,
+    key: &'a str,
     /// The strategy, of a table of `configure`.
-    strategy: Option<String>,
+    strategy: Option<&'a str>,
     /// The value, without secrets.
     value: Value,
     /// The line.
@@ -129,7 +129,7 @@ fn chosen(file: &ConfigFile) -> Result<&Path, Usage> {
 fn path(globals: &Globals) -> anyhow::Result<()> {
     let (output, file) = (globals.output, &globals.file);
     if output.json {
-        return Ok(output.value(&At::of(file))?);
+        return Ok(output.value(&FileLocation::of(file))?);
     }
     output.line(&chosen(file)?.display().to_string())?;
     if !file.exists {
@@ -152,7 +152,7 @@ fn init(existing: Existing, globals: &Globals) -> anyhow::Result<()> {
     file.finish()?;
     let (output, path) = (globals.output, path.display().to_string());
     if output.json {
-        return Ok(output.value(&Made { file: path })?);
+        return Ok(output.value(&MadeFile { file: path })?);
     }
     Ok(output.line(&format!("made {path}: every key is in it, none is set"))?)
 }
@@ -167,19 +167,15 @@ fn check(file: Option<&OsString>, globals: &Globals) -> anyhow::Result<()> {
     });
     let (output, file) = (globals.output, named.as_ref().unwrap_or(&globals.file));
     if output.json {
-        let settings = file.settings.iter().map(|setting| {
-            let (key, strategy) = (&setting.key, &setting.strategy);
-            let (value, line) = (setting.to_json(), setting.place.line);
-            Checked {
-                table: key.table.map(str::to_owned),
-                key: key.name.to_owned(),
-                strategy: strategy.clone(),
-                value,
-                line,
-            }
+        let settings = file.settings.iter().map(|setting| CheckedSetting {
+            table: setting.key.table,
+            key: setting.key.name,
+            strategy: setting.strategy.as_deref(),
+            value: setting.to_json(),
+            line: setting.place.line,
         });
         output.value(&Check {
-            at: At::of(file),
+            at: FileLocation::of(file),
             valid: file.faults.is_empty(),
             settings: settings.collect(),
             faults: &file.faults,

@@ -4,15 +4,18 @@ use std::io;
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ChatRequest, ConversationId, NodeId, Notice, Timestamp, ViewId};
+use memory_core::{
+    ConversationId, NodeId, Timestamp, ViewId,
+    port::{ChatRequest, Notice},
+};
 use memory_hooks::{AsOf, MemoryError, Prompt, PromptOptions};
 
 use super::{
     filter::{FilterArgs, until},
-    resolve,
+    resolve, search,
 };
 use crate::{
-    Access, Config, compared,
+    Access, Config,
     failure::{NotFound, Usage},
     globals::Globals,
     news, open,
@@ -263,7 +266,7 @@ fn explain(output: Output, context: &Prompt) -> io::Result<()> {
         [piece.kind.as_str().to_owned(), nodes, piece.tokens.to_string(), piece.reason.clone()]
     });
     output.table(["piece", "nodes", "tokens", "reason"], rows)?;
-    compared::explain(&context.compared).map_or(Ok(()), |how| output.line(&how))
+    search::explain(&context.compared).map_or(Ok(()), |how| output.line(&how))
 }
 
 /// `4,012 of 4,096 tokens (history 1,400, standing 90, recalled 2,560); the whole conversation has 45,800`.

@@ -5,22 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture};
-use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, Verification};
+use memory_core::{ConversationId, Message, NodeId, NodeRange, Timestamp, port::Verification};
 use memory_hooks::{NodeDetails, Piece, PieceKind, Prompt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    context,
-    detail::Detail,
-    import::{self, Imported},
-    stats::Figures,
-    verify,
-};
+use super::{context, import::Imported, message::Detail, stats::Figures, verify};
 use crate::{
     Access,
     globals::Globals,
-    import::{ImportedConversation, jsonl},
+    import::jsonl,
     open,
     output::{Of, Output, grouped, shorten},
     target::Target,
@@ -35,17 +29,6 @@ pub(crate) struct Args {
     /// Keep the demo's store in this directory [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-}
-
-/// Results that the demo shows.
-struct Shown {
-    imported: Imported,
-    asked: Prompt,
-    /// Number of summaries, none of which holds the number.
-    summaries: usize,
-    /// Message with the number.
-    details: NodeDetails,
-    verification: Verification,
 }
 
 /// Results of the demo.
@@ -92,11 +75,15 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&config)?;
     let id = ConversationId::new("tally")?;
     let messages = jsonl::parse(SAMPLE, Path::new("demo.jsonl"))?;
-    let secret = secret(&messages)?;
+    let (secret, number) = secret(&messages)?;
 
-    let imported = ImportedConversation { id: id.clone(), messages };
-    let imported =
-        import::import(&Capture::with_parts(runtime.clone(), &config), imported, Afterwards::default(), output).await?;
+    let capture = Capture::with_parts(runtime.clone(), &config);
+    let mut appender = capture.conversation(id.clone(), messages.len(), &output);
+    for (message, at) in messages {
+        let bytes = message.text_bytes();
+        appender.take(message, at, bytes).await?;
+    }
+    let imported = Imported::from(appender.finish(Afterwards::default()).await?);
     if !output.json {
         print_imported(output, &imported)?;
     }
@@ -109,25 +96,33 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
 
     let summaries = runtime.store.summaries(&id).await?;
     ensure!(
-        summaries.iter().all(|summary| !summary.body.text.contains(&secret.number)),
+        summaries.iter().all(|summary| !summary.body.text.contains(&number)),
         "a summary holds what is excluded from summaries"
     );
-    let found = conversation.details(NodeRange::single(secret.node)).await?;
+    let found = conversation.details(NodeRange::single(secret)).await?;
     let details = found.nodes.into_iter().next().context("the message with the number cannot be read")?;
     let verification = runtime.store.verify(Some(&id)).await?;
-    let shown = Shown { imported, asked, summaries: summaries.len(), details, verification };
-    let found = shown.asked.pieces.iter().find(|piece| piece.text.contains(&secret.number));
-    let found = found.context("the number that was said early on is not in the context")?;
+    let piece = asked.pieces.iter().find(|piece| piece.text.contains(&number));
+    let piece = piece.context("the number that was said early on is not in the context")?;
+    let found = DemoFound { node: details.node.id, summaries: summaries.len(), piece };
     if output.json {
-        output.value(&shown.answer(&id, found, args.keep.as_deref()))?;
+        // Each member is a part of the output of the command of its name.
+        output.value(&Answer {
+            store: args.keep.as_deref().map(|kept| kept.display().to_string()),
+            import: DemoImport { read: imported.report.read, figures: Figures::of(&imported.report.stats) },
+            context: Of { conversation: &id, answer: &asked },
+            found,
+            expand: Detail::of(&id, &details),
+            verify: &verification,
+        })?;
     } else {
-        shown.print_found(output, found)?;
+        print_found(output, &found, &details)?;
         if args.keep.is_some() {
             output.note(&format!("the store stays in {}", directory.display()));
         }
-        output.line(&verify::last_line(&shown.verification))?;
+        output.line(&verify::last_line(&verification))?;
     }
-    ensure!(shown.verification.is_whole(), "the demo's store is damaged");
+    ensure!(verification.is_whole(), "the demo's store is damaged");
     Ok(())
 }
 
@@ -155,46 +150,26 @@ fn print_asked(output: Output, asked: &Prompt) -> anyhow::Result<()> {
     Ok(output.line("   | …")?)
 }
 
-impl Shown {
-    fn print_found(&self, output: Output, found: &Piece) -> anyhow::Result<()> {
-        output.line("")?;
-        output.line(&format!(
-            "3. The number was said once, in message {}, and is excluded from all {} summaries.",
-            self.details.node.id, self.summaries
-        ))?;
-        output.line(&format!("   Recall finds it: {}", found.reason))?;
-        output.line(&format!("   | {}", shorten(&found.text, 110)))?;
+fn print_found(output: Output, found: &DemoFound<'_>, details: &NodeDetails) -> anyhow::Result<()> {
+    let DemoFound { node, summaries, piece } = found;
+    output.line("")?;
+    output.line(&format!(
+        "3. The number was said once, in message {node}, and is excluded from all {summaries} summaries."
+    ))?;
+    output.line(&format!("   Recall finds it: {}", piece.reason))?;
+    output.line(&format!("   | {}", shorten(&piece.text, 110)))?;
 
-        output.line("")?;
-        output.line(&format!("4. `memory expand {}` gives the message exactly:", self.details.node.id))?;
-        let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
-        textwrap::wrap(&self.details.node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
+    output.line("")?;
+    output.line(&format!("4. `memory expand {node}` gives the message exactly:"))?;
+    let options = textwrap::Options::new(116).initial_indent("   | ").subsequent_indent("   | ");
+    textwrap::wrap(&details.node.message.text(), options).iter().try_for_each(|line| output.line(line))?;
 
-        output.line("")?;
-        Ok(output.line("5. Everything is read back from disk and hashed again:")?)
-    }
-
-    /// The answer; each member is a part of the output of the command of its name.
-    fn answer<'a>(&'a self, id: &'a ConversationId, found: &'a Piece, kept: Option<&Path>) -> Answer<'a> {
-        let Self { imported, asked, summaries, details, verification } = self;
-        Answer {
-            store: kept.map(|kept| kept.display().to_string()),
-            import: DemoImport { read: imported.report.read, figures: Figures::of(&imported.report.stats) },
-            context: Of { conversation: id, answer: asked },
-            found: DemoFound { node: details.node.id, summaries: *summaries, piece: found },
-            expand: Detail::of(id, details),
-            verify: verification,
-        }
-    }
-}
-
-struct Secret {
-    node: NodeId,
-    number: String,
+    output.line("")?;
+    Ok(output.line("5. Everything is read back from disk and hashed again:")?)
 }
 
 /// The message that asks to be excluded from summaries, and the number in it.
-fn secret(messages: &[(Message, Option<Timestamp>)]) -> anyhow::Result<Secret> {
+fn secret(messages: &[(Message, Option<Timestamp>)]) -> anyhow::Result<(NodeId, String)> {
     let index = messages.iter().position(|(message, _)| message.keep_out_of_summaries);
     let index = index.context("the sample excludes no message from summaries")?;
     let text = messages.get(index).map(|(message, _)| message.text()).unwrap_or_default();
@@ -202,5 +177,5 @@ fn secret(messages: &[(Message, Option<Timestamp>)]) -> anyhow::Result<Secret> {
         .split(|c: char| c.is_whitespace() || ".,;:()".contains(c))
         .find(|word| word.contains('-') && word.chars().any(|c| c.is_ascii_digit()));
     let number = number.context("the marked message of the sample holds no number")?.to_owned();
-    Ok(Secret { node: NodeId::from_index(index), number })
+    Ok((NodeId::from_index(index), number))
 }

@@ -193,7 +193,12 @@ fn remarks(conversation: &ConversationReport) -> String {
     if conversation.may_have_lost_more {
         remarks.push("more may be lost at its end".to_owned());
     }
-    for (what, lost) in [("summaries", &conversation.lost_summaries), ("views", &conversation.lost_views)] {
+    let lost_events = [
+        ("summaries", &conversation.lost_summaries),
+        ("views", &conversation.lost_views),
+        ("notes", &conversation.lost_notes),
+    ];
+    for (what, lost) in lost_events {
         let lost = lost.iter().map(|run| match (run.start(), run.end()) {
             (first, last) if first == last => first.to_string(),
             (first, last) => format!("{first}-{last}"),

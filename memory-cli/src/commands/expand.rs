@@ -2,10 +2,10 @@
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{MessageProof, NodeId, NodeRange};
+use memory_core::{NodeId, NodeRange, proof::MessageProof};
 
 use super::{
-    detail::{self, Detail},
+    message::{self, Detail},
     prove, resolve,
 };
 use crate::{Access, failure::Damage, globals::Globals, open};
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let details = found.nodes.first().with_context(|| format!("node {} cannot be read", args.node))?;
         return Ok(globals.output.value(&Detail::of(&id, details))?);
     }
-    globals.output.note(&format!("{id}, node {}", detail::heading(&node)));
+    globals.output.note(&format!("{id}, node {}", message::heading(&node)));
     let text = node.message.text();
     if args.raw { globals.output.exactly(&text) } else { Ok(globals.output.text(&text)?) }
 }

@@ -3,13 +3,21 @@
 
 pub(crate) mod written;
 
-use std::{io::BufWriter, path::PathBuf};
+use std::{
+    io::{BufWriter, Write},
+    iter,
+    path::PathBuf,
+};
 
 use anyhow::Context as _;
-use clap::Args as ClapArgs;
+use clap::{
+    Args as ClapArgs,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use memory::parts::Parts;
-use memory_core::{ConversationId, Store};
+use memory_core::ConversationId;
 use memory_store::Exported;
+use memory_transcripts::Written;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +31,19 @@ use crate::{
     target::{Existing, Target},
     terminal,
 };
-use written::Shape;
+
+/// The shape of an export; `None` for the store's own.
+#[derive(Clone, Copy, Debug)]
+struct Shape(Option<Written>);
+
+/// Parses the name of a shape.
+fn shape() -> impl TypedValueParser<Value = Shape> {
+    let names = iter::once("memory").chain(Written::ALL.map(Written::as_str));
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        "memory" => Ok(Shape(None)),
+        other => other.parse().map(|written| Shape(Some(written))),
+    })
+}
 
 /// Writes conversations to files.
 ///
@@ -43,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "output")]
     force: bool,
     /// The shape of the files: `memory` alone is whole, and is what `memory import` brings back exactly
-    #[arg(long, value_enum, default_value_t = Shape::Memory)]
+    #[arg(long, value_parser = shape(), default_value = "memory")]
     format: Shape,
 }
 
@@ -62,32 +82,61 @@ struct InFile<T> {
     file: String,
 }
 
-pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
-    let output = globals.output;
-    if let Some(shape) = args.format.written() {
-        return written::run(args, shape, globals).await;
+/// A written conversation.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Done {
+    Exported(Exported),
+    Written(written::Done),
+}
+
+impl Done {
+    fn words(&self) -> String {
+        match self {
+            Self::Exported(Exported { conversation, nodes, summaries, notes, root, .. }) => {
+                let notes = if *notes > 0 { format!("{}, ", counted(*notes, "note", "notes")) } else { String::new() };
+                let (nodes, summaries) = (grouped(*nodes), grouped(*summaries));
+                format!("exported `{conversation}`: {nodes} messages, {summaries} summaries, {notes}root {root}")
+            }
+            Self::Written(done) => done.words(),
+        }
     }
+
+    /// Losses of a file, as a sentence.
+    fn lost(&self) -> Option<String> {
+        match self {
+            Self::Exported(Exported { lost_summaries: 0, .. }) => None,
+            Self::Exported(Exported { conversation, lost_summaries: lost, .. }) => {
+                Some(format!("`{conversation}` without {}", counted(*lost, "lost summary", "lost summaries")))
+            }
+            Self::Written(done) => done.lost(),
+        }
+    }
+}
+
+pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
+    let (output, existing) = (globals.output, Existing::of(args.force));
     if output.json && args.output.is_none() {
-        let why = "an export is JSON already: leave --json out, or name a file by --output";
+        let why = match args.format.0 {
+            None => "an export is JSON already: leave --json out, or name a file by --output",
+            Some(_) => "--json reports what was written to files: leave it out, or name a file by --output",
+        };
         return Err(Usage(why.to_owned()).into());
     }
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
-    let store = &*runtime.store;
-    let existing = Existing::of(args.force);
     let (mut exported, mut damaged) = (Vec::new(), Vec::new());
     match &args.output {
-        None => {
-            let id = args.conversation.id(&runtime).await?;
-            let mut out = terminal::json_lines();
-            let done = memory_store::export(store, &id, &mut out, &output.bar("exporting")).await?;
-            output.note(&words(&done));
-            return without_loss(lost(&done));
-        }
         Some(directory) if args.all => {
+            // Only the whole shape has a place for notes.
+            let ids = match args.format.0 {
+                None => resolve::every(&runtime).await?,
+                Some(_) => resolve::all(&runtime).await?,
+            };
+            let extension = args.format.0.map_or("jsonl", Written::extension);
             let mut targets = Vec::new();
             // All targets are checked first: nothing is written if one is refused.
-            for id in resolve::every(&runtime).await? {
-                let path = directory.join(format!("{id}.jsonl"));
+            for id in ids {
+                let path = directory.join(format!("{id}.{extension}"));
                 targets.push((id, Target::of(&path, existing)?, path));
             }
             if !directory.is_dir() {
@@ -95,7 +144,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                     .with_context(|| format!("cannot make {}", directory.display()))?;
             }
             for (id, target, path) in targets {
-                match to_file(store, &id, target, output).await {
+                match to_file(args.format, &runtime, &id, target, output).await {
                     Ok(done) => exported.push((done, path)),
                     // The remaining conversations are still exported.
                     Err(error) if failure::code(&error) == failure::Code::Damaged => damaged.push(error),
@@ -103,16 +152,20 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 }
             }
         }
-        Some(path) => {
+        path => {
             let id = args.conversation.id(&runtime).await?;
-            let target = Target::of(path, existing)?;
-            let among_the_output = target.is_standard_output();
-            let done = to_file(store, &id, target, output).await?;
-            if among_the_output {
-                output.note(&words(&done));
-                return without_loss(lost(&done));
-            }
-            exported.push((done, path.clone()));
+            let target = path.as_deref().map(|path| Target::of(path, existing)).transpose()?;
+            let is_file = target.as_ref().is_some_and(|target| !target.is_standard_output());
+            let done = match target {
+                Some(target) => to_file(args.format, &runtime, &id, target, output).await?,
+                // A terminal must get nothing that could steer it: pages and Markdown hold no hidden characters.
+                None => write(args.format, &runtime, &id, &mut terminal::json_lines(), output).await?,
+            };
+            let Some(path) = path.clone().filter(|_| is_file) else {
+                output.note(&done.words());
+                return without_loss(done.lost());
+            };
+            exported.push((done, path));
         }
     }
     if output.json {
@@ -120,21 +173,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.value(&Answer { exported: exported.collect() })?;
     } else {
         for (done, path) in &exported {
-            output.line(&format!("{}, in {}", words(done), path.display()))?;
+            output.line(&format!("{}, in {}", done.words(), path.display()))?;
         }
     }
-    let Some(last) = damaged.pop() else {
-        let lost = exported.iter().flat_map(|(done, _)| lost(done));
-        return without_loss(lost.chain(of_the_log(args, &runtime)));
-    };
-    damaged.iter().for_each(|error| output.note(&failure::exactly(error)));
-    Err(last)
-}
-
-/// Damage of the log that may have held unlisted conversations, if all were requested.
-fn of_the_log(args: &Args, runtime: &Parts) -> Vec<String> {
-    let damage = runtime.log.report().damage.iter().filter(|_| args.all);
-    damage.map(|damage| format!("conversations may be missing: {damage}")).collect()
+    if let Some(last) = damaged.pop() {
+        damaged.iter().for_each(|error| output.note(&failure::exactly(error)));
+        return Err(last);
+    }
+    // Damage of the log may have held unlisted conversations, if all were requested.
+    let of_the_log = runtime.log.report().damage.iter().filter(|_| args.all);
+    let of_the_log = of_the_log.map(|damage| format!("conversations may be missing: {damage}"));
+    without_loss(exported.iter().filter_map(|(done, _)| done.lost()).chain(of_the_log))
 }
 
 /// Fails with a damage error if something is missing in the written files.
@@ -146,26 +195,32 @@ fn without_loss(lost: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
     Err(Damage(format!("not all could be exported: {}: `memory doctor` reports what is lost", lost.join("; "))).into())
 }
 
-/// Losses of an export.
-fn lost(exported: &Exported) -> Option<String> {
-    let lost = exported.lost_summaries;
-    (lost > 0)
-        .then(|| format!("`{}` without {}", exported.conversation, counted(lost, "lost summary", "lost summaries")))
-}
-
 /// Writes a whole export to a regular file, or leaves the file unchanged.
-async fn to_file(store: &dyn Store, id: &ConversationId, target: Target, output: Output) -> anyhow::Result<Exported> {
+async fn to_file(
+    shape: Shape,
+    runtime: &Parts,
+    id: &ConversationId,
+    target: Target,
+    output: Output,
+) -> anyhow::Result<Done> {
     let mut file = target.begin()?;
-    let bar = output.bar("exporting");
-    let mut buffered = BufWriter::new(&mut file);
-    let exported = memory_store::export(store, id, &mut buffered, &bar).await?;
-    drop(buffered);
-    bar.finish();
+    let done = write(shape, runtime, id, &mut BufWriter::new(&mut file), output).await?;
     file.finish()?;
-    Ok(exported)
+    Ok(done)
 }
 
-fn words(exported: &Exported) -> String {
-    let Exported { conversation, nodes, summaries, root, .. } = exported;
-    format!("exported `{conversation}`: {} messages, {} summaries, root {root}", grouped(*nodes), grouped(*summaries))
+async fn write(
+    shape: Shape,
+    runtime: &Parts,
+    id: &ConversationId,
+    out: &mut dyn Write,
+    output: Output,
+) -> anyhow::Result<Done> {
+    let bar = output.bar("exporting");
+    let done = match shape.0 {
+        None => Done::Exported(memory_store::export(&*runtime.store, id, out, &bar).await?),
+        Some(shape) => Done::Written(written::write(runtime, id, shape, out, &bar).await?),
+    };
+    bar.finish();
+    Ok(done)
 }

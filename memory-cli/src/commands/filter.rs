@@ -1,9 +1,14 @@
 //! Converts flags to a filter.
 
-use clap::{Args, ValueEnum};
-use memory_core::{Filter, InvalidTimestamp, Level, Role, TimeRange, TimeWords, Timestamp};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use memory_core::{
+    Filter, Level, Role, Timestamp,
+    time::{InvalidTimestamp, TimeRange, TimeWords},
+};
 
-use super::level;
 use crate::failure::Usage;
 
 /// Filters of messages.
@@ -21,8 +26,8 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "WORDS")]
     during: Option<TimeWords>,
     /// Said by this role; several may be given
-    #[arg(long, value_name = "ROLE")]
-    role: Vec<RoleName>,
+    #[arg(long, value_name = "ROLE", value_parser = role())]
+    role: Vec<Role>,
     /// Said in this session, by its name or, if it has none, by its place in its conversation; several may be given
     #[arg(long, value_name = "NAME")]
     session: Vec<String>,
@@ -30,17 +35,8 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     /// Compressed to this level; several may be given
-    #[arg(long, value_name = "LEVEL", value_parser = level::from(Level::Full))]
+    #[arg(long, value_name = "LEVEL", value_parser = level(Level::Full))]
     level: Vec<Level>,
-}
-
-/// A role on the command line.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum RoleName {
-    User,
-    Assistant,
-    System,
-    Tool,
 }
 
 impl FilterArgs {
@@ -50,7 +46,7 @@ impl FilterArgs {
             .map_err(|empty| Usage(format!("--since and --until leave no time: {empty}")))?;
         let mut filter = Filter::default()
             .time(time)
-            .roles(self.role.iter().map(|role| role.role()).collect())
+            .roles(self.role.clone())
             .sessions(self.session.clone())
             .tags(self.tag.clone())
             .levels(self.level.clone());
@@ -59,15 +55,24 @@ impl FilterArgs {
     }
 }
 
-impl RoleName {
-    pub(super) fn role(self) -> Role {
-        match self {
-            Self::User => Role::User,
-            Self::Assistant => Role::Assistant,
-            Self::System => Role::System,
-            Self::Tool => Role::Tool,
-        }
-    }
+/// Parses a role.
+pub(super) fn role() -> impl TypedValueParser<Value = Role> {
+    one_of([Role::User, Role::Assistant, Role::System, Role::Tool].map(|role| (role.as_str(), role)))
+}
+
+/// Parses this level of compression and those above it.
+pub(super) fn level(least: Level) -> impl TypedValueParser<Value = Level> {
+    let all = [("full", Level::Full), ("summary", Level::Summary), ("meta", Level::Meta), ("archive", Level::Archive)];
+    one_of(all.into_iter().filter(move |(_, level)| *level >= least))
+}
+
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = (&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<_> = all.into_iter().collect();
+    PossibleValuesParser::new(all.iter().map(|(name, _)| *name)).try_map(move |given| {
+        all.iter().find(|(name, _)| *name == given).map(|(_, value)| *value).ok_or("no such value")
+    })
 }
 
 fn since(text: &str) -> Result<Timestamp, String> {

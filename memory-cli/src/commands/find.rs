@@ -3,13 +3,17 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Node, NodeId, NodeRange, Scope, Store, StoreError, one_line};
+use memory_core::{
+    ConversationId, Node, NodeId, NodeRange,
+    port::{Scope, Store, StoreError},
+    text::one_line,
+};
 use memory_search::{FindError, FindRequest, Found, LeftOut, Match, StoppedAt, find};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    around::{self, Said},
+    message::{self, Brief},
     resolve,
 };
 use crate::{
@@ -38,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
     /// Messages shown before and after each one that matches, at most 20
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=around::MOST))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=message::MOST_AROUND))]
     context: u64,
     /// The time limit of the search, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -61,7 +65,7 @@ struct Around<'a> {
     /// Conversation of the messages.
     conversation: ConversationId,
     /// Messages in a row.
-    messages: Vec<Said<'a>>,
+    messages: Vec<Brief<'a>>,
 }
 
 /// Matching messages, with those around them.
@@ -87,23 +91,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let mut found = find(&*runtime.store, &request).await.map_err(explained)?;
     let excerpts = excerpts(&*runtime.store, &mut found, args.context).await?;
     let output = globals.output;
-    let left_out = |LeftOut { conversation, node, from, length, .. }: LeftOut| News::EndLeftOut {
-        conversation,
-        node,
-        from,
-        length,
-    };
-    let stopped_at = |StoppedAt { conversation, node, .. }: StoppedAt| {
-        let is_last = conversations.last() == Some(&conversation);
-        News::OutOfTime { conversation, node, is_last }
-    };
     let mut news = news::of(found.losses.iter().filter_map(|(id, losses)| losses.notice(id)));
-    news.extend(found.left_out.clone().map(left_out));
-    news.extend(found.stopped_at.clone().map(stopped_at));
+    if let Some(LeftOut { conversation, node, from, length, .. }) = &found.left_out {
+        news.push(News::end_left_out(conversation, *node, *from, *length));
+    }
+    if let Some(StoppedAt { conversation, node, .. }) = &found.stopped_at {
+        news.push(News::out_of_time(conversation, *node, conversations.last() == Some(conversation)));
+    }
     if output.json {
         let excerpts = excerpts.iter().map(|Excerpt { conversation, nodes }| Around {
             conversation: conversation.clone(),
-            messages: nodes.iter().map(Said::of).collect(),
+            messages: nodes.iter().map(Brief::of).collect(),
         });
         let excerpts = excerpts.collect();
         let answer = Answer { conversations: &conversations, found: &found, excerpts };
@@ -112,7 +110,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let prefix =
         |id: &ConversationId, sign| if conversations.len() > 1 { format!("{id}{sign}") } else { String::new() };
     if args.context == 0 {
-        found.matches.iter().try_for_each(|one| print(output, &prefix(&one.conversation, ":"), one))?;
+        let before = |one: &Match| format!("{}{}:{}: ", prefix(&one.conversation, ":"), one.node, one.line);
+        found.matches.iter().try_for_each(|one| mark(output, &before(one), one))?;
     }
     for (place, Excerpt { conversation, nodes }) in excerpts.iter().enumerate() {
         if place > 0 {
@@ -122,7 +121,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             let mut matches =
                 found.matches.iter().filter(|one| one.node == node.id && one.conversation == *conversation).peekable();
             if matches.peek().is_none() {
-                output.line(&format!("{}{}- {}", prefix(conversation, "-"), node.id, around::beginning(node)))?;
+                output.line(&format!("{}{}- {}", prefix(conversation, "-"), node.id, message::beginning(node)))?;
             }
             let said = |one: &Match| {
                 format!("{}{}:{}: {}: ", prefix(conversation, ":"), one.node, one.line, node.message.voice())
@@ -166,7 +165,7 @@ async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<
     }
     for matches in found.matches.chunk_by(|a, b| a.conversation == b.conversation) {
         let Some(Match { conversation, .. }) = matches.first() else { continue };
-        for run in NodeRange::merge(matches.iter().map(|one| around::run(one.node, context)).collect()) {
+        for run in NodeRange::merge(matches.iter().map(|one| message::around(one.node, context)).collect()) {
             let read = store.readable_nodes(conversation, run).await?;
             if !read.losses.is_empty() {
                 found.losses.entry(conversation.clone()).or_default().extend(&read.losses);
@@ -175,10 +174,6 @@ async fn excerpts(store: &dyn Store, found: &mut Found, context: u64) -> Result<
         }
     }
     Ok(excerpts)
-}
-
-fn print(output: Output, prefix: &str, one: &Match) -> std::io::Result<()> {
-    mark(output, &format!("{prefix}{}:{}: ", one.node, one.line), one)
 }
 
 /// Prints the line of a match after the text `before`.

@@ -2,7 +2,10 @@
 
 use clap::Args as ClapArgs;
 use memory::parts::Parts;
-use memory_core::{ConversationId, ConversationState, NodeId, StoreError};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{ConversationState, StoreError},
+};
 
 use super::{list, resolve};
 use crate::{

@@ -2,10 +2,9 @@
 
 mod diff;
 pub(crate) mod install;
-mod installed;
 mod program;
 mod replace;
-mod settings;
+pub(super) mod settings;
 
 use std::{
     io::{self, IsTerminal as _, Read as _},
@@ -15,14 +14,13 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args as ClapArgs, Subcommand};
 use memory_capture::{
-    AgentEvent, Capture, Captured, Error as CaptureError, EventKind, Format, LookUp, Part, expanded,
+    AgentEvent, Capture, Captured, Error as CaptureError, EventKind, Format, LookUp, TranscriptPart, expanded,
     is_named_as_transcript,
 };
 use memory_core::ConversationId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::capture;
 use crate::{
     Access,
     failure::{self, Usage},
@@ -30,7 +28,8 @@ use crate::{
     terminal::To,
 };
 
-pub(super) use installed::{Installed, InstalledState, installed};
+pub(super) use install::{settings_file, text_of};
+pub(super) use program::{is_call, own_path, words};
 
 /// Most bytes of an event; that of a tool's use repeats the tool's result.
 const LARGEST_EVENT: u64 = 64 << 20;
@@ -75,7 +74,7 @@ pub(super) enum Agent {
 }
 
 impl Agent {
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         self.format().as_str()
     }
 
@@ -116,11 +115,12 @@ async fn answer(agent: Agent, call: &Call, globals: &Globals) -> anyhow::Result<
     let is_start = event.kind == EventKind::SessionStart;
     let reminds = is_start && call.budget > 0;
     let mut failed = Vec::new();
-    let capture = match capture::open(globals, Access::Write) {
+    let open = |access| anyhow::Ok(Capture::open(globals.config(access)?)?);
+    let capture = match open(Access::Write) {
         Ok(capture) => capture,
         Err(error) if reminds => {
             // A store that takes no writes may still be read.
-            let Ok(capture) = capture::open(globals, Access::Read) else { return Err(error) };
+            let Ok(capture) = open(Access::Read) else { return Err(error) };
             return remind(&capture, &event, None, call.budget, globals).await.and(Err(error));
         }
         Err(error) => return Err(error),
@@ -164,7 +164,7 @@ fn read_event() -> anyhow::Result<AgentEvent> {
 /// Message to an agent at the start of a session, in the form of its hooks.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Reminded {
+pub(crate) struct ReminderAnswer {
     hook_specific_output: HookOutput,
 }
 
@@ -194,12 +194,12 @@ async fn remind(
     };
     if let Some(text) = capture.reminder(event, session, budget, &look_up).await? {
         let output = HookOutput { hook_event_name: "SessionStart", additional_context: text };
-        To::Output.json_line(&Reminded { hook_specific_output: output })?;
+        To::Output.json_line(&ReminderAnswer { hook_specific_output: output })?;
     }
     Ok(())
 }
 
-async fn take(capture: &Capture, agent: Agent, path: &Path, part: Part) -> anyhow::Result<Captured> {
+async fn take(capture: &Capture, agent: Agent, path: &Path, part: TranscriptPart) -> anyhow::Result<Captured> {
     let path = expanded(path);
     if !path.is_absolute() || !is_named_as_transcript(&path) {
         let why = "a transcript is an absolute path that ends in .jsonl";

@@ -13,7 +13,10 @@ use std::{
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
 use memory_capture::{Afterwards, Capture, FilesRead, Stage, Stages, SummaryCounts, TranscriptFiles};
-use memory_core::{ConversationId, Hash, Progress, Store, StoreError};
+use memory_core::{
+    ConversationId, Hash,
+    port::{Progress, Store, StoreError},
+};
 use memory_store::{ExchangeError, ExportFile, ReadLimits};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,8 +26,6 @@ use crate::{
     failure::Usage,
     globals::Globals,
     import::{
-        ImportedConversation,
-        eval::EvalFile,
         is_pipe,
         jsonl::{JsonlFile, ReadMessage},
     },
@@ -43,9 +44,8 @@ const MOST_ROWS: usize = 40;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
     /// The format of the files. `memory` as `memory export` writes it and transcripts of other programs are recognized
-    /// without this flag; `jsonl` is a message a line, its time as RFC 3339 or in milliseconds since 1970; `eval` a
-    /// conversation a line
-    #[arg(long, value_enum)]
+    /// without this flag; `jsonl` is a message a line, its time as RFC 3339 or in milliseconds since 1970
+    #[arg(long, value_parser = format::named())]
     format: Option<Format>,
     /// The files, or - for standard input; of other programs also zip archives and directories (docs/import.md)
     #[arg(required = true, value_name = "FILE")]
@@ -80,19 +80,17 @@ impl Args {
 }
 
 /// A file that was checked.
-enum Checked {
-    Eval(EvalFile),
+enum CheckedFile {
     Jsonl(ConversationId, JsonlFile),
     Memory(Box<ExportFile>),
     Transcripts(TranscriptFiles),
 }
 
-impl Checked {
+impl CheckedFile {
     /// Checks a whole file.
     fn of(file: &Path, args: &Args, output: Output) -> anyhow::Result<Self> {
         refuse_utf16(file)?;
         let bar = output.bar("reading");
-        let read = |lines: usize| bar.report(lines as u64, 0);
         let checked = match Format::of(file, args.format)? {
             Format::Transcript(format) => Self::Transcripts(transcripts::check(file, format, args, &bar)?),
             Format::Memory => {
@@ -103,12 +101,7 @@ impl Checked {
                 let hint = "a stream is read as an export unless --format says otherwise";
                 Self::Memory(Box::new(if is_other { read.context(hint)? } else { read? }))
             }
-            Format::Eval if args.conversation.is_some() => {
-                let why = "an eval file names its conversations: leave --conversation out";
-                return Err(Usage(why.to_owned()).into());
-            }
-            Format::Eval => Self::Eval(EvalFile::check(file, args.limits(), read)?),
-            Format::Jsonl => Self::Jsonl(name(file, args)?, JsonlFile::check(file, args.limits(), read)?),
+            Format::Jsonl => Self::Jsonl(name(file, args)?, JsonlFile::check(file, args.limits(), &bar)?),
         };
         bar.finish();
         Ok(checked)
@@ -117,7 +110,6 @@ impl Checked {
     /// The conversations of the file.
     fn names<'a>(&'a self, args: &'a Args) -> Vec<&'a ConversationId> {
         match self {
-            Self::Eval(file) => file.conversations().iter().collect(),
             Self::Jsonl(id, _) => vec![id],
             Self::Memory(file) => vec![args.conversation.as_ref().unwrap_or(file.conversation())],
             Self::Transcripts(files) => files.conversations().collect(),
@@ -153,13 +145,13 @@ impl Stages for Output {
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     // All files are checked first: a fault in the last one must not leave the first one half-imported.
-    let checked = args.files.iter().map(|file| Checked::of(file, args, globals.output));
+    let checked = args.files.iter().map(|file| CheckedFile::of(file, args, globals.output));
     let mut checked = checked.collect::<anyhow::Result<Vec<_>>>()?;
     if args.conversation.is_none() {
         let files: Vec<_> = args.files.iter().map(PathBuf::as_path).zip(&checked).collect();
         refuse_namesakes(&files)?;
     }
-    let exports = checked.iter().filter(|file| matches!(file, Checked::Memory(_))).count();
+    let exports = checked.iter().filter(|file| matches!(file, CheckedFile::Memory(_))).count();
     if exports > 1 && args.conversation.is_some() {
         return Err(Usage("one name does for one export: import them one by one".to_owned()).into());
     }
@@ -174,24 +166,17 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let (mut all, mut restored, mut transcripts) = (Vec::new(), Vec::new(), Vec::new());
     for file in &mut checked {
         match file {
-            Checked::Memory(file) => {
+            CheckedFile::Memory(file) => {
                 let name = args.conversation.as_ref();
                 restored.push(exported::import(&runtime, file, name, after.embed, output).await?);
             }
-            Checked::Eval(file) => {
-                let take = async |conversation| {
-                    all.push(import(&capture, conversation, after, output).await?);
-                    anyhow::Ok(())
-                };
-                file.each(take).await?;
-            }
-            Checked::Transcripts(files) => {
+            CheckedFile::Transcripts(files) => {
                 let imported = capture.import_files(files, after, &output).await?;
                 all.extend(imported.into_iter().map(Imported::from));
                 transcripts.extend(files.files().iter().cloned());
             }
-            Checked::Jsonl(id, file) => {
-                let mut appender = capture.conversation(id.clone(), file.messages(), &output);
+            CheckedFile::Jsonl(id, file) => {
+                let mut appender = capture.conversation(id.clone(), file.messages, &output);
                 let take = async |ReadMessage { mut message, line_key, at, bytes }| {
                     if !args.again {
                         message.key = message.key.or(line_key);
@@ -200,8 +185,8 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
                 };
                 file.each(take).await?;
                 let mut imported = Imported::from(appender.finish(after).await?);
-                let news = News::Mended { conversation: id.clone(), characters: file.mended() };
-                imported.news.extend((file.mended() > 0).then_some(news));
+                let news = News::mended(id, file.mended);
+                imported.news.extend((file.mended > 0).then_some(news));
                 all.push(imported);
             }
         }
@@ -234,22 +219,6 @@ fn name(file: &Path, args: &Args) -> Result<ConversationId, Usage> {
     ConversationId::new(&stem).map_err(|error| Usage(format!("{error}: name the conversation by --conversation")))
 }
 
-/// Appends, compacts and indexes one conversation.
-pub(super) async fn import(
-    capture: &Capture,
-    imported: ImportedConversation,
-    after: Afterwards,
-    output: Output,
-) -> anyhow::Result<Imported> {
-    let ImportedConversation { id, messages } = imported;
-    let mut appender = capture.conversation(id, messages.len(), &output);
-    for (message, at) in messages {
-        let bytes = message.text_bytes();
-        appender.take(message, at, bytes).await?;
-    }
-    Ok(appender.finish(after).await?.into())
-}
-
 /// Outcome of an import.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
@@ -277,13 +246,13 @@ struct Row<'a> {
     /// Number of recorded summaries.
     new_summaries: u64,
     #[serde(flatten)]
-    rest: Rest,
+    rest: KindFigures,
 }
 
 /// Results of a conversation that only one kind of import has.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Rest {
+enum KindFigures {
     Messages {
         /// Tokens of the messages; not of an export.
         tokens: u64,
@@ -301,6 +270,10 @@ enum Rest {
         verified: u64,
         /// Summaries that were left out; only of an export.
         orphaned_summaries: u64,
+        /// Notes of the file; only of an export.
+        notes: u64,
+        /// Notes that were not there before; only of an export.
+        new_notes: u64,
         /// Root of the conversation; only of an export.
         root: Hash,
     },
@@ -316,7 +289,7 @@ impl<'a> Row<'a> {
             nodes: report.stats.nodes,
             summaries: report.summaries.new + report.summaries.there,
             new_summaries: report.summaries.new,
-            rest: Rest::Messages {
+            rest: KindFigures::Messages {
                 tokens: report.stats.tokens,
                 view_tokens: report.stats.view_tokens,
                 append_seconds: seconds(report.append),

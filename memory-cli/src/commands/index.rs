@@ -1,7 +1,7 @@
 //! `memory index`: brings the caches of recall up to the last message.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Notice};
+use memory_core::{ConversationId, port::Notice};
 use schemars::JsonSchema;
 use serde::Serialize;
 

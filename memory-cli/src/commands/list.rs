@@ -48,7 +48,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         return Ok(output.value(&listing)?);
     }
     if listing.conversations.is_empty() {
-        output.line(if args.is_narrowed() || listing.archived > 0 {
+        output.line(if !args.tag.is_empty() || args.important || listing.archived > 0 {
             "no conversation is so"
         } else {
             "no conversation yet"
@@ -66,12 +66,6 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         output.note(&format!("{} archived: --archived lists them as well", grouped(listing.archived)));
     }
     Ok(())
-}
-
-impl Args {
-    fn is_narrowed(&self) -> bool {
-        !self.tag.is_empty() || self.important
-    }
 }
 
 pub(super) fn row(ListedConversation { state, title, .. }: &ListedConversation) -> [String; 6] {

@@ -30,7 +30,7 @@ enum Command {
     Convert(convert::Args),
     /// Test the embedding set-up alone: model, dimensions, speed, and whether similar texts get similar vectors
     Test(test::Args),
-    /// Compare two models on this store or on evaluation data: what is found, time, size and cost
+    /// Compare two models on this store: what is found, time, size and cost
     Compare(compare::Args),
     /// Embed everything again with another model; the old vectors are used until that is done
     Migrate(migrate::Args),

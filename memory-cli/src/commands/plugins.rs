@@ -1,7 +1,6 @@
 //! `memory plugins`: strategies that write summaries and score messages, built in and from plugins.
 
 pub(crate) mod check;
-mod info;
 pub(crate) mod list;
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -21,7 +20,7 @@ enum Command {
     /// Show all strategies with their versions, and the files that could not be loaded
     List(list::Args),
     /// Show one strategy, including the schema of its configuration
-    Info(info::Args),
+    Info(list::Info),
     /// Run a plugin's file against the contract of its kind, in a process of its own
     Check(check::Args),
 }
@@ -29,7 +28,7 @@ enum Command {
 pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     match &args.command {
         Command::List(args) => list::run(args, globals),
-        Command::Info(args) => info::run(args, globals),
+        Command::Info(args) => list::info(args, globals),
         Command::Check(args) => check::run(args, globals),
     }
 }

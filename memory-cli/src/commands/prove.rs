@@ -2,7 +2,11 @@
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Hash, HistoryProof, NodeProof, NodeRange, Proof, ProofError, Store, TreeHead};
+use memory_core::{
+    ConversationId, Hash, NodeRange,
+    port::{NodeProof, Store},
+    proof::{HistoryProof, Proof, ProofError, TreeHead},
+};
 
 use super::resolve;
 use crate::{

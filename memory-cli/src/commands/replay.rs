@@ -1,7 +1,11 @@
 //! `memory replay`: shows the recorded views of a conversation, step by step.
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Hash, Progress, Shown, ShownElsewhere, Timestamp, View, ViewId};
+use memory_core::{
+    ConversationId, Hash, Timestamp, ViewId,
+    port::Progress,
+    view::{Shown, ShownElsewhere, View},
+};
 use memory_hooks::{AsOf, Conversation};
 use schemars::JsonSchema;
 use serde::Serialize;

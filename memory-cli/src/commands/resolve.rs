@@ -2,7 +2,10 @@
 
 use clap::Args;
 use memory::parts::Parts;
-use memory_core::{ConversationId, ConversationState, Conversations, NodeId, NodeRange};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{ConversationState, Conversations},
+};
 
 use crate::failure::{Damage, NotFound, Usage};
 
@@ -148,13 +151,13 @@ async fn only(runtime: &Parts, how: &str) -> anyhow::Result<ConversationId> {
     }
 }
 
-/// All conversations, by name, without their companions.
+/// All conversations in which somebody spoke, by name.
 pub(super) async fn all(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
-    let spoken = states(runtime).await?.into_iter().filter(|state| !state.is_companion());
+    let spoken = states(runtime).await?.into_iter().filter(|state| !state.is_of_notes());
     Ok(spoken.map(|state| state.id).collect())
 }
 
-/// All conversations of the store and their companions, by name.
+/// All conversations of the store and those of notes, by name.
 pub(super) async fn every(runtime: &Parts) -> anyhow::Result<Vec<ConversationId>> {
     Ok(states(runtime).await?.into_iter().map(|state| state.id).collect())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use memory_core::Verification;
+use memory_core::port::Verification;
 use memory_store::RestoreReport;
 use schemars::JsonSchema;
 use serde::Serialize;

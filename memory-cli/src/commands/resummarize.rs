@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use memory_core::{Level, NodeRange};
 use memory_hooks::Resummarize;
 
-use super::{level, resolve};
+use super::{filter, resolve};
 use crate::{
     Access,
     globals::Globals,
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIRST-LAST", value_parser = resolve::nodes)]
     nodes: Option<NodeRange>,
     /// Only summaries of this level [default: all]
-    #[arg(long, value_parser = level::from(Level::Summary))]
+    #[arg(long, value_parser = filter::level(Level::Summary))]
     level: Option<Level>,
     /// Also those that a person wrote or dissolved, which stay otherwise
     #[arg(long)]

@@ -4,21 +4,20 @@ use std::{collections::BTreeMap, num::NonZeroUsize, ops::Range};
 
 use clap::Args as ClapArgs;
 use memory_core::{
-    ConversationId, HeldInMemory, Hit, Losses, MemoryUsed, Node, Notice, Query, Scope, SearchStep, Signal, Store,
-    StoreError,
+    ConversationId, MemoryUsed, Node,
+    port::{AnsweredBy, CachedInMemory, Hit, Losses, Notice, Query, Scope, SearchStep, Signal, Store, StoreError},
 };
 use memory_search::{Excerpted, excerpt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    around::{self, MOST_CHARS, Said},
     filter::FilterArgs,
+    message::{self, Brief, MOST_CHARS},
     resolve,
 };
 use crate::{
     Access,
-    compared::{self, Compared},
     globals::Globals,
     news, open,
     output::{Field, Line, Noted, grouped, single_spaced},
@@ -40,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     min_relevance: f32,
     /// Messages shown before and after each hit, at most 20
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=around::MOST))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=message::MOST_AROUND))]
     neighbours: u64,
     /// Also say why each hit has its rank
     #[arg(long)]
@@ -56,31 +55,31 @@ pub(crate) struct Answer<'a> {
     /// The question.
     question: &'a str,
     /// Hits, the best first.
-    hits: Vec<Shown<'a>>,
+    hits: Vec<ShownHit<'a>>,
     /// Sources quoted in this answer.
     used: MemoryUsed,
     /// The steps of the search, in order.
     steps: &'a [SearchStep],
     /// Data that this process holds in memory.
-    held: &'a [HeldInMemory],
+    held: &'a [CachedInMemory],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Shown<'a> {
+struct ShownHit<'a> {
     #[serde(flatten)]
     hit: &'a Hit,
     /// Part of the text that bears on the question.
-    excerpt: Part,
+    excerpt: ExcerptPart,
     /// Words of the question in the text, as byte ranges.
     highlights: Vec<Range<usize>>,
     /// Messages before the hit, with `--neighbours`.
-    before: Vec<Said<'a>>,
+    before: Vec<Brief<'a>>,
     /// Messages after the hit, with `--neighbours`.
-    after: Vec<Said<'a>>,
+    after: Vec<Brief<'a>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Part {
+struct ExcerptPart {
     /// First byte of the part in the text.
     start: usize,
     /// Byte after the part.
@@ -89,17 +88,17 @@ struct Part {
     text: String,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownHit<'a> {
     fn of(WithNeighbours { hit, before, after }: &'a WithNeighbours, question: &str) -> Self {
         let text = hit.node.message.text();
         let Excerpted { range, highlights, .. } = excerpt(&text, question, MOST_CHARS);
         let part = text.get(range.clone()).unwrap_or_default().to_owned();
         Self {
             hit,
-            excerpt: Part { start: range.start, end: range.end, text: part },
+            excerpt: ExcerptPart { start: range.start, end: range.end, text: part },
             highlights,
-            before: before.iter().map(Said::of).collect(),
-            after: after.iter().map(Said::of).collect(),
+            before: before.iter().map(Brief::of).collect(),
+            after: after.iter().map(Brief::of).collect(),
         }
     }
 }
@@ -127,7 +126,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let held = runtime.retriever.held();
     let output = globals.output;
     if output.json {
-        let hits = hits.iter().map(|hit| Shown::of(hit, &args.question)).collect();
+        let hits = hits.iter().map(|hit| ShownHit::of(hit, &args.question)).collect();
         let answer = Answer { question: &args.question, hits, used, steps: &found.steps, held: &held };
         return Ok(output.value(&Noted { answer, notices: &news })?);
     }
@@ -139,7 +138,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         signals.iter().map(|s| format!("{} {:.2} (+{:.2})", s.name, s.value, s.share)).collect::<Vec<_>>().join(", ")
     };
     let rows = hits.iter().map(|WithNeighbours { hit, before, after }| {
-        let beside = |node: &Node| Line::default().plain(&format!("{} {}", node.id, around::beginning(node)));
+        let beside = |node: &Node| Line::default().plain(&format!("{} {}", node.id, message::beginning(node)));
         let number = if args.neighbours > 0 { format!("{} ", hit.node.id) } else { String::new() };
         let mut lines: Vec<_> = before.iter().map(beside).collect();
         lines.push(shown(Line::default().plain(&number), &hit.node, &args.question));
@@ -163,15 +162,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         let steps: Vec<_> = found.steps.iter().map(step).collect();
         output.line(&format!("steps (messages looked at): {}", steps.join(", ")))?;
         let vectors: Compared = found.steps.iter().flat_map(|step| step.compared.clone()).collect();
-        compared::explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
-        let held: Vec<_> = held.iter().map(held_of).collect();
+        explain(&vectors).map_or(Ok(()), |how| output.line(&how))?;
+        let held = held.iter().map(|h| format!("{} {} of at most {}", h.kind, grouped(h.bytes), grouped(h.limit)));
+        let held: Vec<_> = held.collect();
         output.line(&format!("held in memory, in bytes: {}", held.join(", ")))?;
     }
     Ok(())
-}
-
-fn held_of(held: &HeldInMemory) -> String {
-    format!("{} {} of at most {}", held.kind, grouped(held.bytes), grouped(held.limit))
 }
 
 /// Parses a probability.
@@ -198,7 +194,7 @@ async fn with_neighbours(
     for hit in hits {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         if count > 0 {
-            let read = store.readable_nodes(&hit.conversation, around::run(hit.node.id, count)).await?;
+            let read = store.readable_nodes(&hit.conversation, message::around(hit.node.id, count)).await?;
             losses.entry(hit.conversation.clone()).or_default().extend(&read.losses);
             (before, after) = read.nodes.into_iter().partition(|node| node.id < hit.node.id);
             after.retain(|node| node.id != hit.node.id);
@@ -221,4 +217,40 @@ fn shown(line: Line, node: &Node, question: &str) -> Line {
         from = word.end;
     }
     line.plain(&single_spaced(part(from..range.end))).plain(dots(range.end < text.len()))
+}
+
+/// Comparisons of vectors, by conversation.
+pub(super) type Compared = BTreeMap<ConversationId, Vec<AnsweredBy>>;
+
+/// `vectors compared by scan in 2 conversations, by graph (memory) in 1 conversation`; `None` if none were compared.
+pub(super) fn explain(compared: &Compared) -> Option<String> {
+    let mut conversations: BTreeMap<String, usize> = BTreeMap::new();
+    compared.values().for_each(|ways| *conversations.entry(in_words(ways)).or_default() += 1);
+    let unit = |count: &usize| if *count == 1 { "conversation" } else { "conversations" };
+    let ways = conversations.iter().map(|(how, count)| format!("by {how} in {count} {}", unit(count)));
+    let ways = ways.collect::<Vec<_>>().join(", ");
+    (!ways.is_empty()).then(|| format!("vectors compared {ways}"))
+}
+
+fn in_words(ways: &[AnsweredBy]) -> String {
+    ways.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_counted_over_conversations() {
+        let id = |name| ConversationId::new(name).unwrap();
+        let graph = AnsweredBy::Graph { backend: "memory" };
+        let mut compared = Compared::new();
+        assert_eq!(explain(&compared), None);
+        compared.insert(id("a"), vec![AnsweredBy::Scan]);
+        compared.insert(id("b"), vec![graph, AnsweredBy::SubsetScan]);
+        compared.insert(id("c"), vec![AnsweredBy::Scan]);
+        let words =
+            "vectors compared by graph (memory) and scan of a subset in 1 conversation, by scan in 2 conversations";
+        assert_eq!(explain(&compared).as_deref(), Some(words));
+    }
 }

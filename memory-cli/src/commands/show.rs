@@ -1,17 +1,15 @@
 //! `memory show`: prints messages of a conversation verbatim, or its state.
 
-mod state;
-
-use std::num::NonZeroU64;
+use std::{io, num::NonZeroU64};
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Node, NodeId, NodeRange};
-use memory_hooks::DerivedState;
+use memory_core::{ConversationId, Node, NodeId, NodeRange, RelationKind};
+use memory_hooks::{DerivedState, Link, Statement};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    detail::{self, Detail},
+    message::{self, Detail},
     resolve,
 };
 use crate::{
@@ -19,7 +17,7 @@ use crate::{
     failure::NotFound,
     globals::Globals,
     news, open,
-    output::{Noted, Of, Output, grouped},
+    output::{Noted, Of, Output, grouped, known},
 };
 
 /// Most characters of a message that are shown.
@@ -107,7 +105,7 @@ pub(super) fn print_state(output: Output, state: &DerivedState) -> anyhow::Resul
     if output.json {
         return Ok(output.value(state)?);
     }
-    state::print(output, state)?;
+    print_sections(output, state)?;
     news::print(output, &news::of(state.notices.iter().cloned()));
     Ok(())
 }
@@ -127,8 +125,8 @@ impl Args {
         shown.ok_or_else(|| NotFound(format!("`{id}` has messages 1 to {total}")))
     }
 
-    fn print(&self, output: Output, id: &ConversationId, node: &Node) -> std::io::Result<()> {
-        output.line(&detail::heading(node))?;
+    fn print(&self, output: Output, id: &ConversationId, node: &Node) -> io::Result<()> {
+        output.line(&message::heading(node))?;
         let text = node.message.text();
         match text.char_indices().nth(MOST_CHARS).filter(|_| !self.whole) {
             None => output.text(&text),
@@ -139,5 +137,69 @@ impl Args {
                 output.line(&format!("… and {of} characters more: --whole, or memory expand -c {id} {}", node.id))
             }
         }
+    }
+}
+
+/// Prints a state as sections of lines.
+fn print_sections(output: Output, state: &DerivedState) -> io::Result<()> {
+    let derived = |is_derived| if is_derived { " (by its first message)" } else { "" };
+    let title = state.title.as_ref().map(|title| format!("{}{}", title.text, derived(title.is_derived)));
+    let [full, summary, meta, archive] = state.nodes_per_level.map(grouped);
+    let marks = [(state.important, "important"), (state.archived, "archived")];
+    let tags: Vec<_> = marks.iter().filter(|(is_set, _)| *is_set).map(|(_, mark)| (*mark).to_owned()).collect();
+    let facts = [
+        ("title", title),
+        ("marks", Some(tags.join(", ")).filter(|marks| !marks.is_empty())),
+        ("tags", Some(state.tags.join(", ")).filter(|tags| !tags.is_empty())),
+        (
+            "messages",
+            Some(format!("{} ({full} full, {summary} summary, {meta} meta, {archive} archive)", grouped(state.nodes))),
+        ),
+        ("first said", state.first_at.and_then(known)),
+        ("last said", state.last_at.and_then(known)),
+    ];
+    for (name, value) in facts {
+        if let Some(value) = value {
+            output.line(&format!("{name}: {value}"))?;
+        }
+    }
+    section(output, "goal", state.goal.as_slice())?;
+    section(output, "decided", &state.decisions)?;
+    section(output, "open", &state.open)?;
+    if !state.topics.is_empty() {
+        output.line("")?;
+        let rows = state.topics.iter().map(|topic| {
+            let nodes = format!("{}-{}", topic.first, topic.last);
+            [topic.name.clone(), grouped(topic.messages), nodes, format!("{:.1}", topic.weight)]
+        });
+        output.table(["about", "messages", "nodes", "weight"], rows)?;
+    }
+    if !state.links.is_empty() {
+        output.line("")?;
+        for link in &state.links {
+            output.line(&format!("message {} {} message {}", link.node, verb(link), link.relation.to))?;
+        }
+    }
+    Ok(())
+}
+
+fn section(output: Output, name: &str, statements: &[Statement]) -> io::Result<()> {
+    if statements.is_empty() {
+        return Ok(());
+    }
+    output.line("")?;
+    output.line(&format!("{name}:"))?;
+    for statement in statements {
+        let day = statement.at.civil(0).map(|day| format!(", {}", day.date())).unwrap_or_default();
+        let Statement { text, node, speaker, .. } = statement;
+        output.line(&format!("- {text} (message {node}, {speaker}{day})"))?;
+    }
+    Ok(())
+}
+
+fn verb(link: &Link) -> &'static str {
+    match link.relation.kind {
+        RelationKind::FollowUp => "follows up",
+        RelationKind::Correction => "corrects",
     }
 }

@@ -6,7 +6,7 @@ pub(crate) mod over_time;
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Level, Period};
+use memory_core::{ConversationId, Level, time::Period};
 use memory_hooks::ConversationStats;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,5 @@
 //! `memory summaries`: lists the recorded summaries of a conversation, and repairs them.
 
-mod dissolve;
 mod list;
 mod rewrite;
 
@@ -8,8 +7,11 @@ use clap::{Args as ClapArgs, Subcommand};
 use memory_core::{ConversationId, SummaryId};
 use memory_hooks::RepairedSummary;
 
+use super::resolve;
 use crate::{
+    Access,
     globals::Globals,
+    open,
     output::{Of, Output, grouped},
 };
 
@@ -34,7 +36,24 @@ enum Command {
     /// Put your own words in the place of a summary
     Rewrite(rewrite::Args),
     /// Show the parts of a summary in its place, until it is rewritten
-    Dissolve(dissolve::Args),
+    Dissolve(Dissolve),
+}
+
+/// Shows the parts of a META or an ARCHIVE in its place, until it is rewritten.
+///
+/// For a summary that misleads and is worth no words of your own. A context then shows what it was made from, which takes
+/// more tokens. What was made from it stays as it was written. `memory summaries rewrite` puts words there again, and so
+/// does `memory resummarize --also-by-person`.
+#[derive(Debug, ClapArgs)]
+struct Dissolve {
+    /// The number of the summary, as `memory summaries` lists it
+    #[arg(value_name = "NUMBER", value_parser = number)]
+    summary: SummaryId,
+    #[command(flatten)]
+    conversation: resolve::One,
+    /// Your name, to be recorded as the author
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    by: String,
 }
 
 pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
@@ -42,7 +61,12 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         None => list::run(&args.list, globals).await,
         Some(Command::List(args)) => list::run(args, globals).await,
         Some(Command::Rewrite(args)) => rewrite::run(args, globals).await,
-        Some(Command::Dissolve(args)) => dissolve::run(args, globals).await,
+        Some(Command::Dissolve(Dissolve { summary, conversation, by })) => {
+            let runtime = open(&globals.config(Access::Existing)?.without_model())?;
+            let id = conversation.id(&runtime).await?;
+            let repaired = runtime.memory.conversation(id.clone()).dissolve_summary(*summary, by).await?;
+            print(globals.output, &id, &repaired)
+        }
     }
 }
 

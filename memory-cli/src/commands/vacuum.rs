@@ -88,7 +88,7 @@ fn damaged(store: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
 }
 
 fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result<()> {
-    let VacuumReport { segments, replaced, dropped, bytes_before, bytes_after, .. } = *report;
+    let VacuumReport { segments, replaced, dropped, noted, bytes_before, bytes_after, .. } = *report;
     if output.json {
         return output.value(&Answer { store: store.display().to_string(), report });
     }
@@ -104,8 +104,10 @@ fn print(output: Output, store: &Path, report: &VacuumReport) -> std::io::Result
             grouped(segments)
         ));
     }
+    let became =
+        if noted > 0 { format!(", {} messages became the notes they are", grouped(noted)) } else { String::new() };
     output.line(&format!(
-        "{} of {} sealed segments rewritten, {} replaced records dropped: {} bytes before, {} after",
+        "{} of {} sealed segments rewritten, {} replaced records dropped{became}: {} bytes before, {} after",
         grouped(replaced),
         grouped(segments),
         grouped(dropped),

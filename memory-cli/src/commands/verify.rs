@@ -1,7 +1,7 @@
 //! `memory verify`: reads everything again and hashes it again.
 
 use clap::Args as ClapArgs;
-use memory_core::Verification;
+use memory_core::port::Verification;
 
 use super::resolve;
 use crate::{

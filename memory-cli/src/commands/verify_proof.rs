@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args as ClapArgs;
-use memory_core::{ConversationId, Hash, HistoryProof, MessageProof, NodeId, Proof, Timestamp, TreeHead};
+use memory_core::{
+    ConversationId, Hash, NodeId, Timestamp,
+    proof::{HistoryProof, MessageProof, Proof, TreeHead},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

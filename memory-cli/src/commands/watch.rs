@@ -1,18 +1,23 @@
 //! `memory watch`: follows transcripts of other programs while they are written.
 
-mod stop;
-
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs, io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 use clap::Args as ClapArgs;
-use memory_capture::{Capture, Captured, ChangedFile, Part, TranscriptError, WatchedFiles, followed_format};
+use memory_capture::{Capture, Captured, ChangedFile, TranscriptError, TranscriptPart, WatchedFiles, followed_format};
 use memory_core::ConversationId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::capture;
 use crate::{Access, failure, globals::Globals, output::grouped, terminal::To};
-use stop::Stop;
 
 /// Follows transcripts of Claude Code and Codex while they are written, and takes what is new into the store.
 ///
@@ -42,7 +47,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         }
     }
     let stop = Stop::listen()?;
-    let capture = capture::open(globals, Access::Write)?;
+    let capture = Capture::open(globals.config(Access::Write)?)?;
     let mut files = WatchedFiles::new(&args.paths);
     loop {
         for changed in files.look() {
@@ -85,14 +90,14 @@ async fn take(
     once: bool,
     globals: &Globals,
 ) -> anyhow::Result<()> {
-    let part = if once { Part::All } else { changed.part() };
+    let part = if once { TranscriptPart::All } else { changed.part() };
     match capture.take(&changed.path, changed.format, part).await {
         Ok(captured) => {
             files.taken(changed, part);
             print(changed, &captured, globals)
         }
         Err(error) => {
-            files.taken(changed, Part::All);
+            files.taken(changed, TranscriptPart::All);
             let error = anyhow::Error::new(error);
             let text = failure::in_a_line(&error);
             if globals.output.json {
@@ -118,4 +123,35 @@ fn print(changed: &ChangedFile, captured: &Captured, globals: &Globals) -> anyho
         }
     }
     Ok(())
+}
+
+/// Longest time until a signal is noticed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// True once SIGINT or SIGTERM came. Without these signals the system ends the program at once; the next run continues
+/// from the recorded state.
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn listen() -> io::Result<Self> {
+        let stop = Self(Arc::default());
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&stop.0))?;
+        }
+        Ok(stop)
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Waits at most `at_most`, or until the program must end. Returns true if it must.
+    fn wait(&self, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        while !self.is_asked() && Instant::now() < until {
+            thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+        }
+        self.is_asked()
+    }
 }

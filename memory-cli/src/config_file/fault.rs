@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, path::Path};
 
-use memory_core::one_line;
+use memory_core::text::one_line;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,14 +10,14 @@ use super::keys::shown;
 
 /// A line and a character in it, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     /// The line, from 1.
     pub(crate) line: usize,
     /// The character in it, from 1.
     pub(crate) column: usize,
 }
 
-impl Place {
+impl Position {
     pub(super) fn of(text: &str, span: &Range<usize>) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -46,7 +46,7 @@ pub(crate) struct Fault {
     #[serde(skip)]
     pub(crate) kind: FaultKind,
     #[serde(flatten)]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<Position>,
     /// The table.
     pub(crate) table: Option<String>,
     /// The key.
@@ -56,7 +56,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(kind: FaultKind, place: Option<Place>, why: impl Into<String>) -> Self {
+    pub(super) fn new(kind: FaultKind, place: Option<Position>, why: impl Into<String>) -> Self {
         Self { kind, place, table: None, key: None, why: why.into() }
     }
 
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn a_place_counts_characters_from_one() {
         let text = "a = 1\n\nμ = \"é\"x\n";
-        let at = |byte: usize| Place::of(text, &(byte..byte));
-        assert_eq!(at(0), Place { line: 1, column: 1 });
-        assert_eq!(at(4), Place { line: 1, column: 5 });
-        assert_eq!(at(text.find('x').unwrap()), Place { line: 3, column: 8 });
-        assert_eq!(at(99), Place { line: 4, column: 1 }, "past the end");
+        let at = |byte: usize| Position::of(text, &(byte..byte));
+        assert_eq!(at(0), Position { line: 1, column: 1 });
+        assert_eq!(at(4), Position { line: 1, column: 5 });
+        assert_eq!(at(text.find('x').unwrap()), Position { line: 3, column: 8 });
+        assert_eq!(at(99), Position { line: 4, column: 1 }, "past the end");
     }
 }

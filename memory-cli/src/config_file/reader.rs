@@ -6,7 +6,7 @@ use clap::{
     Arg, Command,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use memory_core::nearest;
+use memory_core::text::nearest;
 use serde_json::{Number, Value};
 use toml::{
     Spanned,
@@ -15,7 +15,7 @@ use toml::{
 
 use super::{
     Setting,
-    fault::{Fault, FaultKind, Place},
+    fault::{Fault, FaultKind, Position},
     keys::{self, CONFIGURE, Key, Kind, MANAGER_SETTINGS, option, takers},
     secret::{self, shown_text},
 };
@@ -35,7 +35,7 @@ pub(super) fn read(
     let (settings, faults) = (Vec::new(), Vec::new());
     let mut reader = Reader { text, directory, command, keys, is_read_by_others, settings, faults };
     for error in errors {
-        let place = error.span().map(|span| Place::of(text, &span));
+        let place = error.span().map(|span| Position::of(text, &span));
         reader.faults.push(Fault::new(FaultKind::Unreadable, place, format!("not TOML: {}", error.message())));
     }
     root.get_ref().iter().for_each(|entry| reader.top(entry));
@@ -58,11 +58,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn place<T>(&self, spanned: &Spanned<T>) -> Place {
-        Place::of(self.text, &spanned.span())
+    fn place<T>(&self, spanned: &Spanned<T>) -> Position {
+        Position::of(self.text, &spanned.span())
     }
 
-    fn refuse(&mut self, kind: FaultKind, place: Place, (table, key): (Option<&str>, &str), why: impl Into<String>) {
+    fn refuse(&mut self, kind: FaultKind, place: Position, (table, key): (Option<&str>, &str), why: impl Into<String>) {
         self.faults.push(Fault::new(kind, Some(place), why).at(table, key));
     }
 

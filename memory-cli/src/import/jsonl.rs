@@ -1,15 +1,19 @@
 //! Plain message JSONL: a message a line.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{Read, Seek},
+    path::{Path, PathBuf},
+};
 
-use memory_core::{Hash, Json, Message, MessageKey, Timestamp, message_with_members};
-use memory_store::ReadLimits;
+use memory_core::{Hash, Json, Message, MessageKey, Timestamp, json::message_with_members, port::Progress};
+use memory_store::{ReadLimits, Spool};
 use serde_json::value::RawValue;
 
 use super::{
-    ImportError,
-    input::Input,
+    ImportError, is_stream,
     lines::{Lines, not_json},
+    open,
 };
 
 /// Members of a line that are not members of the message.
@@ -20,72 +24,72 @@ const SECONDS: std::ops::Range<i64> = 100_000_000..10_000_000_000;
 
 /// A message of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReadMessage {
+pub(crate) struct ReadMessage {
     /// Message, with its own key if it has one.
-    pub message: Message,
+    pub(crate) message: Message,
     /// Key made of the line and all lines before it. It identifies the file so far and the position of the message: a
     /// file that has grown begins with the same keys, and equal lines have different ones.
-    pub line_key: Option<MessageKey>,
+    pub(crate) line_key: Option<MessageKey>,
     /// Time of the message, if the line states it.
-    pub at: Option<Timestamp>,
+    pub(crate) at: Option<Timestamp>,
     /// Bytes of the line.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A file whose lines are messages: `{"role", "content", "speaker"? or "name"?, "key"? or "id"?, "at"? or "timestamp"?,
-/// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped.
+/// "session"?, "keep_out_of_summaries"?, "metadata"?}`. Blank lines are skipped. It is read twice: checked first, and
+/// then used.
 #[derive(Debug)]
-pub struct JsonlFile {
-    input: Input,
-    messages: usize,
-    mended: u64,
+pub(crate) struct JsonlFile {
+    path: PathBuf,
+    /// The data of a stream, in a temporary file. A named file is opened again, so that many files can be checked first
+    /// without keeping them open.
+    kept: Option<File>,
+    longest: u64,
+    /// Number of messages in the file.
+    pub(crate) messages: usize,
+    /// Number of halves of characters in the file, each replaced by U+FFFD.
+    pub(crate) mended: u64,
 }
 
 impl JsonlFile {
-    /// Checks a file, or standard input for `-`, and reports the number of messages read so far.
+    /// Checks a file, or standard input for `-`, and reports the number of messages read so far. A fault ends that at
+    /// once, even in an endless file.
     ///
     /// # Errors
     /// [`ImportError`] with the line of the first fault; also for a file without messages.
-    pub fn check(path: &Path, limits: ReadLimits, mut read: impl FnMut(usize)) -> Result<Self, ImportError> {
-        let count = |lines: &mut Lines<'_>| {
-            let mut messages = Messages::new(lines);
-            let mut number = 0;
-            while messages.next()?.is_some() {
-                number += 1;
-                read(number);
-            }
-            match number {
-                0 => Err(ImportError::Empty { path: lines.path().to_owned() }),
-                _ => Ok((number, lines.mended())),
-            }
+    pub(crate) fn check(path: &Path, limits: ReadLimits, progress: &dyn Progress) -> Result<Self, ImportError> {
+        let (name, mut data) = open(path)?;
+        let failed = |source| ImportError::Io { path: name.to_owned(), source };
+        let (counted, kept) = if is_stream(path) {
+            let mut spool = Spool::new(&mut *data, limits.stream).map_err(failed)?;
+            let counted = count(Lines::new(name, &mut spool, limits.line), progress)?;
+            (counted, Some(spool.into_file().map_err(failed)?))
+        } else {
+            (count(Lines::new(name, data, limits.line), progress)?, None)
         };
-        let (input, (messages, mended)) = Input::checked(path, limits, count)?;
-        Ok(Self { input, messages, mended })
-    }
-
-    /// Number of messages in the file.
-    #[must_use]
-    pub fn messages(&self) -> usize {
-        self.messages
-    }
-
-    /// Number of halves of characters in the file, each replaced by U+FFFD.
-    #[must_use]
-    pub fn mended(&self) -> u64 {
-        self.mended
+        let (messages, mended) = counted;
+        Ok(Self { path: name.to_owned(), kept, longest: limits.line, messages, mended })
     }
 
     /// Passes the messages to `take` in order, until that fails.
     ///
     /// # Errors
     /// Errors of `take`, and [`ImportError::Changed`] for a file that changed since its check.
-    pub async fn each<E: From<ImportError>>(
+    pub(crate) async fn each<E: From<ImportError>>(
         &self,
         mut take: impl AsyncFnMut(ReadMessage) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut lines = self.input.lines()?;
-        let changed = || ImportError::Changed { path: self.input.path().to_owned() };
-        let mut messages = Messages::new(&mut lines);
+        let failed = |source| ImportError::Io { path: self.path.clone(), source };
+        let data: Box<dyn Read> = match self.kept.as_ref() {
+            Some(mut kept) => {
+                kept.rewind().map_err(failed)?;
+                Box::new(kept)
+            }
+            None => Box::new(File::open(&self.path).map_err(failed)?),
+        };
+        let mut messages = Messages::new(Lines::new(&self.path, data, self.longest));
+        let changed = || ImportError::Changed { path: self.path.clone() };
         for _ in 0..self.messages {
             // A longer file is no change of the checked part.
             let message = messages.next().map_err(|_| changed())?.ok_or_else(changed)?;
@@ -95,13 +99,26 @@ impl JsonlFile {
     }
 }
 
+/// Numbers of messages and of replaced halves of characters.
+fn count(lines: Lines<'_>, progress: &dyn Progress) -> Result<(usize, u64), ImportError> {
+    let mut messages = Messages::new(lines);
+    let mut number = 0;
+    while messages.next()?.is_some() {
+        number += 1;
+        progress.report(number as u64, 0);
+    }
+    match number {
+        0 => Err(ImportError::Empty { path: messages.lines.path().to_owned() }),
+        _ => Ok((number, messages.lines.mended())),
+    }
+}
+
 /// Parses the text of such a file; `path` is for errors.
 ///
 /// # Errors
 /// Same as [`JsonlFile::check`].
-pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
-    let mut lines = Lines::new(path, text.as_bytes(), ReadLimits::default().line);
-    let mut messages = Messages::new(&mut lines);
+pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)>, ImportError> {
+    let mut messages = Messages::new(Lines::new(path, text.as_bytes(), ReadLimits::default().line));
     let mut all = Vec::new();
     while let Some(ReadMessage { message, at, .. }) = messages.next()? {
         all.push((message, at));
@@ -110,14 +127,14 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<(Message, Option<Timestamp>)
 }
 
 /// The messages of lines.
-struct Messages<'l, 'a> {
-    lines: &'l mut Lines<'a>,
+struct Messages<'a> {
+    lines: Lines<'a>,
     /// Hash over all lines so far.
     so_far: Hash,
 }
 
-impl<'l, 'a> Messages<'l, 'a> {
-    fn new(lines: &'l mut Lines<'a>) -> Self {
+impl<'a> Messages<'a> {
+    fn new(lines: Lines<'a>) -> Self {
         Self { lines, so_far: Hash::of_parts([]) }
     }
 
@@ -169,7 +186,7 @@ fn message(line: &RawValue) -> Result<(Message, Option<Timestamp>), String> {
 fn time(at: &str, message: &mut Message) -> Result<Timestamp, String> {
     if let Ok(text) = serde_json::from_str::<String>(at) {
         let at = text.parse::<Timestamp>().map_err(|error| format!("at: {error}"))?;
-        if let Some(offset) = memory_core::utc_offset(&text) {
+        if let Some(offset) = memory_core::time::utc_offset(&text) {
             message.metadata.entry("utc_offset".to_owned()).or_insert(Json::from_value(&offset.into()));
         }
         return Ok(at);
@@ -253,8 +270,7 @@ mod tests {
     #[test]
     fn a_key_of_lines_says_which_file_and_where() {
         let keys = |text: &str| {
-            let mut lines = Lines::new(Path::new("x.jsonl"), text.as_bytes(), 1 << 20);
-            let mut messages = Messages::new(&mut lines);
+            let mut messages = Messages::new(Lines::new(Path::new("x.jsonl"), text.as_bytes(), 1 << 20));
             let mut keys = Vec::new();
             while let Some(message) = messages.next().unwrap() {
                 keys.push(message.line_key.unwrap().as_str().to_owned());
@@ -275,7 +291,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("latin1.jsonl");
         fs::write(&path, b"{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":\"\xe9\"}\n").unwrap();
-        let error = JsonlFile::check(&path, ReadLimits::default(), |_| ()).unwrap_err().to_string();
+        let error = JsonlFile::check(&path, ReadLimits::default(), &()).unwrap_err().to_string();
         assert!(error.ends_with("latin1.jsonl:2: not UTF-8; nothing was imported"), "{error}");
     }
 

@@ -6,7 +6,7 @@ use std::{
     str,
 };
 
-use memory_core::mend_surrogates;
+use memory_core::text::mend_surrogates;
 
 use super::ImportError;
 

@@ -66,12 +66,12 @@ fn a_line_without_end_is_refused_within_bounds() {
     // A file of 500 MB in one line, which takes no room on the disk.
     let file = store.path("long.jsonl");
     File::create(&file).unwrap().set_len(500_000_000).unwrap();
-    for args in [&["--format", "jsonl"][..], &["--format", "eval"], &["--format", "memory"]] {
-        let mut command = store.command(&[&["import", &file], args].concat());
+    for args in [["--format", "jsonl"], ["--format", "memory"]] {
+        let mut command = store.command(&[["import", &file], args].concat());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let most = refused(child, "long.jsonl:1: the line is longer than 67108864 bytes");
         assert!(most < 250, "{args:?} took {most} MB");
-        let child = piped(&store, &[args, &["-c", "talk"][..usize::from(args[1] != "eval") * 2]].concat());
+        let child = piped(&store, &[args, ["-c", "talk"]].concat());
         let mut child = child;
         pour(child.stdin.take().unwrap(), io::repeat(b'y'));
         let most = refused(child, "standard input:1: the line is longer than 67108864 bytes");
@@ -103,7 +103,7 @@ impl Read for Endless {
 fn a_stream_without_end_is_refused_within_bounds() {
     let store = Store::new();
     let yes = || Endless { line: b"y\n".to_vec(), at: 0 };
-    for args in [&["--format", "jsonl", "-c", "talk"][..], &["--format", "eval"], &[]] {
+    for args in [&["--format", "jsonl", "-c", "talk"][..], &[]] {
         let mut child = piped(&store, args);
         pour(child.stdin.take().unwrap(), yes());
         let most = refused(child, "standard input:1: ");

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "whatever fails here fails a test")]
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Store as _, SummaryDraft, SummaryId,
-    Timestamp, WrittenBy,
+    ConversationId, Hash, Level, Message, NodeDraft, NodeId, NodeRange, SummaryDraft, SummaryId, Timestamp, WrittenBy,
+    port::{Event, Store as _},
 };
 use memory_store::LogStore;
 use serde_json::Value;

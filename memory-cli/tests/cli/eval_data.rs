@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{self, Store};
 
@@ -34,11 +34,25 @@ fn nodes(context: &Value, is: impl Fn(&str) -> bool) -> Vec<u64> {
     pieces.flat_map(|piece| support::nodes(&piece["nodes"])).collect()
 }
 
+/// A file of the conversation's name, with a message a line.
+fn file(store: &Store, conversation: &Value) -> String {
+    let line = |turn: &Value| {
+        let [id, session, at] = ["turn_id", "session", "timestamp"].map(|name| &turn[name]);
+        let [name, role, content] = ["speaker", "role", "text"].map(|name| &turn[name]);
+        json!({"id": id, "session": session, "at": at, "name": name, "role": role, "content": content})
+    };
+    let lines: Vec<_> =
+        conversation["turns"].as_array().unwrap().iter().map(|turn| format!("{}\n", line(turn))).collect();
+    store.file(&format!("{}.jsonl", conversation["conversation_id"].as_str().unwrap()), &lines.concat())
+}
+
 fn check(name: &str) {
     let Some(data) = data(name) else { return };
     let store = Store::new();
-    let imported = store.json(&["import", "--format", "eval", data.to_str().unwrap()]);
     let conversations = values(&data.join("conversations.jsonl"));
+    let files: Vec<_> = conversations.iter().map(|conversation| file(&store, conversation)).collect();
+    let command = ["import", "--format", "jsonl"].into_iter().chain(files.iter().map(String::as_str));
+    let imported = store.json(&command.collect::<Vec<_>>());
     let questions = values(&data.join("queries.jsonl"));
     assert_eq!(imported["conversations"].as_array().unwrap().len(), conversations.len());
     let mut without_recall = 0;

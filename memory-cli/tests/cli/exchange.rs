@@ -7,7 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, Source, Store as _, Timestamp, TokenCounter as _};
+use memory_core::{
+    ConversationId, Message, NodeDraft, Timestamp,
+    port::{Source, Store as _, TokenCounter as _},
+};
 use memory_embed::TiktokenCounter;
 use memory_store::LogStore;
 

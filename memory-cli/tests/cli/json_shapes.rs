@@ -12,7 +12,7 @@ use std::{
 };
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use memory_core::{ConversationId, Json, Message, NodeDraft, Store as _, Timestamp};
+use memory_core::{ConversationId, Json, Message, NodeDraft, Timestamp, port::Store as _};
 use memory_store::LogStore;
 use serde_json::Value;
 

@@ -127,12 +127,14 @@ fn importing_again_changes_nothing() {
 }
 
 #[test]
-fn the_eval_format_is_read() {
+fn a_message_without_a_time_has_that_of_the_message_before_it() {
     let store = Store::new();
-    let line = r#"{"conversation_id":"c1","turns":[{"turn_id":"D1:1","session":1,"timestamp":"2024-03-15","speaker":"Ann","role":"user","text":"Hello from Ann","n_tokens":3},{"turn_id":"D1:2","session":1,"timestamp":null,"speaker":"Bob","role":"assistant","text":"Hi","n_tokens":1}]}"#;
-    fs::create_dir(store.path("data")).unwrap();
-    store.file("data/conversations.jsonl", line);
-    store.succeed(&["import", "--format", "eval", &store.path("data")]);
+    let lines = concat!(
+        r#"{"id":"D1:1","session":1,"at":"2024-03-15","name":"Ann","role":"user","content":"Hello from Ann"}"#,
+        "\n",
+        r#"{"id":"D1:2","session":1,"at":null,"name":"Bob","role":"assistant","content":"Hi"}"#,
+    );
+    store.succeed(&["import", "--format", "jsonl", &store.file("c1.jsonl", lines)]);
     let node = store.json(&["expand", "1"]);
     assert_eq!(node["message"]["key"], "D1:1");
     assert_eq!((&node["message"]["speaker"], &node["at"]), (&"Ann".into(), &"2024-03-15T00:00:00Z".into()));
@@ -443,7 +445,7 @@ fn text_of(line: &str) -> String {
 
 #[test]
 fn stats_count_the_bytes_of_the_log_and_of_everything_derived_from_it() {
-    use memory_core::{ConversationId, ModelId, NodeId, VectorIndex};
+    use memory_core::{ConversationId, ModelId, NodeId, port::VectorIndex};
     use memory_store::{ExactIndex, LogStore};
 
     let store = Store::new();

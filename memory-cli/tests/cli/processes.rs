@@ -176,7 +176,7 @@ fn background_work_is_left_to_the_process_that_is_at_it() {
     store.succeed(&["import", "--format", "jsonl", &file]);
     let other = memory_store::LogStore::open(store.path("store")).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let lease = runtime.block_on(memory_core::Store::lease(&other)).unwrap();
+    let lease = runtime.block_on(memory_core::port::Store::lease(&other)).unwrap();
     let holder = format!("in use by process {} on ", std::process::id());
     for command in ["index", "vacuum", "resummarize"] {
         let error = store.fail(&[command], 5);

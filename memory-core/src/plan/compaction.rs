@@ -10,7 +10,7 @@ use crate::{Level, NodeId, NodeRange, SummaryId, SummaryOutline};
 pub use ratio::plan_ratio;
 pub(super) use ratio::share_of;
 
-/// When compaction starts and where it stops, in nodes.
+/// Limits at which compaction starts and stops, in nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -98,7 +98,7 @@ pub struct Compaction {
 pub struct Merge {
     /// META or ARCHIVE.
     pub level: Level,
-    /// Its children, in order.
+    /// The children, in order.
     pub children: Vec<SummaryId>,
     /// The nodes that the children cover together.
     pub span: NodeRange,

@@ -77,7 +77,7 @@ impl Cut {
     }
 }
 
-/// Why no cut can be planned.
+/// Reason why no cut can be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {

@@ -375,13 +375,13 @@ impl Tree {
     }
 
     /// Cost of all nodes verbatim.
-    pub(super) fn words(&self) -> u64 {
+    pub(super) fn verbatim_total(&self) -> u64 {
         self.tokens.nodes + self.total() * u64::from(self.policy.per_message)
     }
 
     /// Cost of a run of nodes verbatim, in tokens, including [`ViewPolicy::per_message`] for each.
     #[must_use]
-    pub fn words_of(&self, run: NodeRange) -> u64 {
+    pub fn verbatim_cost(&self, run: NodeRange) -> u64 {
         let outlines = run.iter().filter_map(|node| self.node(node));
         outlines.map(|outline| u64::from(outline.tokens) + u64::from(self.policy.per_message)).sum()
     }
@@ -409,7 +409,7 @@ impl Tree {
 
     pub(super) fn cost_of(&self, summary: &SummaryOutline) -> u64 {
         if self.is_short(summary) {
-            self.words_of(summary.span)
+            self.verbatim_cost(summary.span)
         } else {
             u64::from(summary.tokens) + u64::from(self.policy.per_summary)
         }

@@ -2,11 +2,8 @@
 
 mod everything;
 mod hierarchical;
-mod importance_window;
 mod knapsack;
-mod knowledge;
 mod named;
-mod query_aware;
 mod refinement;
 mod selected;
 mod settled;
@@ -20,10 +17,8 @@ use crate::NodeId;
 
 pub use everything::EverythingView;
 pub use hierarchical::HierarchicalView;
-pub use importance_window::ImportanceWindowView;
-pub use knowledge::KnowledgeView;
-pub use named::{MANAGERS, ManagerNameError, manager_named};
-pub use query_aware::QueryAwareView;
+pub use named::{MANAGERS, ManagerNameError, strategy_named};
+pub use selected::SelectedView;
 pub use sliding_window::SlidingWindowView;
 pub use summarizing::SummarizingView;
 pub use tiered::{TierShares, TieredView};
@@ -33,9 +28,9 @@ pub use tiered::{TierShares, TieredView};
 /// # Errors
 /// [`PlanError::BudgetTooSmall`] when not even the coarsest cut fits.
 pub fn plan_view(tree: &Tree, budget: u32) -> Result<Cut, PlanError> {
-    if tree.words() <= u64::from(budget) {
+    if tree.verbatim_total() <= u64::from(budget) {
         let pieces = tree.turns_from(NodeId::FIRST).map(CutPiece::Verbatim).collect();
-        return Ok(Cut { pieces, tokens: tokens(tree.words()) });
+        return Ok(Cut { pieces, tokens: tokens(tree.verbatim_total()) });
     }
     let needed = coarsest(tree);
     if needed > budget {
@@ -50,7 +45,7 @@ fn finest(tree: &Tree, mut coarse: Refinement<'_>, budget: u32) -> Cut {
     coarse.restore_end(u64::from(budget));
     coarse.restore_pinned(u64::from(budget));
     let forced = coarse.verbatim();
-    let spent: u64 = forced.iter().map(|turn| tree.words_of(*turn)).sum();
+    let spent: u64 = forced.iter().map(|turn| tree.verbatim_cost(*turn)).sum();
     let left = tokens(u64::from(budget).saturating_sub(spent));
     let is_low = tree.roots().all(|root| tree.height(root.id) <= Some(HIGHEST));
     let chosen = if is_low { Knapsack::new(tree, forced).cut(left) } else { None };
@@ -76,7 +71,7 @@ const HIGHEST: u32 = 48;
 #[must_use]
 pub fn coarsest(tree: &Tree) -> u32 {
     let top = if tree.mixed_turns().is_empty() { tree.top() } else { Refinement::of_all(tree).tokens() };
-    tokens(top.min(tree.words()))
+    tokens(top.min(tree.verbatim_total()))
 }
 
 #[cfg(test)]

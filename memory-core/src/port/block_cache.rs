@@ -72,7 +72,7 @@ impl BlockBytes for Vec<u8> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Block {
-    /// Its name.
+    /// Name of the block.
     pub id: BlockId,
     /// Runs in the order in which they were written.
     pub runs: Vec<BlockRun>,
@@ -118,7 +118,7 @@ pub trait BlockCache: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<bool, BlockCacheError>>;
 }
 
-/// Why a block was not written.
+/// Reason why a block was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockCacheError {
@@ -127,7 +127,7 @@ pub enum BlockCacheError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
@@ -136,7 +136,7 @@ pub enum BlockCacheError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

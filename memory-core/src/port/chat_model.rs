@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::{BoxError, BoxFuture};
-use crate::{Message, message_to_json};
+use crate::{Message, json::message_to_json};
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,7 @@ pub trait ChatModel: fmt::Debug + Send + Sync {
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ChatError>>;
 }
 
-/// Why there is no reply.
+/// Reason for a missing reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {
@@ -112,7 +112,7 @@ pub enum ChatError {
     Backend {
         /// The model.
         model: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

@@ -7,7 +7,7 @@ use crate::{
     plan::{Compaction, Cut, CutPiece, PlanError, Thresholds, Tree, coarsest},
 };
 
-/// Decides for a manager of the summary tree which summaries are written when, and what a view shows.
+/// Decides for a manager of the summary tree which summaries are due and what a view shows.
 ///
 /// Contract: pure. The [`Cut`] represents every node exactly once and costs at most the budget; otherwise the call
 /// fails with the tokens needed. Equal inputs give equal cuts. A strategy sees the structure of a conversation with
@@ -65,6 +65,12 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
         0
     }
 
+    /// Minimum share of a budget for the history, 0..=1, whatever the prompt's own: for a strategy that puts into the
+    /// history what others leave to recall. 0 by default.
+    fn history_share(&self) -> f32 {
+        0.0
+    }
+
     /// Maximum share of a budget for standing lines, 0..=1.
     fn standing_share(&self) -> f32 {
         0.05
@@ -76,7 +82,7 @@ pub trait ContextStrategy: fmt::Debug + Send + Sync {
 pub enum ShrinkScope {
     /// Nodes older than the last user's message.
     BeforeEnd,
-    /// As `BeforeEnd`; if no step is left, the two newest neighbours before the end become one summary.
+    /// Nodes as for `BeforeEnd`; if no step is left, the two newest neighbours before the end become one summary.
     MergeBeforeEnd,
     /// All nodes.
     All,
@@ -88,6 +94,8 @@ pub enum ShrinkScope {
 pub struct PlanRequest<'a> {
     /// Maximum tokens of the cut.
     pub budget: u32,
+    /// Maximum tokens of the whole prompt, of which a strategy may take shares; by default the budget.
+    pub prompt: u32,
     /// Nodes that are relevant to the question, best first, for a strategy that [requests them](ContextStrategy::hits).
     pub hits: &'a [NodeId],
 }
@@ -96,8 +104,11 @@ impl<'a> PlanRequest<'a> {
     /// A request for a cut of at most `budget` tokens.
     #[must_use]
     pub const fn new(budget: u32) -> Self {
-        Self { budget, hits: &[] }
+        Self { budget, prompt: budget, hits: &[] }
     }
 
-    crate::setters! { const hits: &'a [NodeId] }
+    crate::setters! {
+        const prompt: u32,
+        const hits: &'a [NodeId],
+    }
 }

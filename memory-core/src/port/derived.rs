@@ -80,7 +80,7 @@ impl DerivedSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct HeldInMemory {
+pub struct CachedInMemory {
     /// Kind of the data.
     pub kind: DerivedKind,
     /// Estimated bytes, without mapped files.
@@ -89,7 +89,7 @@ pub struct HeldInMemory {
     pub limit: u64,
 }
 
-impl HeldInMemory {
+impl CachedInMemory {
     /// This many bytes of a kind, with their limit.
     #[must_use]
     pub const fn new(kind: DerivedKind, bytes: u64, limit: u64) -> Self {
@@ -228,7 +228,7 @@ pub trait Derived: fmt::Debug + Send + Sync {
     /// Kind of the data.
     fn kind(&self) -> DerivedKind;
 
-    /// Lists the data, and how far it matches the log. Reads only headers where possible.
+    /// Lists the data, with the extent to which it matches the log. Reads only headers where possible.
     ///
     /// # Errors
     /// If the location cannot be listed, or a file cannot be read for another reason than damage.
@@ -241,14 +241,14 @@ pub trait Derived: fmt::Debug + Send + Sync {
     /// continues where this one stopped.
     fn forget<'a>(&'a self, what: &'a Forget<'a>) -> BoxFuture<'a, Result<Forgotten, DerivedError>>;
 
-    /// Reads all data and reports what is damaged.
+    /// Reads all data and reports damage.
     ///
     /// # Errors
     /// As [`holdings`](Self::holdings).
     fn verify(&self) -> BoxFuture<'_, Result<Vec<DerivedFault>, DerivedError>>;
 }
 
-/// Why derived data could not be listed or forgotten.
+/// Reason why derived data could not be listed or forgotten.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DerivedError {
@@ -271,7 +271,7 @@ pub enum DerivedError {
         action: &'static str,
         /// Location of the file.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -283,7 +283,7 @@ pub enum DerivedError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

@@ -30,7 +30,7 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     }
 }
 
-/// Why a text has no vector.
+/// Reason why a text has no vector.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmbedError {
@@ -65,7 +65,7 @@ pub enum EmbedError {
     Backend {
         /// The model.
         model: ModelId,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

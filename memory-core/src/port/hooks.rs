@@ -30,14 +30,14 @@ pub trait Hook<E: HookEvent>: Send + Sync {
 pub struct HookError {
     /// Name of the hook.
     pub hook: String,
-    /// Why.
+    /// The cause.
     #[source]
     pub source: BoxError,
 }
 
 /// Registers several hooks at once, as a conversation manager does.
 pub trait HookProvider {
-    /// Registers them.
+    /// Registers the hooks.
     fn register(self: Arc<Self>, registry: &mut HookRegistry);
 }
 

@@ -50,14 +50,14 @@ pub trait ImportanceScorer: fmt::Debug + Send + Sync {
     fn score(&self, jobs: &[ScoreJob<'_>]) -> Result<Vec<f32>, ScoreError>;
 }
 
-/// Why messages have no score.
+/// Reason why messages have no score.
 #[derive(Debug, thiserror::Error)]
 #[error("scorer {scorer} failed")]
 #[non_exhaustive]
 pub struct ScoreError {
     /// The scorer.
     pub scorer: WrittenBy,
-    /// Why.
+    /// The cause.
     #[source]
     pub source: BoxError,
 }

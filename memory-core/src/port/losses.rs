@@ -164,7 +164,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Message, NodeDraft, Place, Source, Timestamp, testing::MemoryStore};
+    use crate::{
+        Message, NodeDraft, Timestamp,
+        port::{Place, Source},
+        testing::MemoryStore,
+    };
 
     fn id() -> ConversationId {
         ConversationId::new("talk").unwrap()

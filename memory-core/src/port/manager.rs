@@ -15,10 +15,10 @@ use crate::{
 /// Contract, which `testing::manager_conformance` checks:
 /// - [`view`](Self::view) represents every message exactly once, in order, with whole turns together, and changes the
 ///   conversation only through the store.
-/// - [`manage`](Self::manage) does only what is due: an immediate second call does nothing.
+/// - [`manage`](Self::manage) does only due work: an immediate second call does nothing.
 /// - [`reduce`](Self::reduce) with a cause makes the smallest view smaller or fails; a failure does not change any
-///   view. Without a cause it does what it can.
-/// - [`state`](Self::state) holds what the manager keeps in addition to the log. A state of another manager is refused.
+///   view. Without a cause, the reduction is best effort.
+/// - [`state`](Self::state) holds the manager's data in addition to the log. A state of another manager is refused.
 /// - The memory that calls [`manage`](Self::manage) or [`reduce`](Self::reduce) announces their errors to hooks; the
 ///   manager announces only failures that it does not return.
 pub trait ConversationManager: fmt::Debug + Send + Sync {
@@ -99,7 +99,7 @@ impl CompactionReport {
     }
 }
 
-/// Why a conversation must become smaller.
+/// Reason for making a conversation smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReduceCause {
@@ -221,7 +221,7 @@ impl ManagedView {
 pub struct ViewPiece {
     /// Content of the piece.
     pub body: ViewBody,
-    /// Why it was chosen.
+    /// Reason for choosing the piece.
     pub reason: String,
 }
 
@@ -251,7 +251,7 @@ pub enum ViewBody {
 }
 
 impl ViewPiece {
-    /// A piece, and why it was chosen.
+    /// A piece with the reason for choosing it.
     #[must_use]
     pub fn new(body: ViewBody, reason: impl Into<String>) -> Self {
         Self { body, reason: reason.into() }
@@ -325,7 +325,7 @@ impl ManagerState {
     }
 }
 
-/// Why a manager failed.
+/// Reason why a manager failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
@@ -362,7 +362,7 @@ pub enum ManagerError {
     Failed {
         /// The manager.
         manager: WrittenBy,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

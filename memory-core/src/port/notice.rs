@@ -25,7 +25,7 @@ pub enum Notice {
     },
     /// `words-only`: meaning did not count, because there is no model, index or vector.
     WordsOnly {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `partly-embedded`: meaning counted only for some of the messages.
@@ -40,7 +40,7 @@ pub enum Notice {
     },
     /// `not-embedded`: the messages since the last question got no vectors.
     NotEmbedded {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `rejected-by-model`: the embedding model rejected messages, which are found only by their words.
@@ -49,27 +49,27 @@ pub enum Notice {
         messages: u64,
         /// The first of them.
         first: NodeId,
-        /// Why the first was rejected.
+        /// Reason for rejecting the first.
         why: String,
     },
     /// `vectors-not-kept`: vectors that were computed for this question must be computed again later.
     VectorsNotKept {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `tokens-not-compared`: the ranking did not use token vectors.
     TokensNotCompared {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `not-reranked`: the ranking did not use the cross-encoder.
     NotReranked {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `not-judged`: no model judged which summaries matter for the question, although that was requested.
     NotJudged {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `best-hit-over-tokens`: the best hit alone costs more tokens than the budget of recall.
@@ -114,26 +114,26 @@ pub enum Notice {
         nodes: u64,
         /// The first of them.
         first: NodeId,
-        /// Why the first cannot be read.
+        /// Reason why the first cannot be read.
         why: String,
     },
     /// `not-shown`: a past prompt that was never shown, put together now.
     NotShown {
-        /// Its conversation.
+        /// Conversation of the prompt.
         conversation: ConversationId,
         /// The last message then.
         node: NodeId,
     },
     /// `compaction-failed`: summaries could not be written, so the history is coarser than it could be.
     CompactionFailed {
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// `compaction-elsewhere`: another process does the background work of the store, including compaction.
     CompactionElsewhere,
     /// `view-not-recorded`: the shown view cannot be shown again later.
     ViewNotRecorded {
-        /// Why.
+        /// The cause.
         why: String,
     },
 }

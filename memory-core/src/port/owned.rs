@@ -8,8 +8,8 @@ use super::{
     scope::{conversation_of, conversations_of},
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Summary, SummaryId, View,
-    ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
+    ViewId, port::Note, view::View,
 };
 
 /// The conversations of one owner in a shared store.
@@ -90,14 +90,19 @@ impl Store for OwnedStore {
         self.store.append_for(Some(&self.owner), conversation, batch)
     }
 
-    fn record<'a>(
+    /// Records for the owner of this store; any other owner is ignored.
+    fn record_for<'a>(
         &'a self,
+        _: Option<&'a OwnerId>,
         conversation: &'a ConversationId,
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
         Box::pin(async move {
-            self.check(conversation).await?;
-            self.store.record(conversation, events).await
+            // A note may begin the conversation, so that the store checks the name.
+            if !matches!(events.first(), Some(Event::Note(_))) {
+                self.check(conversation).await?;
+            }
+            self.store.record_for(Some(&self.owner), conversation, events).await
         })
     }
 
@@ -151,6 +156,18 @@ impl Store for OwnedStore {
         Box::pin(async move {
             self.check(conversation).await?;
             self.store.views(conversation, first, last).await
+        })
+    }
+
+    fn notes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: NoteId,
+        last: NoteId,
+    ) -> BoxFuture<'a, Result<Vec<Note>, StoreError>> {
+        Box::pin(async move {
+            self.check(conversation).await?;
+            self.store.notes(conversation, first, last).await
         })
     }
 

@@ -7,14 +7,14 @@ use super::{
     Verification, VerifiedConversation,
 };
 use crate::{
-    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, OwnerId, Summary, SummaryId, TreeHead,
-    View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
+    ViewId, port::Note, proof::TreeHead, view::View,
 };
 
 /// One conversation of a store as it was when it ended with a certain message; read-only.
 ///
 /// Contains the messages up to that one, the summaries that cover no later message, and the views that were recorded
-/// before the next message. Importance and pins are current; title and tags are those at the construction of this
+/// before the next message, and no notes. Importance and pins are current; title and tags are those at the construction of this
 /// value; superseded summaries show their newest text. Other conversations are not found. A memory over this store
 /// shows what it would have shown then, and records nothing.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl PastStore {
             return Err(StoreError::UnknownNode { conversation, node: last, nodes: now.nodes });
         }
         let views = ViewId::new(now.views).unwrap_or(ViewId::FIRST);
-        let mut past = Self { store, conversation, last, state: now.nodes(last.get()) };
+        let mut past = Self { store, conversation, last, state: now.nodes(last.get()).notes(0) };
         let id = &past.conversation;
         let outline = past.outline(id).await?;
         let summaries = past.summaries(id).await?.last().map_or(0, |summary| summary.id.get());
@@ -129,7 +129,12 @@ impl Store for PastStore {
         Box::pin(async { Err(self.read_only()) })
     }
 
-    fn record<'a>(&'a self, _: &'a ConversationId, _: Vec<Event>) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+    fn record_for<'a>(
+        &'a self,
+        _: Option<&'a OwnerId>,
+        _: &'a ConversationId,
+        _: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
         Box::pin(async { Err(self.read_only()) })
     }
 
@@ -189,6 +194,15 @@ impl Store for PastStore {
             views.retain(|view| view.body.nodes <= self.last.get());
             Ok(views)
         })
+    }
+
+    fn notes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        _: NoteId,
+        _: NoteId,
+    ) -> BoxFuture<'a, Result<Vec<Note>, StoreError>> {
+        Box::pin(async move { self.check(conversation).map(|()| Vec::new()) })
     }
 
     fn find_key<'a>(

@@ -19,14 +19,14 @@ pub trait Reranker: fmt::Debug + Send + Sync {
     fn rerank<'a>(&'a self, query: &'a str, documents: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<f32>, RerankError>>;
 }
 
-/// Why candidates have no score.
+/// Reason why candidates have no score.
 #[derive(Debug, thiserror::Error)]
 #[error("reranking with {model} failed")]
 #[non_exhaustive]
 pub struct RerankError {
     /// The model.
     pub model: ModelId,
-    /// Why.
+    /// The cause.
     #[source]
     pub source: BoxError,
 }

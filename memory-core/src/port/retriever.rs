@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use super::{
-    AnsweredBy, BoxError, BoxFuture, Conversations, EmbedError, HeldInMemory, Losses, Notice, RerankError, Scope,
+    AnsweredBy, BoxError, BoxFuture, CachedInMemory, Conversations, EmbedError, Losses, Notice, RerankError, Scope,
     StoreError, VectorError,
 };
 use crate::{ConversationId, Filter, Node, NodeId, NodeRange, OwnerId};
@@ -108,7 +108,7 @@ impl Signal {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// Its conversation.
+    /// Conversation of the node.
     pub conversation: ConversationId,
     /// Node as the retriever read it, so that callers need not read it again.
     pub node: Arc<Node>,
@@ -430,12 +430,12 @@ pub trait Retriever: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<IndexReport, RetrieveError>>;
 
     /// Derived data that this process holds in memory; none by default.
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         Vec::new()
     }
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetrieveError {
@@ -456,7 +456,7 @@ pub enum RetrieveError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

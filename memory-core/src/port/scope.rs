@@ -55,8 +55,8 @@ impl Scope {
 
     crate::setters! { into owner: Option<OwnerId> }
 
-    /// States of the scope's conversations, each once, sorted by name. Conversations that are [kept next to
-    /// others](crate::Mark::Companion) are included only if the scope names them.
+    /// States of the scope's conversations, each once, sorted by name. [Conversations of
+    /// notes](ConversationState::is_of_notes) are included only if the scope names them.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] for a conversation that does not exist or is another owner's, which suggests
@@ -65,7 +65,7 @@ impl Scope {
         let owner = self.owner.as_ref();
         let Conversations::Only(ids) = &self.conversations else {
             let mut all = conversations_of(source, owner).await?;
-            all.retain(|state| !state.is_companion());
+            all.retain(|state| !state.is_of_notes());
             return Ok(all);
         };
         let mut states = Vec::with_capacity(ids.len());

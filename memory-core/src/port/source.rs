@@ -5,8 +5,8 @@ use std::fmt;
 use super::{BoxFuture, ConversationState, ReadNodes, StoreError};
 use crate::{ConversationId, NodeOutline, NodeRange, Role, Summary, Timestamp};
 
-/// Searchable conversations, wherever they are kept. Every [`Store`](super::Store) is a source; a program that only
-/// searches messages of its own implements just this trait.
+/// Read access to searchable conversations. Every [`Store`](super::Store) is a source; a program that only searches its
+/// own messages implements just this trait.
 ///
 /// Contract, which `testing::source_conformance` checks:
 /// - Nodes are numbered densely from 1. A node never changes, and new nodes are only appended, so that a searcher reads

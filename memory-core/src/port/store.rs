@@ -4,8 +4,11 @@ use std::fmt;
 
 use super::{BoxFuture, Changes, Revision, Source, StoreError};
 use crate::{
-    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, OwnerId, Salt, Summary, SummaryDraft,
-    SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary, SummaryDraft,
+    SummaryId, Timestamp, ViewId, WrittenBy,
+    port::Note,
+    proof::Salt,
+    view::{View, ViewDraft},
 };
 
 /// Result of appending a message.
@@ -63,6 +66,8 @@ pub enum Event {
     Tags(Vec<String>),
     /// A model was shown this view.
     View(Box<ViewDraft>),
+    /// A model or a program changed a named text. It may begin the conversation.
+    Note(Box<Note>),
 }
 
 /// Result of recording an event.
@@ -73,6 +78,8 @@ pub enum Recorded {
     Summary(SummaryId),
     /// Number of the view.
     View(ViewId),
+    /// Number of the note.
+    Note(NoteId),
     /// Any other event.
     Done,
 }
@@ -99,6 +106,8 @@ pub struct ConversationState {
     pub summaries: u64,
     /// Number of the last recorded view; 0 if there is none.
     pub views: u64,
+    /// Number of the last note; 0 if there is none.
+    pub notes: u64,
     /// Time of the first message; `None` while the conversation is empty.
     pub first_at: Option<Timestamp>,
     /// Last known time of a message.
@@ -124,6 +133,7 @@ impl ConversationState {
             nodes: 0,
             summaries: 0,
             views: 0,
+            notes: 0,
             first_at: None,
             last_at: None,
             tokens: 0,
@@ -138,6 +148,7 @@ impl ConversationState {
         const nodes: u64,
         const summaries: u64,
         const views: u64,
+        const notes: u64,
         into first_at: Option<Timestamp>,
         into last_at: Option<Timestamp>,
         const tokens: u64,
@@ -262,11 +273,14 @@ impl fmt::Debug for Lease {
 /// Contract, which `testing::store_conformance` checks:
 /// - `append` and `record` return once their data would survive a crash. A batch is written completely or not at all,
 ///   in order, and not interleaved with others; dropping the future neither loses nor repeats it.
-/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first append.
+/// - Nodes are numbered densely from 1 in the order of appending. A conversation begins with its first append, or with a
+///   note.
 /// - A message whose key is in the conversation already is not written again. A *different* message under the same key
 ///   is [`StoreError::KeyConflict`], and its batch writes nothing.
 /// - Reads see everything that was acknowledged before they began, and return exactly what was appended.
 /// - Nothing is changed in place: a node's importance and pin are those of the latest event.
+/// - A note is recorded only under the number after the last one's. The first may have any number up to the one after
+///   the last node's.
 /// - A fork has the nodes of its parent up to the fork point, under the same numbers and with the same proofs. Messages
 ///   and events that are added to one of them later are not in the other.
 /// - Names are unique across all owners. The store itself records owners but shows all conversations;
@@ -279,8 +293,8 @@ pub trait Store: Source {
     /// new conversation has no owner, and messages may be appended to any conversation.
     ///
     /// # Errors
-    /// [`StoreError::NameTaken`] if the conversation exists and is not the owner's; [`StoreError::Reserved`] if its
-    /// name is reserved for notes of another owner, or the messages are no notes.
+    /// [`StoreError::NameTaken`] if the conversation exists and is not the owner's; [`StoreError::Reserved`] if it does
+    /// not exist and its name is kept for notes.
     fn append_for<'a>(
         &'a self,
         owner: Option<&'a OwnerId>,
@@ -297,21 +311,37 @@ pub trait Store: Source {
         self.append_for(None, conversation, batch)
     }
 
-    /// Records events of an existing conversation. A summary must have a level above FULL, span existing nodes, and
-    /// name children whose spans tile its own; a view must cover its messages, as [`check_view`](crate::check_view)
-    /// specifies.
+    /// Records events of a conversation. If the first one is a note, the conversation is begun for `owner` if needed.
+    ///
+    /// A summary must have a level above FULL, span existing nodes, and name children whose spans tile its own; a view
+    /// must cover its messages, as [`check_view`](crate::view::check_view) specifies; a note must have the number after the
+    /// last one's, and existing nodes as sources.
+    ///
+    /// # Errors
+    /// [`StoreError::NoteConflict`] if another note has the number, and nothing is recorded; otherwise as for
+    /// [`Self::append_for`], and if the conversation does not exist and the first event is no note.
+    fn record_for<'a>(
+        &'a self,
+        owner: Option<&'a OwnerId>,
+        conversation: &'a ConversationId,
+        events: Vec<Event>,
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>>;
+
+    /// [`Self::record_for`] without an owner.
     fn record<'a>(
         &'a self,
         conversation: &'a ConversationId,
         events: Vec<Event>,
-    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
+        self.record_for(None, conversation, events)
+    }
 
     /// Begins the conversation `child` as a continuation of `parent` after `node`, and returns its state.
     ///
     /// The child has the parent's nodes 1 to `node`, with their keys and current importance and pins; the parent's
     /// summaries of only these nodes; and the views that were recorded before the next node was appended. All keep
-    /// their numbers, and new records of the child are numbered after them. The child has no title and no tags, and
-    /// belongs to its parent's owner. Forks may be forked.
+    /// their numbers, and new records of the child are numbered after them. The child has no title, no tags and no
+    /// notes, and belongs to its parent's owner. Forks may be forked.
     ///
     /// # Errors
     /// [`StoreError::UnknownConversation`] and [`StoreError::UnknownNode`] for the parent; [`StoreError::NameTaken`]
@@ -353,6 +383,14 @@ pub trait Store: Source {
         first: ViewId,
         last: ViewId,
     ) -> BoxFuture<'a, Result<Vec<View>, StoreError>>;
+
+    /// The readable notes with numbers from `first` to `last`, in order. The numbers of lost notes are missing.
+    fn notes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: NoteId,
+        last: NoteId,
+    ) -> BoxFuture<'a, Result<Vec<Note>, StoreError>>;
 
     /// Changes since `since`, so that a caller that shows a long conversation at every turn need not read all of it.
     /// The default reports everything as new.

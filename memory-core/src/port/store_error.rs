@@ -1,7 +1,7 @@
 //! The error of a store.
 
 use super::{BoxError, Place};
-use crate::{ConversationId, InvalidConversationId, MessageKey, NodeId};
+use crate::{ConversationId, InvalidConversationId, MessageKey, NodeId, NoteId};
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum StoreError {
         /// The name.
         id: ConversationId,
     },
-    /// The name is reserved for notes of models ([`ConversationId::of_notes`]).
+    /// The name is kept for notes of models ([`ConversationId::of_notes`]).
     #[error("the name `{id}` is kept for notes of models: {why}")]
     Reserved {
         /// The name.
@@ -51,6 +51,16 @@ pub enum StoreError {
         key: MessageKey,
         /// The node with this key.
         node: NodeId,
+    },
+    /// Another writer recorded a note first: decide on the texts as they are now.
+    #[error("note {note} of `{conversation}` cannot be recorded: the next one is {next}")]
+    NoteConflict {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The number that the note had.
+        note: NoteId,
+        /// The number that it would have to have.
+        next: NoteId,
     },
     /// The data to write is invalid.
     #[error("not recorded in `{conversation}`: {why}")]
@@ -164,7 +174,7 @@ impl StoreError {
     pub fn unknown_conversation<'a>(id: &ConversationId, known: impl IntoIterator<Item = &'a ConversationId>) -> Self {
         Self::UnknownConversation {
             id: id.clone(),
-            nearest: crate::nearest(id.as_str(), known, ConversationId::as_str),
+            nearest: crate::text::nearest(id.as_str(), known, ConversationId::as_str),
         }
     }
 

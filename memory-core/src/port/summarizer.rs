@@ -137,14 +137,14 @@ pub trait Summarizer: fmt::Debug + Send + Sync {
     fn summarize<'a>(&'a self, job: SummaryJob<'a>) -> BoxFuture<'a, Result<WrittenSummary, SummarizeError>>;
 }
 
-/// Why there is no summary.
+/// Reason for a missing summary.
 #[derive(Debug, thiserror::Error)]
 #[error("summarizer {strategy} failed")]
 #[non_exhaustive]
 pub struct SummarizeError {
     /// The strategy.
     pub strategy: WrittenBy,
-    /// Why.
+    /// The cause.
     #[source]
     pub source: BoxError,
 }

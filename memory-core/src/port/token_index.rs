@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BoxFuture, HeldInMemory, TokenVectors, VectorError};
+use super::{BoxFuture, CachedInMemory, TokenVectors, VectorError};
 use crate::{ConversationId, ModelId, NodeId, NodeSet};
 
 /// Some nodes of one conversation.
@@ -109,7 +109,7 @@ pub trait TokenIndex: fmt::Debug + Send + Sync {
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 
     /// Memory that the index holds in this process; none by default.
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         Vec::new()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::{BoxError, BoxFuture, HeldInMemory};
-use crate::{ConversationId, ModelId, NodeId, NodeSet, Progress};
+use super::{BoxError, BoxFuture, CachedInMemory};
+use crate::{ConversationId, ModelId, NodeId, NodeSet, port::Progress};
 
 /// Identity of a vector: a node and one of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -197,12 +197,12 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     fn flush(&self) -> BoxFuture<'_, Result<(), VectorError>>;
 
     /// Memory that the index holds in this process; none by default.
-    fn held(&self) -> Vec<HeldInMemory> {
+    fn held(&self) -> Vec<CachedInMemory> {
         Vec::new()
     }
 }
 
-/// Why an index rejected or did not find vectors.
+/// Reason why an index rejected or did not find vectors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorError {
@@ -238,7 +238,7 @@ pub enum VectorError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
@@ -247,7 +247,7 @@ pub enum VectorError {
     Backend {
         /// The backend.
         backend: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BoxError,
     },

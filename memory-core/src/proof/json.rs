@@ -5,18 +5,19 @@ use serde_json::{Map, Value, json};
 
 use super::{HistoryProof, MessageProof, Proof, TreeHead, once::Once};
 use crate::{
-    ConversationId, Hash, Message, NodeId, Salt, Timestamp, canonical_bytes, message_from_canonical, message_from_json,
-    message_to_json,
+    ConversationId, Hash, Message, NodeId, Timestamp,
+    json::{message_from_json, message_to_json},
+    proof::{Salt, canonical_bytes, message_from_canonical},
 };
 
-/// Why bytes are not a proof.
+/// Reason why bytes are not a proof.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidProof {
     /// The document is too long.
     #[error("a proof has at most {} bytes, this has {bytes}", Proof::MAX_BYTES)]
     TooLong {
-        /// Its length.
+        /// The length.
         bytes: usize,
     },
     /// The bytes are not JSON.
@@ -25,7 +26,7 @@ pub enum InvalidProof {
     /// A later version of this software wrote the proof.
     #[error("the proof has format {found}, this version reads format {}: use a newer version", Proof::FORMAT)]
     NewerFormat {
-        /// Its format.
+        /// The format of the proof.
         found: u64,
     },
     /// A member is missing, unknown or invalid.
@@ -59,7 +60,7 @@ impl Proof {
         if bytes.len() > Self::MAX_BYTES {
             return Err(InvalidProof::TooLong { bytes: bytes.len() });
         }
-        // A reader that takes the first of two members would see another proof than this one.
+        // Doubled members are refused, because a reader that takes the first would see another proof.
         serde_json::from_slice::<Once>(bytes).map_err(|error| match error.is_data() {
             true => InvalidProof::Member { at: "proof".to_owned(), why: short(&error.to_string()) },
             false => InvalidProof::NotJson(error),
@@ -78,7 +79,7 @@ impl Proof {
         }
     }
 
-    /// Writes what [`Self::parse`] reads.
+    /// Writes the JSON that [`Self::parse`] reads.
     #[must_use]
     pub fn to_json(&self) -> Value {
         match self {
@@ -119,8 +120,8 @@ fn message_proof_to_json(proof: &MessageProof) -> Value {
     Value::Object(map)
 }
 
-/// The message as JSON, if it can be read back from it exactly. Spelling and space inside the JSON that a message holds
-/// would be lost, and with them the leaf. So would JSON that is nested deeper than a parser accepts.
+/// The message as JSON, if a reader gets exactly the same message. Spelling and space of JSON inside the message would
+/// get lost and so change the leaf. Parsers reject JSON that is nested too deep.
 fn faithful_json(message: &Message) -> Option<Value> {
     let document = json!({"message": message_to_json(message)}).to_string();
     let mut read: Value = serde_json::from_str(&document).ok()?;
@@ -128,7 +129,7 @@ fn faithful_json(message: &Message) -> Option<Value> {
     (message_from_json(&read).as_ref() == Ok(message)).then_some(read)
 }
 
-/// RFC 3339, or milliseconds for a time outside the calendar.
+/// The time in RFC 3339, or in milliseconds outside the calendar.
 fn at_to_json(at: Timestamp) -> Value {
     let text = at.to_string();
     if text.parse() == Ok(at) { text.into() } else { at.as_millis().into() }

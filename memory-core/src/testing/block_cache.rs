@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    BlockCache, BlockId, BlockKey, BlockRun, ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, Timestamp,
+    ConversationId, Message, NodeDraft, NodeId, NodeRange, Timestamp,
+    port::{BlockCache, BlockId, BlockKey, BlockRun, Store},
 };
 
 const KEY: BlockKey = BlockKey { kind: "words", version: 1 };

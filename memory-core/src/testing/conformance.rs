@@ -7,6 +7,7 @@
 )]
 
 mod forks;
+mod notes;
 mod owners;
 mod views;
 
@@ -14,9 +15,11 @@ use std::sync::Arc;
 
 use super::source_conformance;
 use crate::{
-    ContentBlock, ConversationId, Event, Hash, Json, Level, MerkleFrontier, Message, MessageKey, Node, NodeDraft,
-    NodeId, NodeKind, NodeOutline, NodeRange, Recorded, Revision, Role, Store, StoreError, SummaryDraft, SummaryId,
-    SummaryMetadata, SummaryOutline, Timestamp, WrittenBy, canonical_bytes, leaf_hash, plan::Tree,
+    ContentBlock, ConversationId, Hash, Json, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeKind,
+    NodeOutline, NodeRange, Role, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline, Timestamp, WrittenBy,
+    plan::Tree,
+    port::{Event, Recorded, Revision, Store, StoreError},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 
 fn id(name: &str) -> ConversationId {
@@ -118,7 +121,10 @@ pub async fn store_conformance(store: &dyn Store) {
     forks::a_fork_that_cannot_be_is_refused(store).await;
     owners::a_conversation_stays_whose_it_began(store).await;
     owners::one_name_has_one_owner(store).await;
-    owners::names_of_notes_are_kept_for_their_owners_notes(store).await;
+    notes::notes_are_kept_in_their_order(store).await;
+    notes::a_note_may_begin_a_conversation(store).await;
+    notes::the_first_note_may_follow_messages_that_are_notes(store).await;
+    notes::names_of_notes_are_kept_for_their_owners(store).await;
     the_lease_is_shared_within_a_process_and_ends_with_its_values(store).await;
     it_can_be_searched(store).await;
 }

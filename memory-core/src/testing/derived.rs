@@ -6,30 +6,33 @@ mod fake;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crate::{BoxFuture, ConversationId, Derived, DerivedSize, Forget, Forgotten, NodeId, NodeSet};
+use crate::{
+    ConversationId, NodeId, NodeSet,
+    port::{BoxFuture, Derived, DerivedSize, Forget, Forgotten},
+};
 
 /// The node that the suite forgets, which is derived together with others.
 const GONE: u64 = 6;
-/// Every so many bytes one is flipped.
+/// Distance between flipped bytes.
 const STRIDE: usize = 5;
 
-/// How derived data under test comes to be. Nothing is derived at first.
+/// Derived data under test. Nothing is derived at first.
 pub trait DerivedUnderTest {
     /// The data as another process would open it.
     fn open(&self) -> Arc<dyn Derived>;
 
-    /// Derives what is missing up to a node, and saves it. The suite asks for `talk` and `other`, up to node 12.
+    /// Derives missing data up to a node, and saves it. The suite asks for `talk` and `other`, up to node 12.
     fn derive(&self, conversation: &ConversationId, through: u64);
 
     /// Nodes for which another process finds something.
     fn found(&self, conversation: &ConversationId) -> BTreeSet<u64>;
 
-    /// True if it is known from which conversation something was derived.
+    /// True if derived data is attributed to conversations.
     fn is_by_conversation(&self) -> bool {
         true
     }
 
-    /// Text that was embedded for a node, where the data is keyed by text.
+    /// Text that was embedded for a node, if the data is keyed by text.
     fn text(&self, _conversation: &ConversationId, _node: u64) -> Option<String> {
         None
     }
@@ -37,10 +40,10 @@ pub trait DerivedUnderTest {
     /// All bytes at rest.
     fn at_rest(&self) -> Vec<u8>;
 
-    /// Bytes at rest that stand there for this node alone, if it has any.
+    /// Bytes at rest for this node alone, if any.
     fn bytes_of(&self, conversation: &ConversationId, node: u64) -> Option<Vec<u8>>;
 
-    /// Flips a bit of byte number `nth` at rest; `false` where there are fewer bytes. A second time flips it back.
+    /// Flips a bit of byte number `nth` at rest; `false` if there are fewer bytes. A second call flips the bit back.
     fn flip(&self, nth: usize) -> bool;
 
     /// Runs a future to its end.
@@ -95,7 +98,7 @@ impl<D: DerivedUnderTest> Suite<'_, D> {
         sought.is_some_and(|sought| all.windows(sought.len()).any(|bytes| bytes == sought))
     }
 
-    /// Forgets some nodes of `talk`, or all of it; gives whether they can be forgotten without erasure of records.
+    /// Forgets some nodes of `talk`, or all of it; returns true if nothing remains in records of the log.
     fn forget(&self, which: Option<&BTreeSet<u64>>) -> bool {
         let (under_test, set) = (self.under_test, which.map(|nodes| nodes.iter().copied().filter_map(NodeId::new)));
         let set: Option<NodeSet> = set.map(Iterator::collect);

@@ -3,10 +3,13 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::{
-    BoxFuture, Clock, ConversationId, ConversationState, EmbedError, Embedder, Excerpt, Filter, Hash, Hit, IndexReport,
-    Losses, ModelId, Node, NodeId, NodeRange, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved,
-    Retriever, Revision, Score, ScoreScale, Store, Timestamp, TokenCounter, TokenEmbedder, TokenEmbedding,
-    TokenVectors, plan::Tree,
+    ConversationId, Filter, Hash, ModelId, Node, NodeId, NodeRange, Timestamp,
+    plan::Tree,
+    port::{
+        BoxFuture, Clock, ConversationState, EmbedError, Embedder, Excerpt, Hit, IndexReport, Losses, Progress, Query,
+        Recall, RecallRequest, RetrieveError, Retrieved, Retriever, Revision, Score, ScoreScale, Store, TokenCounter,
+        TokenEmbedder, TokenEmbedding, TokenVectors,
+    },
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -34,7 +37,7 @@ impl TokenCounter for WordCounter {
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// Begins at `start`.
+    /// A clock that begins at `start`.
     #[must_use]
     pub fn starting_at(start: Timestamp) -> Self {
         Self(AtomicI64::new(start.as_millis()))
@@ -145,7 +148,7 @@ pub struct ScanRetriever {
 }
 
 impl ScanRetriever {
-    /// Reads from `store`.
+    /// A retriever over `store`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }

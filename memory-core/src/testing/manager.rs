@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use super::MemoryStore;
 use crate::{
-    BoxFuture, CompactionReport, ContentBlock, ConversationId, ConversationManager, Json, ManagedView, ManagerError,
-    ManagerState, Message, NodeDraft, NodeRange, Progress, ReduceCause, Role, Source, Store, Timestamp, ViewBody,
-    ViewPiece, ViewRequest, WrittenBy,
+    ContentBlock, ConversationId, Json, Message, NodeDraft, NodeRange, Role, Timestamp, WrittenBy,
     plan::{PlanError, turns},
+    port::{
+        BoxFuture, CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, Progress,
+        ReduceCause, Source, Store, ViewBody, ViewPiece, ViewRequest,
+    },
 };
 
-/// Most reductions before a manager has to say that it has nothing left.
+/// Maximum reductions before a manager must report that nothing is left.
 const MOST_STEPS: usize = 64;
-/// More than everything takes.
+/// Budget above the cost of everything.
 const ROOM: u32 = 1_000_000;
 
-/// Checks a manager against the contract of [`ConversationManager`]. `make` gives one over a store.
+/// Checks a manager against the contract of [`ConversationManager`]. `make` creates a manager over a store.
 ///
 /// # Panics
 /// When the manager breaks the contract.
@@ -169,14 +171,14 @@ fn text(number: usize) -> String {
     format!("Message {number} is about topic{number} and {}", "many words of it ".repeat(8))
 }
 
-/// A manager that shows every message verbatim and has nothing to reduce, as for tests of what surrounds a manager.
+/// A manager that shows every message verbatim and has nothing to reduce, for tests of the code around a manager.
 #[derive(Debug)]
 pub struct EverythingManager {
     store: Arc<dyn Store>,
 }
 
 impl EverythingManager {
-    /// Over a store.
+    /// A manager over a store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }

@@ -11,9 +11,14 @@ use std::{
 };
 
 use crate::{
-    Appended, Changes, ConversationId, ConversationState, Event, ForkedFrom, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, OwnerId, Place, Recorded, Revision, Role, Salt, StoreError, Summary, SummaryId,
-    SummaryOutline, Timestamp, View, ViewId, canonical_bytes, check_view, leaf_hash, plan::check_summary,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, Summary,
+    SummaryId, SummaryOutline, Timestamp, ViewId,
+    plan::check_summary,
+    port::{
+        Appended, Changes, ConversationState, Event, ForkedFrom, NodeProof, Note, Place, Recorded, Revision, StoreError,
+    },
+    proof::{Salt, canonical_bytes, leaf_hash},
+    view::{View, check_view},
 };
 
 /// Keeps everything in maps. Its salts are zero, so that its roots are repeatable.
@@ -34,6 +39,7 @@ struct Conversation {
     views: Vec<View>,
     /// For each view, how many nodes there were when it was recorded.
     nodes_at_views: Vec<usize>,
+    notes: Vec<Note>,
     lost: BTreeSet<NodeId>,
     /// Nodes whose importance or pin was changed, one entry for each change.
     revised: Vec<NodeId>,
@@ -60,6 +66,7 @@ impl Conversation {
             nodes: self.nodes.len() as u64,
             summaries: self.summaries.len() as u64,
             views: self.views.last().map_or(0, |last| last.id.get()),
+            notes: self.last_note(),
             first_at: self.nodes.first().map(|node| node.at),
             last_at: self.last_time(),
             tokens: self.outline().iter().map(|node| u64::from(node.tokens)).sum(),
@@ -87,6 +94,10 @@ impl Conversation {
             owner: self.owner.clone(),
             ..Self::default()
         }
+    }
+
+    fn last_note(&self) -> u64 {
+        self.notes.last().map_or(0, |last| last.id.get())
     }
 
     /// The number of the last summary, here or in the shared prefix.
@@ -204,8 +215,15 @@ impl Conversation {
     }
 
     fn record(&mut self, id: &ConversationId, events: Vec<Event>) -> Result<Vec<Recorded>, StoreError> {
+        let mut last_note = self.last_note();
         for event in &events {
             self.check(id, event)?;
+            let Event::Note(note) = event else { continue };
+            let next = NoteId::after(last_note);
+            if note.id != next && (last_note > 0 || note.id.get() > self.nodes.len() as u64 + 1) {
+                return Err(StoreError::NoteConflict { conversation: id.clone(), note: note.id, next });
+            }
+            last_note = note.id.get();
         }
         Ok(events.into_iter().map(|event| self.apply(event)).collect())
     }
@@ -219,6 +237,10 @@ impl Conversation {
             Event::Summary(draft) => return check_summary(draft, nodes, span_of).map_err(invalid),
             Event::View(draft) => return check_view(draft, nodes, span_of).map_err(invalid),
             Event::Importance { node, .. } | Event::Pin { node, .. } => *node,
+            Event::Note(note) => match note.sources.iter().map(|run| run.last()).max() {
+                Some(last) => last,
+                None => return Ok(()),
+            },
             Event::Title(_) | Event::Tags(_) => return Ok(()),
         };
         match self.nodes.get(node.index()) {
@@ -257,6 +279,11 @@ impl Conversation {
                 self.views.push(View { id, body: *body });
                 self.nodes_at_views.push(self.nodes.len());
                 return Recorded::View(id);
+            }
+            Event::Note(note) => {
+                let id = note.id;
+                self.notes.push(*note);
+                return Recorded::Note(id);
             }
             Event::Title(title) => self.title = Some(title),
             Event::Tags(mut tags) => {
@@ -321,5 +348,27 @@ impl MemoryStore {
             Some(conversation) => act(conversation),
             None => Err(StoreError::unknown_conversation(id, all.keys())),
         }
+    }
+
+    /// [`Self::with`], on a new conversation where there is none.
+    fn with_or_new<T>(
+        &self,
+        owner: Option<&OwnerId>,
+        id: &ConversationId,
+        with_note: bool,
+        act: impl FnOnce(&mut Conversation) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut all = self.lock();
+        if let Some(there) = all.get_mut(id) {
+            if owner.is_some() && there.owner.as_ref() != owner {
+                return Err(StoreError::NameTaken { id: id.clone() });
+            }
+            return act(there);
+        }
+        id.check_beginning(owner, with_note)?;
+        let mut begun = Conversation { owner: owner.cloned(), ..Conversation::default() };
+        let done = act(&mut begun)?;
+        all.insert(id.clone(), begun);
+        Ok(done)
     }
 }

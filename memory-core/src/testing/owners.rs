@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::source_conformance;
 use crate::{
-    ConversationId, Conversations, Event, Message, MessageKey, NodeDraft, NodeId, NodeRange, OwnedStore, OwnerId,
-    Revision, Scope, Source, Store, StoreError, Timestamp, ViewId,
+    ConversationId, Message, MessageKey, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Timestamp, ViewId,
+    port::{Conversations, Event, Note, NoteChange, OwnedStore, Revision, Scope, Source, Store, StoreError},
 };
 
 fn id(name: &str) -> ConversationId {
@@ -83,6 +83,7 @@ async fn nothing_is_found(store: &OwnedStore, hidden: &ConversationId) {
         store.node(hidden, NodeId::FIRST).await.map(drop),
         store.nodes(hidden, all()).await.map(drop),
         store.views(hidden, ViewId::FIRST, ViewId::FIRST).await.map(drop),
+        store.notes(hidden, NoteId::FIRST, NoteId::FIRST).await.map(drop),
         store.changes(hidden, Revision::default()).await.map(drop),
         store.find_key(hidden, &key).await.map(drop),
         store.proofs(hidden, all()).await.map(drop),
@@ -129,6 +130,10 @@ async fn a_scope_shows_the_same(store: &dyn Store, owner: &OwnerId, names: &[&Co
 async fn a_name_is_taken_for_both(store: &OwnedStore, taken: &ConversationId) {
     let before = store.conversations().await.unwrap();
     let refused = store.append(taken, vec![draft("mine now")]).await.unwrap_err();
+    assert!(matches!(&refused, StoreError::NameTaken { id } if id == taken), "{refused}");
+    let change = NoteChange::Remove { name: "a".into() };
+    let note = Event::Note(Box::new(Note::new(NoteId::FIRST, Timestamp::from_millis(7), change)));
+    let refused = store.record(taken, vec![note]).await.unwrap_err();
     assert!(matches!(&refused, StoreError::NameTaken { id } if id == taken), "{refused}");
     let refused = store.fork(&before[0].id, NodeId::FIRST, taken).await.unwrap_err();
     assert!(matches!(&refused, StoreError::NameTaken { id } if id == taken), "{refused}");

@@ -5,12 +5,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest, Message};
+use crate::{
+    Message,
+    port::{BoxFuture, ChatError, ChatModel, ChatReply, ChatRequest},
+};
 
 /// Answer of a script to a request; the number is that of the request, from 0.
 type Script = dyn Fn(usize, &ChatRequest) -> Result<Message, ChatError> + Send + Sync;
 
-/// A chat model that answers as a function says, and keeps what it was asked.
+/// A chat model that answers by a function, and keeps its requests.
 pub struct ScriptedModel {
     window: u32,
     script: Box<Script>,
@@ -24,7 +27,7 @@ impl ScriptedModel {
         Self { window: 100_000, script: Box::new(script), requests: Mutex::default() }
     }
 
-    /// A model that always says the same.
+    /// A model with one constant answer.
     #[must_use]
     pub fn says(text: &'static str) -> Self {
         Self::new(move |_, _| Ok(Message::assistant(text)))

@@ -1,7 +1,10 @@
-//! The conformance suite of [`Source`]: what everything that is searched fulfils.
+//! The conformance suite of [`Source`]: requirements of everything that is searched.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a suite of tests: a breach panics")]
 
-use crate::{ConversationId, Node, NodeId, NodeOutline, NodeRange, Source, StoreError};
+use crate::{
+    ConversationId, Node, NodeId, NodeOutline, NodeRange,
+    port::{Source, StoreError},
+};
 
 /// Checks that `source` fulfils the contract of [`Source`], and that it has just these conversations with these nodes,
 /// all readable.

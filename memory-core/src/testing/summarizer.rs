@@ -1,7 +1,10 @@
-//! The contract of [`Summarizer`](crate::Summarizer).
+//! The contract of [`Summarizer`](crate::port::Summarizer).
 
 use super::WordCounter;
-use crate::{Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter};
+use crate::{
+    Level, NodeId, NodeRange, Role, SummaryMetadata,
+    port::{Summarizer, SummaryJob, SummarySource, TokenCounter},
+};
 
 /// Texts of every kind, the last of them longer than any summary.
 fn texts() -> Vec<String> {
@@ -13,7 +16,7 @@ fn texts() -> Vec<String> {
 /// Checks that a summarizer keeps its contract: bounds, blanks, one author, metadata in range.
 ///
 /// # Panics
-/// When it does not.
+/// When the summarizer breaks the contract.
 pub async fn summarizer_conformance(summarizer: &dyn Summarizer) {
     let source = |(index, text): (usize, &String)| {
         SummarySource::new(NodeRange::single(NodeId::from_index(index)), text.as_str())
@@ -53,7 +56,7 @@ pub async fn summarizer_conformance(summarizer: &dyn Summarizer) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FirstWords;
+    use crate::text::FirstWords;
 
     #[test]
     fn first_words_keep_the_contract() {

@@ -13,8 +13,11 @@ use std::{
 
 use self::plain::{Plain, Random, cosine};
 use crate::{
-    AnsweredBy, BoxFuture, ConversationId, NodeId, NodeSet, VectorAnswer, VectorError, VectorHit, VectorIndex,
-    VectorIndexStats, VectorPart, VectorQuery,
+    ConversationId, NodeId, NodeSet,
+    port::{
+        AnsweredBy, BoxFuture, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart,
+        VectorQuery,
+    },
 };
 
 /// Components of every vector in the suite.
@@ -24,7 +27,7 @@ const TOLERANCE: f32 = 1e-5;
 const QUERIES: usize = 50;
 const LIMIT: usize = 10;
 
-/// How an index under test is opened.
+/// Opens indexes under test.
 pub trait IndexUnderTest: Sync {
     /// The index number `case`, which is empty when opened first. When it is opened again, the earlier handle was
     /// dropped, and flushed data is present if the index [keeps](Self::keeps) it.
@@ -33,7 +36,7 @@ pub trait IndexUnderTest: Sync {
     /// True if a flush outlives the handle.
     fn keeps(&self) -> bool;
 
-    /// The least share of the ten nearest that it finds among clustered vectors.
+    /// Minimum share of the ten nearest vectors that are found among clustered ones.
     fn recall(&self) -> f64;
 
     /// True if a graph answers for the suite's largest conversation after it was [prepared](VectorIndex::prepare).
@@ -111,7 +114,8 @@ impl<I: IndexUnderTest> Suite<'_, I> {
         self.search(index, &query).expect("it can be searched").hits
     }
 
-    /// Checks that every hit is an expected vector with its own cosine. Returns how many of the nearest were found.
+    /// Checks that every hit is an expected vector with its own cosine. Returns the number of nearest vectors that were
+    /// found.
     fn check(
         &self,
         index: &dyn VectorIndex,
@@ -360,7 +364,7 @@ impl<I: IndexUnderTest> Suite<'_, I> {
                     plain.insert(&nodes);
                 }
             }
-            // A restart at any point: what was not flushed is lost, and the owner inserts it again.
+            // A restart at any point loses unflushed vectors, which the owner inserts again.
             if random.below(2) == 0 {
                 drop(index);
                 index = self.open(case);

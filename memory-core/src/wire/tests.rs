@@ -7,10 +7,15 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 use crate::{
-    Breakpoint, ChatRequest, ContentBlock, ConversationId, ConversationState, ForkedFrom, Hash, HeldBack, Hit, Json,
-    Level, Mark, Message, MessageKey, ModelId, Node, NodeId, NodeKind, NodeRange, Notice, OwnerId, Relation,
-    RelationKind, Retrieved, Role, Scope, Score, ScoreScale, Signal, Summary, SummaryDraft, SummaryId, SummaryMetadata,
-    Timestamp, Verification, VerifiedConversation, ViewId, WrittenBy, message_to_json, testing::messages,
+    ContentBlock, ConversationId, Hash, Json, Level, Mark, Message, MessageKey, ModelId, Node, NodeId, NodeKind,
+    NodeRange, OwnerId, Relation, RelationKind, Role, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp,
+    ViewId, WrittenBy,
+    json::message_to_json,
+    port::{
+        Breakpoint, ChatRequest, ConversationState, ForkedFrom, HeldBack, Hit, Notice, Retrieved, Scope, Score,
+        ScoreScale, Signal, Verification, VerifiedConversation,
+    },
+    testing::messages,
 };
 
 /// Checks the shape, and that both a value and a text are read back as what was written.

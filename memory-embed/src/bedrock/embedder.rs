@@ -10,7 +10,10 @@ use aws_smithy_http_client::{
     tls::{Provider, rustls_provider::CryptoMode},
 };
 use aws_smithy_runtime_api::client::{auth::http::HTTP_BEARER_AUTH_SCHEME_ID, http::SharedHttpClient};
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder},
+};
 use tokio::sync::OnceCell;
 use tracing::{Dispatch, instrument::WithSubscriber, subscriber::NoSubscriber};
 
@@ -77,7 +80,6 @@ impl fmt::Debug for BedrockOptions {
 /// chunks at sentence boundaries and has one vector for each chunk. The service is asked to refuse a chunk that is too
 /// long, which is then cut again. Cohere and Nova encode documents and queries differently. Cohere takes 96 texts per
 /// call, the others one.
-/// call, the others one.
 ///
 /// Works under any async runtime or none. Sends nothing before the first text. The SDK's own retries are off, because
 /// [`RemoteOptions`] sets the retries and the deadline of a whole request. The SDK runs without a `tracing` subscriber,
@@ -126,12 +128,6 @@ struct Bedrock {
     options: BedrockOptions,
     /// Created on the first call, because that may query the machine for its region.
     client: OnceCell<Client>,
-}
-
-impl fmt::Debug for Bedrock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bedrock").field("model", &self.model).field("options", &self.options).finish_non_exhaustive()
-    }
 }
 
 impl Bedrock {
@@ -188,7 +184,7 @@ impl Protocol for Bedrock {
         let log = tracing::dispatcher::get_default(Dispatch::clone);
         let silent = NoSubscriber::default;
         let client = self.client.get_or_try_init(|| self.connect(log)).with_subscriber(silent()).await?;
-        let body = wire::request(&self.model, texts, purpose)?;
+        let body = wire::request(&self.model, texts, purpose);
         let call =
             client.invoke_model().model_id(self.model.id()).content_type(JSON).accept(JSON).body(Blob::new(body));
         match call.send().with_subscriber(silent()).await {

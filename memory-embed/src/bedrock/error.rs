@@ -10,7 +10,7 @@ use aws_sdk_bedrockruntime::{
 
 use super::guard::NotSent;
 use crate::{
-    excerpt::{excerpt, with_causes},
+    excerpt::{causes, excerpt, with_causes},
     remote::RemoteError,
 };
 
@@ -23,7 +23,7 @@ where
     R: std::fmt::Debug,
     SdkError<InvokeModelError, R>: Error + 'static,
 {
-    if let Some(NotSent(what)) = cause(error) {
+    if let Some(NotSent(what)) = causes(error).find_map(|error| error.downcast_ref()) {
         return RemoteError::Setup { what: what.clone() };
     }
     match error {
@@ -87,26 +87,7 @@ fn refusal(code: &str, message: &str, status: u16) -> RemoteError {
     }
 }
 
-/// The first error of a type in a chain.
-fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        cause = error.source();
-    }
-    None
-}
-
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        // Another error type may hide the SDK's own, which then shows only in the text.
-        if error.is::<CredentialsError>() || error.to_string().contains("credentials") {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    // Another error type may hide the SDK's own, which then shows only in the text.
+    causes(error).any(|error| error.is::<CredentialsError>() || error.to_string().contains("credentials"))
 }

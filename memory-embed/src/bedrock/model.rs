@@ -102,9 +102,20 @@ impl BedrockModel {
     /// # Errors
     /// [`InvalidBedrockModel`] if the model is unknown or has no vectors of these dimensions.
     pub fn new(id: &str, dimensions: Option<usize>) -> Result<Self, InvalidBedrockModel> {
+        Self::known(id, dimensions.map(|dimensions| dimensions.to_string()).as_deref())
+    }
+
+    fn known(id: &str, asked: Option<&str>) -> Result<Self, InvalidBedrockModel> {
         let known = KNOWN.iter().find(|known| known.id == id);
-        let known = known.ok_or_else(|| InvalidBedrockModel::Unknown { name: id.to_owned() })?;
-        known.with(dimensions, || dimensions.unwrap_or_default().to_string())
+        let unknown = || InvalidBedrockModel::Unknown { name: id.to_owned() };
+        let &KnownModel { id, family, dimensions: possible } = known.ok_or_else(unknown)?;
+        let chosen = match asked {
+            Some(asked) => asked.parse().ok().filter(|asked| possible.contains(asked)),
+            None => possible.first().copied(),
+        };
+        let asked = || asked.unwrap_or_default().to_owned();
+        let refused = || InvalidBedrockModel::Dimensions { name: id, asked: asked(), possible };
+        Ok(Self { id, family, dimensions: chosen.ok_or_else(refused)? })
     }
 
     /// Identifier of the service.
@@ -144,24 +155,6 @@ impl BedrockModel {
     }
 }
 
-impl KnownModel {
-    fn with(
-        &self,
-        dimensions: Option<usize>,
-        asked: impl FnOnce() -> String,
-    ) -> Result<BedrockModel, InvalidBedrockModel> {
-        let &Self { id, family, dimensions: possible } = self;
-        let chosen = match dimensions {
-            Some(asked) => possible.contains(&asked).then_some(asked),
-            None => possible.first().copied(),
-        };
-        match chosen {
-            Some(dimensions) => Ok(BedrockModel { id, family, dimensions }),
-            None => Err(InvalidBedrockModel::Dimensions { name: id, asked: asked(), possible }),
-        }
-    }
-}
-
 impl fmt::Display for BedrockModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}?dimensions={}", self.id, self.dimensions)
@@ -186,10 +179,7 @@ impl FromStr for BedrockModel {
                 }
             }
         }
-        let known = KNOWN.iter().find(|known| known.id == id);
-        let known = known.ok_or_else(|| InvalidBedrockModel::Unknown { name: id.to_owned() })?;
-        let dimensions = asked.map(|asked| asked.parse().unwrap_or(0));
-        known.with(dimensions, || asked.unwrap_or_default().to_owned())
+        Self::known(id, asked)
     }
 }
 

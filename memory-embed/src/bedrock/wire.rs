@@ -1,55 +1,13 @@
 //! Bodies of requests and responses of each model family.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::{BedrockFamily, BedrockModel};
 use crate::{
     excerpt::decode_error,
     remote::{Purpose, RemoteError},
 };
-
-/// A request, as documented under "Inference request parameters" in the Amazon Bedrock and Amazon Nova user guides.
-/// Every family is asked not to truncate, so that a text that is too long is an error.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Request<'a> {
-    TitanV1 {
-        #[serde(rename = "inputText")]
-        text: &'a str,
-    },
-    TitanV2 {
-        #[serde(rename = "inputText")]
-        text: &'a str,
-        dimensions: usize,
-        normalize: bool,
-    },
-    Cohere {
-        input_type: &'static str,
-        texts: &'a [String],
-        truncate: &'static str,
-    },
-    #[serde(rename_all = "camelCase")]
-    Nova {
-        schema_version: &'static str,
-        task_type: &'static str,
-        single_embedding_params: NovaParameters<'a>,
-    },
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NovaParameters<'a> {
-    embedding_purpose: &'static str,
-    embedding_dimension: usize,
-    text: NovaText<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NovaText<'a> {
-    truncation_mode: &'static str,
-    value: &'a str,
-}
 
 #[derive(Deserialize)]
 struct TitanResponse {
@@ -66,30 +24,32 @@ struct NovaResponse {
     embeddings: Vec<TitanResponse>,
 }
 
-/// Request body for the vectors of `texts`. A family that takes one text gets the first.
-pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) -> Result<Vec<u8>, RemoteError> {
+/// Request body for the vectors of `texts`, as documented under "Inference request parameters" in the Amazon Bedrock and
+/// Amazon Nova user guides. A family that takes one text gets the first. Every family is asked not to truncate, so that
+/// a text that is too long is an error.
+pub(super) fn request(model: &BedrockModel, texts: &[String], purpose: Purpose) -> Vec<u8> {
     let text = texts.first().map(String::as_str).unwrap_or_default();
     let by = |document, query| match purpose {
         Purpose::Document => document,
         Purpose::Query => query,
     };
     let request = match model.family() {
-        BedrockFamily::TitanV1 => Request::TitanV1 { text },
-        BedrockFamily::TitanV2 => Request::TitanV2 { text, dimensions: model.dimensions(), normalize: true },
+        BedrockFamily::TitanV1 => json!({"inputText": text}),
+        BedrockFamily::TitanV2 => json!({"inputText": text, "dimensions": model.dimensions(), "normalize": true}),
         BedrockFamily::CohereV3 => {
-            Request::Cohere { input_type: by("search_document", "search_query"), texts, truncate: "NONE" }
+            json!({"input_type": by("search_document", "search_query"), "texts": texts, "truncate": "NONE"})
         }
-        BedrockFamily::Nova => Request::Nova {
-            schema_version: "nova-multimodal-embed-v1",
-            task_type: "SINGLE_EMBEDDING",
-            single_embedding_params: NovaParameters {
-                embedding_purpose: by("GENERIC_INDEX", "TEXT_RETRIEVAL"),
-                embedding_dimension: model.dimensions(),
-                text: NovaText { truncation_mode: "NONE", value: text },
+        BedrockFamily::Nova => json!({
+            "schemaVersion": "nova-multimodal-embed-v1",
+            "taskType": "SINGLE_EMBEDDING",
+            "singleEmbeddingParams": {
+                "embeddingPurpose": by("GENERIC_INDEX", "TEXT_RETRIEVAL"),
+                "embeddingDimension": model.dimensions(),
+                "text": {"truncationMode": "NONE", "value": text},
             },
-        },
+        }),
     };
-    serde_json::to_vec(&request).map_err(|error| RemoteError::Refused { detail: error.to_string() })
+    request.to_string().into_bytes()
 }
 
 pub(super) fn vectors(family: BedrockFamily, body: &[u8]) -> Result<Vec<Vec<f32>>, RemoteError> {

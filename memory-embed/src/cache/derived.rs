@@ -2,19 +2,16 @@
 
 use std::{fs, io};
 
-use memory_core::{
+use memory_core::port::{
     BoxFuture, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holdings,
 };
 
 use super::{EmbeddingCache, Generations, OLDER, RECENT, generation::Generation};
+use crate::files::if_there;
 
 impl EmbeddingCache {
     fn size(&self) -> io::Result<DerivedSize> {
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(DerivedSize::default()),
-            Err(error) => return Err(error),
-        };
+        let Some(entries) = if_there(fs::read_dir(&self.directory))? else { return Ok(DerivedSize::default()) };
         let mut size = DerivedSize::default();
         for entry in entries {
             size.disk += entry?.metadata()?.len();
@@ -27,11 +24,7 @@ impl EmbeddingCache {
 
     fn fault(&self, name: &str) -> io::Result<Option<DerivedFault>> {
         let path = self.path(name);
-        let bytes = match fs::metadata(&path) {
-            Ok(file) => file.len(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(bytes) = if_there(fs::metadata(&path))?.map(|file| file.len()) else { return Ok(None) };
         let what = match Generation::open(&path, &self.key_check)? {
             None => Some("its header is damaged, or of another key or format: it is not used".to_owned()),
             Some(mut generation) => {

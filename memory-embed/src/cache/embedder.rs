@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenEmbedder},
+};
 
 use super::{EmbeddingCache, TextHash, Vectors};
 
@@ -17,7 +20,7 @@ use super::{EmbeddingCache, TextHash, Vectors};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use memory_core::{Embedder, testing::HashEmbedder};
+/// use memory_core::{port::Embedder, testing::HashEmbedder};
 /// use memory_embed::{CacheKey, CachedEmbedder, EmbeddingCache};
 ///
 /// # let directory = tempfile::tempdir()?;
@@ -26,7 +29,7 @@ use super::{EmbeddingCache, TextHash, Vectors};
 /// # pollster::block_on(async {
 /// let first = embedder.embed_documents(&["The ferry leaves at nine."]).await?;
 /// assert_eq!(embedder.embed_documents(&["The ferry leaves at nine."]).await?, first);
-/// # Ok::<(), memory_core::EmbedError>(()) })?;
+/// # Ok::<(), memory_core::port::EmbedError>(()) })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use memory_files::{Links, open_with, or_missing};
 use tempfile::NamedTempFile;
 
 use super::{TextHash, Vectors};
+use crate::files::if_there;
 
 const MAGIC: [u8; 8] = *b"MEMEMBED";
 /// Format 1 had no hash of only the text, so that no text could be forgotten.
@@ -217,11 +218,7 @@ fn open(path: &Path, check: &[u8; 32]) -> io::Result<Option<(File, GenerationId)
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => memory_files::open(path, Links::Refuse),
         _ => or_missing(error),
     });
-    let mut file = match opened {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(mut file) = if_there(opened)? else { return Ok(None) };
     let mut found = [0; HEADER];
     match file.read_exact(&mut found) {
         Ok(()) => {}

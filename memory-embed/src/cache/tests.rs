@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use memory_core::{BoxFuture, EmbedError, Embedder, testing::HashEmbedder};
+use memory_core::{
+    port::{BoxFuture, EmbedError, Embedder},
+    testing::HashEmbedder,
+};
 use pollster::block_on;
 use proptest::prelude::*;
 use tempfile::TempDir;

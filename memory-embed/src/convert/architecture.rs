@@ -4,53 +4,49 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::ConvertError;
+use crate::ModelError;
 
 /// The supported families of encoders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Family {
     /// Devlin et al. (2018); MiniLM belongs to it.
+    #[default]
     Bert,
     /// Song et al. (2020): a bias on attention by distance, no token types, positions from 2.
     Mpnet,
 }
 
-/// An encoder's dimensions.
-#[derive(Clone, Debug, PartialEq)]
+/// An encoder's dimensions, and other members of its configuration.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Architecture {
+    #[serde(skip)]
     pub(super) family: Family,
-    pub(super) vocabulary: usize,
-    pub(super) hidden: usize,
-    pub(super) intermediate: usize,
-    pub(super) layers: usize,
-    pub(super) heads: usize,
-    /// Rows of the position table.
-    pub(super) positions: usize,
-    pub(super) token_types: usize,
-    pub(super) epsilon: f32,
-    /// Buckets of the distance bias of [`Family::Mpnet`].
-    pub(super) buckets: usize,
-}
-
-#[derive(Deserialize)]
-struct EncoderConfig {
     #[serde(default)]
     architectures: Option<Vec<String>>,
     model_type: String,
-    vocab_size: usize,
-    hidden_size: usize,
-    intermediate_size: usize,
-    num_hidden_layers: usize,
-    num_attention_heads: usize,
-    max_position_embeddings: usize,
-    #[serde(default)]
-    type_vocab_size: usize,
-    layer_norm_eps: f32,
+    #[serde(rename = "vocab_size")]
+    pub(super) vocabulary: usize,
+    #[serde(rename = "hidden_size")]
+    pub(super) hidden: usize,
+    #[serde(rename = "intermediate_size")]
+    pub(super) intermediate: usize,
+    #[serde(rename = "num_hidden_layers")]
+    pub(super) layers: usize,
+    #[serde(rename = "num_attention_heads")]
+    pub(super) heads: usize,
+    /// Rows of the position table.
+    #[serde(rename = "max_position_embeddings")]
+    pub(super) positions: usize,
+    #[serde(default, rename = "type_vocab_size")]
+    pub(super) token_types: usize,
+    #[serde(rename = "layer_norm_eps")]
+    pub(super) epsilon: f32,
     hidden_act: String,
     #[serde(default = "absolute")]
     position_embedding_type: String,
-    #[serde(default = "buckets")]
-    relative_attention_num_buckets: usize,
+    /// Buckets of the distance bias of [`Family::Mpnet`].
+    #[serde(default = "buckets", rename = "relative_attention_num_buckets")]
+    pub(super) buckets: usize,
 }
 
 fn absolute() -> String {
@@ -78,11 +74,11 @@ pub(crate) fn task_head(architectures: &[String]) -> Option<&String> {
 
 impl Architecture {
     /// Parses `json`, the content of the file at `path`.
-    pub(super) fn read(path: &Path, json: &[u8]) -> Result<Self, ConvertError> {
-        let config: EncoderConfig = serde_json::from_slice(json)
-            .map_err(|error| ConvertError::Config { path: path.to_path_buf(), source: error.into() })?;
-        let unsupported = |what: String| ConvertError::Unsupported { path: path.to_path_buf(), what };
-        let family = match config.model_type.as_str() {
+    pub(super) fn read(path: &Path, json: &[u8]) -> Result<Self, ModelError> {
+        let mut config: Self = serde_json::from_slice(json)
+            .map_err(|error| ModelError::InvalidConfig { path: path.to_path_buf(), source: error.into() })?;
+        let unsupported = |what: String| ModelError::Unsupported { path: path.to_path_buf(), what };
+        config.family = match config.model_type.as_str() {
             "bert" => Family::Bert,
             "mpnet" => Family::Mpnet,
             other => return Err(unsupported(format!("models of type {other} are not supported, only bert and mpnet"))),
@@ -99,28 +95,20 @@ impl Architecture {
             let what = format!("positions of type {} are not supported", config.position_embedding_type);
             return Err(unsupported(what));
         }
-        let even = config.num_attention_heads > 0 && config.hidden_size.is_multiple_of(config.num_attention_heads);
-        let positive = config.hidden_size > 0
-            && config.vocab_size > 0
-            && config.max_position_embeddings > 2
-            && config.layer_norm_eps > 0.0
-            && config.relative_attention_num_buckets >= 4
-            && (family == Family::Mpnet || config.type_vocab_size > 0);
+        let even = config.heads > 0 && config.hidden.is_multiple_of(config.heads);
+        let positive = config.hidden > 0
+            && config.vocabulary > 0
+            && config.positions > 2
+            && config.epsilon > 0.0
+            && config.buckets >= 4
+            && (config.family == Family::Mpnet || config.token_types > 0);
         if !even || !positive {
             return Err(unsupported("its dimensions are not valid for an encoder".to_owned()));
         }
-        Ok(Self {
-            family,
-            vocabulary: config.vocab_size,
-            hidden: config.hidden_size,
-            intermediate: config.intermediate_size,
-            layers: config.num_hidden_layers,
-            heads: config.num_attention_heads,
-            positions: config.max_position_embeddings,
-            token_types: if family == Family::Bert { config.type_vocab_size } else { 0 },
-            epsilon: config.layer_norm_eps,
-            buckets: config.relative_attention_num_buckets,
-        })
+        if config.family == Family::Mpnet {
+            config.token_types = 0;
+        }
+        Ok(config)
     }
 
     /// The row of the position table for the first token.
@@ -145,7 +133,7 @@ mod tests {
         "num_hidden_layers": 6, "num_attention_heads": 12, "max_position_embeddings": 512, "type_vocab_size": 2,
         "layer_norm_eps": 1e-12, "hidden_act": "gelu"}"#;
 
-    fn read(json: &str) -> Result<Architecture, ConvertError> {
+    fn read(json: &str) -> Result<Architecture, ModelError> {
         Architecture::read(Path::new("config.json"), json.as_bytes())
     }
 
@@ -170,8 +158,8 @@ mod tests {
             ("\"num_attention_heads\": 12", "\"num_attention_heads\": 0"),
         ] {
             let error = read(&MINILM.replace(from, to)).unwrap_err();
-            assert!(matches!(error, ConvertError::Unsupported { .. }), "{to}: {error}");
+            assert!(matches!(error, ModelError::Unsupported { .. }), "{to}: {error}");
         }
-        assert!(matches!(read("[]"), Err(ConvertError::Config { .. })));
+        assert!(matches!(read("[]"), Err(ModelError::InvalidConfig { .. })));
     }
 }

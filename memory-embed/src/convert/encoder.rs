@@ -1,7 +1,8 @@
 //! Builds the graph of an encoder: token ids in, the last layer's vectors out.
 
+use ndarray::{Array2, Axis, Slice};
+
 use super::{
-    ConvertError,
     architecture::{Architecture, Family},
     graph::{GraphBuilder, Setting, Value, int},
     linear::{
@@ -11,6 +12,8 @@ use super::{
     proto,
     weights::Weights,
 };
+
+use crate::ModelError;
 
 /// Minimum distance at which distances share the last bucket in MPNet.
 const MAX_DISTANCE: f32 = 128.0;
@@ -23,33 +26,17 @@ pub(super) struct Encoder<'a> {
     format: NumberFormat<'a>,
 }
 
-/// Names of a layer's tensors in one family.
-struct TensorNames {
-    query: &'static str,
-    key: &'static str,
-    value: &'static str,
-    output: &'static str,
-    norm: &'static str,
-}
-
-impl Family {
-    const fn names(self) -> TensorNames {
-        match self {
-            Self::Bert => TensorNames {
-                query: "attention.self.query",
-                key: "attention.self.key",
-                value: "attention.self.value",
-                output: "attention.output.dense",
-                norm: "attention.output.LayerNorm",
-            },
-            Self::Mpnet => TensorNames {
-                query: "attention.attn.q",
-                key: "attention.attn.k",
-                value: "attention.attn.v",
-                output: "attention.attn.o",
-                norm: "attention.LayerNorm",
-            },
-        }
+/// Names of a layer's query, key, value, output and normalization in one family.
+#[rustfmt::skip]
+const fn tensor_names(family: Family) -> [&'static str; 5] {
+    match family {
+        Family::Bert => [
+            "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
+            "attention.output.LayerNorm",
+        ],
+        Family::Mpnet => [
+            "attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o", "attention.LayerNorm",
+        ],
     }
 }
 
@@ -71,7 +58,7 @@ impl<'a> Encoder<'a> {
         Self { graph: GraphBuilder::default(), architecture, weights, format }
     }
 
-    pub(super) fn write(&mut self) -> Result<(), ConvertError> {
+    pub(super) fn write(&mut self) -> Result<(), ModelError> {
         let &Architecture { hidden, layers, .. } = self.architecture;
         let ids = self.graph.tokens("input_ids");
         let mask = self.graph.tokens("attention_mask");
@@ -111,20 +98,19 @@ impl<'a> Encoder<'a> {
     }
 
     /// The normalized sum of word, position and type embeddings: `[batch, sequence, hidden]`.
-    fn embeddings(&mut self, ids: &Value, types: Option<&Value>, sequence: &Value) -> Result<Value, ConvertError> {
+    fn embeddings(&mut self, ids: &Value, types: Option<&Value>, sequence: &Value) -> Result<Value, ModelError> {
         let &Architecture { vocabulary, hidden, positions, token_types, .. } = self.architecture;
-        let words = self.weights.tensor("embeddings.word_embeddings.weight", &[vocabulary, hidden])?;
-        let mut sum = self.table("embeddings.words", ids, &words)?;
+        let words = self.weights.tensor("embeddings.word_embeddings.weight", [vocabulary, hidden])?;
+        let mut sum = self.table("embeddings.words", ids, &words);
         if let Some(types) = types {
-            let table = self.weights.tensor("embeddings.token_type_embeddings.weight", &[token_types, hidden])?;
-            let table = self.graph.floats("embeddings.types", &[token_types, hidden], &table);
+            let table = self.weights.tensor("embeddings.token_type_embeddings.weight", [token_types, hidden])?;
+            let table = self.graph.floats("embeddings.types", table.view());
             let vectors = self.graph.op("Gather", &[&table, types], &[Setting::Int("axis", 0)]);
             sum = self.graph.op("Add", &[&sum, &vectors], &[]);
         }
-        let table = self.weights.tensor("embeddings.position_embeddings.weight", &[positions, hidden])?;
-        let unused = self.architecture.first_position();
-        let table = table.get(unused * hidden..).unwrap_or_default();
-        let table = self.graph.floats("embeddings.positions", &[positions - unused, hidden], table);
+        let table = self.weights.tensor("embeddings.position_embeddings.weight", [positions, hidden])?;
+        let table = table.slice_axis(Axis(0), Slice::from(self.architecture.first_position()..));
+        let table = self.graph.floats("embeddings.positions", table);
         let (start, axis) = (self.graph.integers(&[0]), self.graph.integers(&[0]));
         let vectors = self.graph.op("Slice", &[&table, &start, sequence, &axis], &[]);
         let sum = self.graph.op("Add", &[&sum, &vectors], &[]);
@@ -132,40 +118,34 @@ impl<'a> Encoder<'a> {
     }
 
     /// Looks up word embeddings. In 8 bits the table has a scale for each word.
-    fn table(&mut self, name: &str, ids: &Value, words: &[f32]) -> Result<Value, ConvertError> {
-        let &Architecture { vocabulary, hidden, .. } = self.architecture;
+    fn table(&mut self, name: &str, ids: &Value, words: &Array2<f32>) -> Value {
         let axis = [Setting::Int("axis", 0)];
         match self.format {
             NumberFormat::Floats | NumberFormat::Calibration => {
-                let table = self.graph.floats(name, &[vocabulary, hidden], words);
-                Ok(self.graph.op("Gather", &[&table, ids], &axis))
+                let table = self.graph.floats(name, words.view());
+                self.graph.op("Gather", &[&table, ids], &axis)
             }
             NumberFormat::Quantized(_) => {
-                let (codes, scales) = quantized(words, hidden, MAX_CODE);
-                let codes = self.graph.bytes(name, &[vocabulary, hidden], &codes);
-                let scales = self.graph.floats(&format!("{name}.scale"), &[vocabulary, 1], &scales);
+                let (codes, scales) = quantized(words, MAX_CODE);
+                let codes = self.graph.bytes(name, codes.view());
+                let scales = self.graph.floats(&format!("{name}.scale"), scales.view().insert_axis(Axis(1)));
                 let codes = self.graph.op("Gather", &[&codes, ids], &axis);
                 let codes = self.graph.op("Cast", &[&codes], &[Setting::Int("to", i64::from(proto::FLOAT))]);
                 let scales = self.graph.op("Gather", &[&scales, ids], &axis);
-                Ok(self.graph.op("Mul", &[&codes, &scales], &[]))
+                self.graph.op("Mul", &[&codes, &scales], &[])
             }
         }
     }
 
     /// MPNet's bias, `[1, heads, sequence, sequence]`, looked up in a table of all distances.
-    fn bias_by_distance(&mut self, sequence: &Value) -> Result<Value, ConvertError> {
+    fn bias_by_distance(&mut self, sequence: &Value) -> Result<Value, ModelError> {
         let &Architecture { heads, buckets, .. } = self.architecture;
         let furthest = self.architecture.max_tokens() - 1;
-        let by_bucket = self.weights.tensor("encoder.relative_attention_bias.weight", &[buckets, heads])?;
-        let by_bucket: Vec<&[f32]> = by_bucket.chunks(heads).collect();
+        let by_bucket = self.weights.tensor("encoder.relative_attention_bias.weight", [buckets, heads])?;
         let before = (1..=furthest).rev().map(|distance| bucket(distance, false, buckets));
         let after = (0..=furthest).map(|distance| bucket(distance, distance > 0, buckets));
-        let by_distance: Vec<f32> = before
-            .chain(after)
-            .flat_map(|bucket| by_bucket.get(bucket).copied().unwrap_or_default())
-            .copied()
-            .collect();
-        let table = self.graph.floats("encoder.bias", &[2 * furthest + 1, heads], &by_distance);
+        let by_distance = by_bucket.select(Axis(0), &before.chain(after).collect::<Vec<_>>());
+        let table = self.graph.floats("encoder.bias", by_distance.view());
 
         let (zero, one) = (self.graph.integer(0), self.graph.integer(1));
         let no_axes = self.graph.integers(&[]);
@@ -182,15 +162,15 @@ impl<'a> Encoder<'a> {
         Ok(self.graph.op("Unsqueeze", &[&bias, &row], &[]))
     }
 
-    fn layer(&mut self, prefix: &str, tokens: Value, shared: &SharedValues) -> Result<Value, ConvertError> {
+    fn layer(&mut self, prefix: &str, tokens: Value, shared: &SharedValues) -> Result<Value, ModelError> {
         let &Architecture { hidden, intermediate, family, heads, .. } = self.architecture;
-        let names = family.names();
+        let [query, key, value, output, norm] = tensor_names(family);
         let name = |part: &str| format!("{prefix}{part}");
 
-        let query = self.linear(name(names.query), hidden, hidden)?;
-        let key = self.linear(name(names.key), hidden, hidden)?;
-        let mut value = self.linear(name(names.value), hidden, hidden)?;
-        let output = self.linear(name(names.output), hidden, hidden)?;
+        let query = self.linear(name(query), hidden, hidden)?;
+        let key = self.linear(name(key), hidden, hidden)?;
+        let mut value = self.linear(name(value), hidden, hidden)?;
+        let output = self.linear(name(output), hidden, hidden)?;
         let (site, mixed_site) = (name("attention"), name("attention.mixed"));
         let smoothing = self.smoothing(&site, &[&query, &key, &value])?;
         let mixed_smoothing = self.fold_smoothing(&mut value, &mixed_site, &output)?;
@@ -204,7 +184,7 @@ impl<'a> Encoder<'a> {
         let mixed = graph.op("Reshape", &[&mixed, &shared.flat], &[]);
         let mixed = multiply_by(graph, format, &mixed_site, &mixed, output, &mixed_smoothing)?;
         let sum = self.graph.op("Add", &[&mixed, &tokens], &[]);
-        let attended = self.norm(&name(names.norm), &sum)?;
+        let attended = self.norm(&name(norm), &sum)?;
 
         let inner = self.linear(name("intermediate.dense"), intermediate, hidden)?;
         let site = name("intermediate");
@@ -219,33 +199,34 @@ impl<'a> Encoder<'a> {
     }
 
     /// The smoothing of the common inputs of `layers`.
-    fn smoothing(&self, site: &str, layers: &[&Linear]) -> Result<Smoothing, ConvertError> {
+    fn smoothing(&self, site: &str, layers: &[&Linear]) -> Result<Smoothing, ModelError> {
         let NumberFormat::Quantized(ranges) = self.format else { return Ok(Smoothing::None) };
         Ok(Smoothing::Divide(divisors(ranges.of(site, self.architecture.hidden)?, layers)))
     }
 
     /// Folds the smoothing of the inputs of `output`, calibrated under `site`, into the outputs of `value`, so that it
     /// takes no time in the graph: attention averages the outputs of `value`.
-    fn fold_smoothing(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ConvertError> {
+    fn fold_smoothing(&self, value: &mut Linear, site: &str, output: &Linear) -> Result<Smoothing, ModelError> {
         let NumberFormat::Quantized(ranges) = self.format else { return Ok(Smoothing::None) };
         let by = divisors(ranges.of(site, self.architecture.hidden)?, &[output]);
-        value.scale_outputs(by.iter().map(|by| by.recip()));
+        value.scale_outputs(&by.mapv(f32::recip));
         Ok(Smoothing::Divided(by))
     }
 
-    fn linear(&self, name: String, outputs: usize, inputs: usize) -> Result<Linear, ConvertError> {
-        let weight = self.weights.tensor(&format!("{name}.weight"), &[outputs, inputs])?;
-        let bias = self.weights.tensor(&format!("{name}.bias"), &[outputs])?;
+    fn linear(&self, name: String, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
+        let weight = self.weights.tensor(&format!("{name}.weight"), [outputs, inputs])?;
+        let bias = self.weights.tensor(&format!("{name}.bias"), [outputs])?;
         Ok(Linear { name, weight, bias })
     }
 
     /// Layer normalization (Ba et al., 2016) over the last axis.
-    fn norm(&mut self, name: &str, value: &Value) -> Result<Value, ConvertError> {
+    fn norm(&mut self, name: &str, value: &Value) -> Result<Value, ModelError> {
         let &Architecture { hidden, epsilon, .. } = self.architecture;
-        let weight = self.weights.tensor(&format!("{name}.weight"), &[hidden])?;
-        let weight = self.graph.floats(&format!("{name}.weight"), &[hidden], &weight);
-        let bias = self.weights.tensor(&format!("{name}.bias"), &[hidden])?;
-        let bias = self.graph.floats(&format!("{name}.bias"), &[hidden], &bias);
+        let [weight, bias] = ["weight", "bias"].map(|part| {
+            let name = format!("{name}.{part}");
+            Ok::<_, ModelError>(self.graph.floats(&name, self.weights.tensor(&name, [hidden])?.view()))
+        });
+        let (weight, bias) = (weight?, bias?);
         let settings = [Setting::Int("axis", -1), Setting::Float("epsilon", epsilon)];
         Ok(self.graph.op("LayerNormalization", &[value, &weight, &bias], &settings))
     }

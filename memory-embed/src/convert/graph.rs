@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt::Display};
 
+use ndarray::{ArrayView, ArrayView2};
 use prost::Message;
 
 use super::proto::{
@@ -57,13 +58,15 @@ impl GraphBuilder {
     }
 
     /// Adds a tensor of weights.
-    pub(super) fn floats(&mut self, name: &str, dims: &[usize], values: &[f32]) -> Value {
-        self.tensor(name, proto::FLOAT, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    pub(super) fn floats<D: ndarray::Dimension>(&mut self, name: &str, values: ArrayView<'_, f32, D>) -> Value {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.tensor(name, proto::FLOAT, values.shape(), bytes)
     }
 
     /// Adds a tensor of 8-bit weights.
-    pub(super) fn bytes(&mut self, name: &str, dims: &[usize], values: &[i8]) -> Value {
-        self.tensor(name, proto::INT8, dims, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    pub(super) fn bytes(&mut self, name: &str, values: ArrayView2<'_, i8>) -> Value {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.tensor(name, proto::INT8, values.shape(), bytes)
     }
 
     pub(super) fn number(&mut self, value: f32) -> Value {

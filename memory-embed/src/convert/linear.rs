@@ -1,11 +1,12 @@
 //! Linear layers in 32-bit floats, with or without calibration outputs, or in 8-bit integers.
 
+use ndarray::{Array1, Array2, Axis, Zip};
+
 use super::{
-    ConvertError,
     graph::{GraphBuilder, Setting, Value},
     ranges::{Columns, Ranges},
 };
-use crate::processor::int8_sums_saturate;
+use crate::{ModelError, processor::int8_sums_saturate};
 
 /// Maximum signed code: codes range from -127 to 127.
 pub(super) const MAX_CODE: f32 = 127.0;
@@ -44,30 +45,16 @@ pub(super) enum NumberFormat<'a> {
 #[derive(Debug)]
 pub(super) struct Linear {
     pub(super) name: String,
-    /// Row-major, `[outputs, inputs]`.
-    pub(super) weight: Vec<f32>,
-    pub(super) bias: Vec<f32>,
+    /// `[outputs, inputs]`.
+    pub(super) weight: Array2<f32>,
+    pub(super) bias: Array1<f32>,
 }
 
 impl Linear {
-    fn inputs(&self) -> usize {
-        self.weight.len().checked_div(self.bias.len()).unwrap_or_default().max(1)
-    }
-
     /// Multiplies each output by its factor.
-    pub(super) fn scale_outputs(&mut self, by: impl Iterator<Item = f32>) {
-        let inputs = self.inputs();
-        for ((row, bias), by) in self.weight.chunks_mut(inputs).zip(&mut self.bias).zip(by) {
-            row.iter_mut().for_each(|weight| *weight *= by);
-            *bias *= by;
-        }
-    }
-
-    /// Adapts the weights to inputs that are divided by these numbers.
-    fn scale_inputs(&mut self, by: &[f32]) {
-        for row in self.weight.chunks_mut(by.len().max(1)) {
-            row.iter_mut().zip(by).for_each(|(weight, by)| *weight *= by);
-        }
+    pub(super) fn scale_outputs(&mut self, by: &Array1<f32>) {
+        self.weight *= &by.view().insert_axis(Axis(1));
+        self.bias *= by;
     }
 }
 
@@ -77,37 +64,32 @@ pub(super) enum Smoothing {
     /// None.
     None,
     /// Divides each column of the inputs by its number; the weights are multiplied by it.
-    Divide(Vec<f32>),
+    Divide(Array1<f32>),
     /// The same, for inputs that are divided already.
-    Divided(Vec<f32>),
+    Divided(Array1<f32>),
 }
 
 /// Divisors of the input columns of `layers`, which have the ranges `columns`. They make inputs and weights equally
 /// hard to quantize (SmoothQuant, Xiao et al., 2022). Their geometric mean is 1.
-pub(super) fn divisors(columns: &Columns, layers: &[&Linear]) -> Vec<f32> {
-    let mut widest = vec![0.0_f32; columns.len()];
-    for layer in layers {
-        for row in layer.weight.chunks(columns.len().max(1)) {
-            widest.iter_mut().zip(row).for_each(|(widest, weight)| *widest = widest.max(weight.abs()));
-        }
+pub(super) fn divisors(columns: &Columns, layers: &[&Linear]) -> Array1<f32> {
+    let mut widest = Array1::<f32>::zeros(columns.len());
+    for row in layers.iter().flat_map(|layer| layer.weight.rows()) {
+        widest.zip_mut_with(&row, |widest, weight| *widest = widest.max(weight.abs()));
     }
-    let (inputs, weights) = (logarithms(columns.magnitudes().collect()), logarithms(widest));
-    let logs: Vec<f32> = inputs
-        .iter()
-        .zip(&weights)
-        .map(|(input, weight)| MIGRATION_STRENGTH * input - (1.0 - MIGRATION_STRENGTH) * weight)
-        .collect();
+    let (inputs, weights) = (logarithms(columns.magnitudes()), logarithms(widest));
+    let logs = inputs * MIGRATION_STRENGTH - weights * (1.0 - MIGRATION_STRENGTH);
     let mean = mean(&logs);
-    logs.into_iter().map(|log| (log - mean).exp()).collect()
+    logs.mapv_into(|log| (log - mean).exp())
 }
 
-fn logarithms(widths: Vec<f32>) -> Vec<f32> {
+fn logarithms(widths: Array1<f32>) -> Array1<f32> {
     let least = (MIN_WIDTH_SHARE * mean(&widths)).max(f32::MIN_POSITIVE);
-    widths.into_iter().map(|width| width.max(least).ln()).collect()
+    widths.mapv_into(|width| width.max(least).ln())
 }
 
+/// Summed in order: the last digits of `ndarray`'s own mean would be others, and so the bytes of the graph.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand columns")]
-fn mean(values: &[f32]) -> f32 {
+fn mean(values: &Array1<f32>) -> f32 {
     values.iter().sum::<f32>() / values.len().max(1) as f32
 }
 
@@ -122,30 +104,30 @@ pub(super) fn multiply<const N: usize>(
     inputs: &Value,
     mut layers: [Linear; N],
     smoothing: &Smoothing,
-) -> Result<[Value; N], ConvertError> {
+) -> Result<[Value; N], ModelError> {
+    let width = layers.first().map_or(0, |layer| layer.weight.ncols());
     let ranges = match format {
         NumberFormat::Quantized(ranges) => ranges,
         NumberFormat::Floats => return Ok(layers.map(|layer| in_floats(graph, inputs, &layer))),
         NumberFormat::Calibration => {
-            graph.output_ranges(site, inputs, layers.first().map_or(0, Linear::inputs));
+            graph.output_ranges(site, inputs, width);
             return Ok(layers.map(|layer| in_floats(graph, inputs, &layer)));
         }
     };
-    let mut columns = ranges.of(site, layers.first().map_or(0, Linear::inputs))?.clone();
+    let mut columns = ranges.of(site, width)?.clone();
     let mut inputs = inputs.clone();
     let by = match smoothing {
         Smoothing::None => None,
         Smoothing::Divided(by) => Some(by),
         Smoothing::Divide(by) => {
-            let inverse: Vec<f32> = by.iter().map(|by| by.recip()).collect();
-            let inverse = graph.floats(&format!("{site}.smoothing"), &[inverse.len()], &inverse);
+            let inverse = graph.floats(&format!("{site}.smoothing"), by.mapv(f32::recip).view());
             inputs = graph.op("Mul", &[&inputs, &inverse], &[]);
             Some(by)
         }
     };
     if let Some(by) = by {
-        columns.divide(by);
-        layers.iter_mut().for_each(|layer| layer.scale_inputs(by));
+        columns = columns.divided(by);
+        layers.iter_mut().for_each(|layer| layer.weight *= by);
     }
     let (scale, zero) = columns.scale_and_zero_point();
     let (scale, zero) = (graph.number(scale), graph.byte(zero));
@@ -164,7 +146,7 @@ pub(super) fn multiply_by(
     inputs: &Value,
     layer: Linear,
     smoothing: &Smoothing,
-) -> Result<Value, ConvertError> {
+) -> Result<Value, ModelError> {
     let [product] = multiply(graph, format, site, inputs, [layer], smoothing)?;
     Ok(product)
 }
@@ -199,13 +181,11 @@ pub(super) fn multiply_gelu(
 }
 
 fn bias_of(graph: &mut GraphBuilder, layer: &Linear) -> Value {
-    graph.floats(&format!("{}.bias", layer.name), &[layer.bias.len()], &layer.bias)
+    graph.floats(&format!("{}.bias", layer.name), layer.bias.view())
 }
 
 fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value {
-    let Linear { name, weight, bias } = layer;
-    let (inner, outer) = (layer.inputs(), bias.len());
-    let weight = graph.floats(&format!("{name}.weight"), &[inner, outer], &transposed(weight, inner));
+    let weight = graph.floats(&format!("{}.weight", layer.name), layer.weight.t());
     let product = graph.op("MatMul", &[inputs, &weight], &[]);
     let bias = bias_of(graph, layer);
     graph.op("Add", &[&product, &bias], &[])
@@ -215,10 +195,9 @@ fn in_floats(graph: &mut GraphBuilder, inputs: &Value, layer: &Linear) -> Value 
 /// `DequantizeLinear` - `Gemm` is slower, and its rewrite with `MatMul` multiplies floats.
 fn in_integers(graph: &mut GraphBuilder, [codes, scale, zero]: [&Value; 3], layer: &Linear, bias: &Value) -> Value {
     let Linear { name, weight, .. } = layer;
-    let (inner, outer) = (layer.inputs(), layer.bias.len());
-    let (weight, scales) = quantized(weight, inner, max_weight_code());
-    let weight = graph.bytes(&format!("{name}.weight"), &[inner, outer], &transposed(&weight, inner));
-    let scales = graph.floats(&format!("{name}.scale"), &[outer], &scales);
+    let (weight, scales) = quantized(weight, max_weight_code());
+    let weight = graph.bytes(&format!("{name}.weight"), weight.t());
+    let scales = graph.floats(&format!("{name}.scale"), scales.view());
     let no_zero_points = Value::absent();
     graph.runtime_op("MatMulIntegerToFloat", &[codes, &weight, scale, &scales, zero, &no_zero_points, bias])
 }
@@ -228,60 +207,46 @@ fn max_weight_code() -> f32 {
     if int8_sums_saturate() { MAX_CODE_IN_16_BITS } else { MAX_CODE }
 }
 
-/// Quantizes a row-major matrix to codes from `-max_code` to `max_code`. Returns the codes, and the scale of each row
-/// of `width` values.
-pub(super) fn quantized(matrix: &[f32], width: usize, max_code: f32) -> (Vec<i8>, Vec<f32>) {
-    let mut codes = Vec::with_capacity(matrix.len());
-    let mut scales = Vec::with_capacity(matrix.len() / width.max(1));
-    for row in matrix.chunks(width.max(1)) {
-        let largest = row.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-        let scale = if largest > 0.0 { largest / max_code } else { 1.0 };
-        #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
-        codes.extend(row.iter().map(|value| (value / scale).round_ties_even().clamp(-max_code, max_code) as i8));
-        scales.push(scale);
-    }
+/// Quantizes a matrix to codes from `-max_code` to `max_code`. Returns the codes, and the scale of each row.
+pub(super) fn quantized(matrix: &Array2<f32>, max_code: f32) -> (Array2<i8>, Array1<f32>) {
+    let scales = matrix.map_axis(Axis(1), |row| {
+        let largest = row.fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        if largest > 0.0 { largest / max_code } else { 1.0 }
+    });
+    #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
+    let code = |value: &f32, scale: &f32| (value / scale).round_ties_even().clamp(-max_code, max_code) as i8;
+    let codes = Zip::from(matrix).and_broadcast(scales.view().insert_axis(Axis(1))).map_collect(code);
     (codes, scales)
-}
-
-/// The transpose of a row-major matrix with rows of `width` values.
-fn transposed<T: Copy>(matrix: &[T], width: usize) -> Vec<T> {
-    (0..width).flat_map(|column| matrix.iter().skip(column).step_by(width).copied()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use ndarray::{aview1, aview2};
     use proptest::prelude::*;
 
     use super::*;
 
-    #[test]
-    fn a_matrix_is_transposed() {
-        assert_eq!(transposed(&[1, 2, 3, 4, 5, 6], 3), [1, 4, 2, 5, 3, 6]);
-    }
-
-    fn layer(weight: &[f32], bias: &[f32]) -> Linear {
-        Linear { name: "layer".to_owned(), weight: weight.to_vec(), bias: bias.to_vec() }
+    fn layer<const N: usize>(weight: &[[f32; N]], bias: &[f32]) -> Linear {
+        Linear { name: "layer".to_owned(), weight: aview2(weight).to_owned(), bias: aview1(bias).to_owned() }
     }
 
     /// Output of the layer for one row.
-    fn applied(layer: &Linear, row: &[f32]) -> Vec<f32> {
-        let products = layer.weight.chunks(row.len()).map(|weights| weights.iter().zip(row).map(|(a, b)| a * b).sum());
-        products.zip(&layer.bias).map(|(product, bias): (f32, &f32)| product + bias).collect()
+    fn applied(layer: &Linear, row: &Array1<f32>) -> Array1<f32> {
+        layer.weight.dot(row) + &layer.bias
     }
 
     #[test]
     fn a_wide_column_is_divided_and_its_weights_multiplied() {
         let columns = Columns::new(vec![-1.0, -64.0, 0.0], vec![1.0, 16.0, 1.0]);
-        let mut layer = layer(&[1.0, 1.0, -1.0, 0.5, -1.0, 1.0], &[1.0, -1.0]);
+        let mut layer = layer(&[[1.0, 1.0, -1.0], [0.5, -1.0, 1.0]], &[1.0, -1.0]);
         let by = divisors(&columns, &[&layer]);
         assert!((by[1] / by[0] - 8.0).abs() < 1e-4, "the root of 64: {by:?}");
         assert!((by.iter().map(|by| by.ln()).sum::<f32>()).abs() < 1e-5, "1 in the geometric mean: {by:?}");
 
-        let row = [0.5, -30.0, 0.25];
+        let row = Array1::from(vec![0.5, -30.0, 0.25]);
         let before = applied(&layer, &row);
-        layer.scale_inputs(&by);
-        let divided: Vec<f32> = row.iter().zip(&by).map(|(value, by)| value / by).collect();
-        for (before, after) in before.iter().zip(applied(&layer, &divided)) {
+        layer.weight *= &by;
+        for (before, after) in before.iter().zip(applied(&layer, &(row / by))) {
             assert!((before - after).abs() < 1e-4, "{before} {after}");
         }
     }
@@ -289,15 +254,15 @@ mod tests {
     #[test]
     fn a_column_that_is_nowhere_used_divides_by_a_number() {
         let columns = Columns::new(vec![0.0, -1.0], vec![0.0, 1.0]);
-        let by = divisors(&columns, &[&layer(&[0.0, 0.0], &[0.0])]);
+        let by = divisors(&columns, &[&layer(&[[0.0, 0.0]], &[0.0])]);
         assert!(by.iter().all(|by| by.is_normal() && *by > 0.0), "{by:?}");
     }
 
     #[test]
     fn outputs_are_scaled_with_their_bias() {
-        let mut layer = layer(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0]);
-        layer.scale_outputs([2.0, 0.5].into_iter());
-        assert_eq!((layer.weight, layer.bias), (vec![2.0, 4.0, 1.5, 2.0], vec![10.0, 3.0]));
+        let mut layer = layer(&[[1.0, 2.0], [3.0, 4.0]], &[5.0, 6.0]);
+        layer.scale_outputs(&Array1::from(vec![2.0, 0.5]));
+        assert_eq!((layer.weight.view(), layer.bias.view()), (aview2(&[[2.0, 4.0], [1.5, 2.0]]), aview1(&[10.0, 3.0])));
     }
 
     #[test]
@@ -318,8 +283,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_code_is_within_half_a_step_of_its_value(rows in prop::collection::vec(prop::array::uniform4(-9.0f32..9.0), 1..6), max_code in prop::sample::select(&[MAX_CODE, MAX_CODE_IN_16_BITS])) {
-            let matrix = rows.concat();
-            let (codes, scales) = quantized(&matrix, 4, max_code);
+            let matrix = aview2(&rows).to_owned();
+            let (codes, scales) = quantized(&matrix, max_code);
             prop_assert_eq!(scales.len(), rows.len());
             for (at, (value, code)) in matrix.iter().zip(&codes).enumerate() {
                 let scale = scales[at / 4];

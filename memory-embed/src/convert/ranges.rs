@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::ConvertError;
+use ndarray::{Array1, Zip};
+
+use crate::ModelError;
 
 /// Name suffix of the output with the minimum of each column.
 pub(super) const MINIMA: &str = ":lows";
@@ -19,29 +21,27 @@ const MIN_WIDTH: f32 = 1e-6;
 /// The minimum and maximum of each column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Columns {
-    minima: Vec<f32>,
-    maxima: Vec<f32>,
+    minima: Array1<f32>,
+    maxima: Array1<f32>,
 }
 
 impl Columns {
     #[cfg(test)]
     pub(super) fn new(minima: Vec<f32>, maxima: Vec<f32>) -> Self {
-        Self { minima, maxima }
+        Self { minima: minima.into(), maxima: maxima.into() }
     }
 
     pub(super) fn len(&self) -> usize {
         self.minima.len()
     }
 
-    pub(super) fn magnitudes(&self) -> impl Iterator<Item = f32> {
-        self.minima.iter().zip(&self.maxima).map(|(low, high)| low.abs().max(high.abs()))
+    pub(super) fn magnitudes(&self) -> Array1<f32> {
+        Zip::from(&self.minima).and(&self.maxima).map_collect(|low, high| low.abs().max(high.abs()))
     }
 
-    /// Divides each column by a positive number.
-    pub(super) fn divide(&mut self, by: &[f32]) {
-        for ends in [&mut self.minima, &mut self.maxima] {
-            ends.iter_mut().zip(by).for_each(|(end, by)| *end /= by);
-        }
+    /// The columns, each divided by a positive number.
+    pub(super) fn divided(&self, by: &Array1<f32>) -> Self {
+        Self { minima: &self.minima / by, maxima: &self.maxima / by }
     }
 
     /// Scale and zero point, with `value = (code - zero) · step`. Zero is always representable.
@@ -71,24 +71,24 @@ impl Ranges {
         let (ends, further): (_, fn(f32, f32) -> f32) =
             if is_low { (&mut columns.minima, f32::min) } else { (&mut columns.maxima, f32::max) };
         if ends.is_empty() {
-            ends.extend_from_slice(values);
+            *ends = Array1::from(values.to_vec());
         }
         // NaN, or another width, invalidates the range permanently.
-        let fits = ends.len() == values.len();
-        let taken = |end: f32, value: f32| {
-            if fits && !value.is_nan() && !end.is_nan() { further(end, value) } else { f32::NAN }
-        };
+        if ends.len() != values.len() {
+            ends.fill(f32::NAN);
+        }
+        let taken = |end: f32, value: f32| if value.is_nan() || end.is_nan() { f32::NAN } else { further(end, value) };
         ends.iter_mut().zip(values).for_each(|(end, value)| *end = taken(*end, *value));
         true
     }
 
     /// The ranges of `site`, whose rows have `width` values.
-    pub(super) fn of(&self, site: &str, width: usize) -> Result<&Columns, ConvertError> {
+    pub(super) fn of(&self, site: &str, width: usize) -> Result<&Columns, ModelError> {
         let whole = |columns: &&Columns| {
             [columns.minima.len(), columns.maxima.len()] == [width; 2]
                 && columns.minima.iter().chain(&columns.maxima).all(|end| end.is_finite())
         };
-        self.0.get(site).filter(whole).ok_or_else(|| ConvertError::NotMeasured { site: site.to_owned() })
+        self.0.get(site).filter(whole).ok_or_else(|| ModelError::NotMeasured { site: site.to_owned() })
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
         ranges.observe("wide:highs", &[1.0, 1.0]);
         for site in ["none", "half", "wide"] {
             let error = ranges.of(site, 1).unwrap_err();
-            assert!(matches!(&error, ConvertError::NotMeasured { site: named } if named == site), "{error}");
+            assert!(matches!(&error, ModelError::NotMeasured { site: named } if named == site), "{error}");
         }
     }
 

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
+use ndarray::{Array, Dimension, IntoDimension};
 use safetensors::{Dtype, SafeTensors};
 
-use super::ConvertError;
+use crate::ModelError;
 
 /// A tensor that every encoder has. The text before it is the prefix of all names.
 const KNOWN_TENSOR: &str = "embeddings.word_embeddings.weight";
@@ -19,9 +20,9 @@ pub(super) struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     /// Parses `bytes`, the content of the file at `path`.
-    pub(super) fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ConvertError> {
+    pub(super) fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, ModelError> {
         let tensors = SafeTensors::deserialize(bytes)
-            .map_err(|error| ConvertError::Weights { path: path.to_path_buf(), source: error.into() })?;
+            .map_err(|error| ModelError::Weights { path: path.to_path_buf(), source: error.into() })?;
         let prefix = tensors
             .names()
             .into_iter()
@@ -32,20 +33,22 @@ impl<'a> Weights<'a> {
         Ok(Self { path: path.to_path_buf(), tensors, prefix })
     }
 
-    /// The row-major tensor `name`, which must have these dimensions and finite values.
-    pub(super) fn tensor(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ConvertError> {
+    /// The tensor `name`, which must have these dimensions and finite values.
+    pub(super) fn tensor<D: IntoDimension>(&self, name: &str, dims: D) -> Result<Array<f32, D::Dim>, ModelError> {
+        let dims = dims.into_dimension();
         let full = format!("{}{name}", self.prefix);
-        let wrong = |what: String| ConvertError::Tensor { path: self.path.clone(), name: full.clone(), what };
+        let wrong = |what: String| ModelError::Tensor { path: self.path.clone(), name: full.clone(), what };
         let view = self.tensors.tensor(&full).map_err(|_| missing(&self.path, &full))?;
-        if view.shape() != dims {
-            return Err(wrong(format!("has shape {:?}, and the configuration asks for {dims:?}", view.shape())));
+        if view.shape() != dims.slice() {
+            let what = format!("has shape {:?}, and the configuration asks for {:?}", view.shape(), dims.slice());
+            return Err(wrong(what));
         }
         let values = floats(view.dtype(), view.data())
             .ok_or_else(|| wrong(format!("holds {:?}, not floats of 32 or 16 bits", view.dtype())))?;
         if values.iter().any(|value| !value.is_finite()) {
             return Err(wrong("holds values that are not finite".to_owned()));
         }
-        Ok(values)
+        Array::from_shape_vec(dims, values).map_err(|error| wrong(error.to_string()))
     }
 }
 
@@ -60,8 +63,8 @@ pub(crate) fn floats(dtype: Dtype, data: &[u8]) -> Option<Vec<f32>> {
     })
 }
 
-fn missing(path: &Path, name: &str) -> ConvertError {
-    ConvertError::Tensor { path: path.to_path_buf(), name: name.to_owned(), what: "is missing".to_owned() }
+fn missing(path: &Path, name: &str) -> ModelError {
+    ModelError::Tensor { path: path.to_path_buf(), name: name.to_owned(), what: "is missing".to_owned() }
 }
 
 #[cfg(test)]
@@ -75,8 +78,8 @@ mod tests {
         safetensors::serialize([(name.to_owned(), view)], None).unwrap()
     }
 
-    fn what(error: ConvertError) -> String {
-        let ConvertError::Tensor { what, .. } = error else { panic!("{error}") };
+    fn what(error: ModelError) -> String {
+        let ModelError::Tensor { what, .. } = error else { panic!("{error}") };
         what
     }
 
@@ -85,19 +88,19 @@ mod tests {
         let data: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect();
         let bytes = file(&format!("bert.{KNOWN_TENSOR}"), Dtype::BF16, &data, &[1, 2]);
         let weights = Weights::read(Path::new("w"), &bytes).unwrap();
-        assert_eq!(weights.tensor(KNOWN_TENSOR, &[1, 2]).unwrap(), [1.5, -2.0]);
+        assert_eq!(weights.tensor(KNOWN_TENSOR, [1, 2]).unwrap(), ndarray::aview2(&[[1.5, -2.0]]));
     }
 
     #[test]
     fn what_is_not_as_configured_is_refused_by_name() {
         let bytes = file(KNOWN_TENSOR, Dtype::F32, &f32::NAN.to_le_bytes(), &[1, 1]);
         let weights = Weights::read(Path::new("w"), &bytes).unwrap();
-        assert!(what(weights.tensor(KNOWN_TENSOR, &[1, 1]).unwrap_err()).contains("not finite"));
-        assert!(what(weights.tensor(KNOWN_TENSOR, &[2, 1]).unwrap_err()).contains("shape"));
-        assert!(what(weights.tensor("pooler", &[1]).unwrap_err()).contains("missing"));
+        assert!(what(weights.tensor(KNOWN_TENSOR, [1, 1]).unwrap_err()).contains("not finite"));
+        assert!(what(weights.tensor(KNOWN_TENSOR, [2, 1]).unwrap_err()).contains("shape"));
+        assert!(what(weights.tensor("pooler", [1]).unwrap_err()).contains("missing"));
         let bytes = file(KNOWN_TENSOR, Dtype::I32, &[0; 4], &[1, 1]);
         let weights = Weights::read(Path::new("w"), &bytes).unwrap();
-        assert!(what(weights.tensor(KNOWN_TENSOR, &[1, 1]).unwrap_err()).contains("I32"));
-        assert!(matches!(Weights::read(Path::new("w"), b"{}"), Err(ConvertError::Weights { .. })));
+        assert!(what(weights.tensor(KNOWN_TENSOR, [1, 1]).unwrap_err()).contains("I32"));
+        assert!(matches!(Weights::read(Path::new("w"), b"{}"), Err(ModelError::Weights { .. })));
     }
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 
 /// Why a model cannot be fetched.
 #[derive(Debug, thiserror::Error)]

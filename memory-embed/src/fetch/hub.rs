@@ -1,7 +1,6 @@
 //! Fetches a model from a hub into a model store, by its id.
 
 mod download;
-mod metadata;
 mod record;
 mod repository;
 mod request;
@@ -14,7 +13,7 @@ use std::{
 use serde::Deserialize;
 
 use self::{
-    record::{HubRecord, RecordedFile},
+    record::HubRecord,
     repository::{Fetched, Listing, Repository},
 };
 use super::{FetchError, FetchEvent, lock, remove_partial, wheel::move_into_place};
@@ -32,12 +31,9 @@ const TOKEN_VARIABLE: &str = "HF_TOKEN";
 const DOWNLOADS: &str = ".hub";
 
 /// Optional files that are fetched next to the weights.
+#[rustfmt::skip]
 const CONFIGURATION: [&str; 6] = [
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "modules.json",
-    "sentence_bert_config.json",
+    "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "sentence_bert_config.json",
     "config_sentence_transformers.json",
 ];
 const WEIGHTS: &str = "model.safetensors";
@@ -153,21 +149,18 @@ pub fn fetch_from_hub(
         id: id.to_owned(),
         revision: revision.to_owned(),
         commit: listing.commit,
-        files: fetched
-            .iter()
-            .map(|file| RecordedFile { path: file.name.clone(), size: file.size, sha256: file.sha256.clone() })
-            .collect(),
+        files: fetched.iter().map(|fetched| fetched.file.clone()).collect(),
     };
     // An old record must not vouch for a mixture of old and new files.
     HubRecord::remove(&directory)?;
-    for (at, file) in fetched.iter().enumerate() {
+    for (at, Fetched { file, path }) in fetched.iter().enumerate() {
         // Files with equal bytes share one download.
-        let is_shared = fetched.iter().skip(at + 1).any(|other| other.path == file.path);
-        let from = if is_shared { file.path.with_extension("copy") } else { file.path.clone() };
+        let is_shared = fetched.iter().skip(at + 1).any(|other| other.path == *path);
+        let from = if is_shared { path.with_extension("copy") } else { path.clone() };
         if is_shared {
-            fs::copy(&file.path, &from).map_err(FetchError::io(&from))?;
+            fs::copy(path, &from).map_err(FetchError::io(&from))?;
         }
-        move_into_place(&from, &file.name.split('/').fold(directory.clone(), |path, part| path.join(part)))?;
+        move_into_place(&from, &file.path.split('/').fold(directory.clone(), |path, part| path.join(part)))?;
     }
     record.write(&directory)?;
     repository.clean_up();

@@ -14,18 +14,10 @@ use crate::{models::Python, redact::redacted};
 const LAST_LINES: usize = 12;
 
 /// Any Python may run pip, because the options name the Python version of the wheels.
+#[rustfmt::skip]
 const OPTIONS: &[&str] = &[
-    "download",
-    "--no-input",
-    "--disable-pip-version-check",
-    "--progress-bar=off",
-    "--no-deps",
-    "--require-hashes",
-    "--only-binary=:all:",
-    "--implementation=cp",
-    "--abi=abi3",
-    "--abi=none",
-    "--platform=manylinux_2_28_x86_64",
+    "download", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--no-deps", "--require-hashes",
+    "--only-binary=:all:", "--implementation=cp", "--abi=abi3", "--abi=none", "--platform=manylinux_2_28_x86_64",
     "--platform=any",
 ];
 
@@ -48,13 +40,9 @@ impl Pip {
             .iter()
             .find(|command| run(command, [OsStr::new("--version")]).is_ok_and(|output| output.status.success()))
             .map(Vec::as_slice)
-            .ok_or_else(|| FetchError::NoPip {
-                tried: self
-                    .commands
-                    .iter()
-                    .map(|command| format!("`{}`", command.join(" ")))
-                    .collect::<Vec<_>>()
-                    .join(", "),
+            .ok_or_else(|| {
+                let tried = self.commands.iter().map(|command| format!("`{}`", command.join(" ")));
+                FetchError::NoPip { tried: tried.collect::<Vec<_>>().join(", ") }
             })
     }
 }
@@ -99,13 +87,8 @@ fn requirement(wheel: &Wheel) -> String {
 }
 
 fn wheel_in(directory: &Path) -> io::Result<Option<PathBuf>> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.extension() == Some(OsStr::new("whl")) {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
+    let paths = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    Ok(paths.into_iter().find(|path| path.extension() == Some(OsStr::new("whl"))))
 }
 
 /// Last lines of pip's output; errors are at the end, on standard error.

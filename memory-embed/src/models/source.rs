@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{Embedder, Reranker};
+use memory_core::port::{Embedder, Reranker};
 
 use super::{Backend, ModelDirectory, ModelError, ModelFiles, ModelStore};
 use crate::{OnnxEmbedder, OnnxOptions, OnnxReranker, Precision, RerankerFiles, RerankerOptions, StaticEmbedder};

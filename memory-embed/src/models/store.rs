@@ -11,7 +11,7 @@ use super::{
     ConvertedGraph, ConvertedGraphs, DEFAULT_MAX_TOKENS, ModelDirectory, ModelError, ONNX_RUNTIME_LIBRARY, PinnedFile,
     PinnedModel, Pooling, Prompts,
 };
-use crate::{Precision, checksum::sha256_hex_of_file};
+use crate::{Precision, checksum::sha256_hex_of_file, files::if_there};
 
 /// The environment variable that names the directory for models.
 pub const MODELS_VARIABLE: &str = "MEMORY_MODELS";
@@ -262,22 +262,16 @@ impl ModelStore {
     /// If it exists but cannot be read.
     pub(crate) fn holds(&self, file: &PinnedFile) -> io::Result<bool> {
         let path = self.path_of(file);
-        match fs::metadata(&path) {
-            Ok(found) if found.is_file() && found.len() == file.size => Ok(sha256_hex_of_file(&path)? == file.sha256),
-            Ok(_) => Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
+        match if_there(fs::metadata(&path))? {
+            Some(found) if found.is_file() && found.len() == file.size => Ok(sha256_hex_of_file(&path)? == file.sha256),
+            _ => Ok(false),
         }
     }
 }
 
 /// Names of the directories in `path`, except hidden ones; none if `path` is missing.
 fn directories_in(path: &Path) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+    let Some(entries) = if_there(fs::read_dir(path))? else { return Ok(Vec::new()) };
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry?;
@@ -295,7 +289,7 @@ fn directories_in(path: &Path) -> io::Result<Vec<String>> {
 mod tests {
     use std::error::Error;
 
-    use memory_core::EmbedError;
+    use memory_core::port::EmbedError;
 
     use super::*;
     use crate::ALL_MINILM_L6_V2;

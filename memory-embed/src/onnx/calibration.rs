@@ -5,7 +5,6 @@ use std::path::Path;
 use super::{
     embedder::{LoadedModel, OnnxOptions},
     gate::chunks_of,
-    prepare::PrepareError,
 };
 use crate::{
     ModelError, ModelFiles,
@@ -16,7 +15,7 @@ use crate::{
 const SAMPLE: &str = include_str!("calibration/sample.txt");
 
 /// Runs the encoder in `directory` on a fixed sample of texts. The graph of `files` need not exist.
-pub(super) fn measured_ranges(directory: &Path, files: &ModelFiles) -> Result<Ranges, PrepareError> {
+pub(super) fn measured_ranges(directory: &Path, files: &ModelFiles) -> Result<Ranges, ModelError> {
     let graph = convert_for_calibration(directory)?;
     let (splitter, _, open) = LoadedModel::without_graph(files, &OnnxOptions::default())?;
     let mut session = open(&graph)?;

@@ -1,16 +1,28 @@
 //! The embedder that runs an ONNX model in this process.
 
-use std::{path::Path, sync::Arc, thread};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenEmbedder, TokenEmbedding, TokenVectors};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenEmbedder, TokenEmbedding, TokenVectors},
+};
 
 use super::{
     runtime,
     session::{Chunk, ChunkVectors, SentenceSession},
     splitter::Splitter,
-    workers::{Priority, WorkerConfig, Workers},
+    workers::{Engine, Priority, StartEngine, WorkerConfig, Workers},
 };
-use crate::{ModelError, ModelFiles, Pooling, checksum::sha256_hex, files, model_id, unit::unit_sum};
+use crate::{
+    ModelError, ModelFiles, Pooling,
+    checksum::{model_id_of, sha256_hex},
+    files,
+    unit::unit_sum,
+};
 
 /// Maximum bytes of a graph that runs in batches of [`SMALL_BATCH`] tokens; a larger one uses [`LARGE_BATCH`].
 const SMALL_GRAPH: usize = 64 << 20;
@@ -97,7 +109,6 @@ pub(super) fn check_positive<const N: usize>(options: [(&'static str, usize); N]
 ///
 /// Works under any async runtime or none. Queries take precedence over documents. Dropping it waits for running
 /// batches; drop it before the process ends.
-/// batches; drop it before the process ends.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
     model: ModelId,
@@ -118,17 +129,9 @@ impl OnnxEmbedder {
         let batch_tokens = options.batch_tokens.unwrap_or_else(|| default_batch(graph_bytes));
         let model = id_of(files, &sha256, &tokenizer);
         let dimensions = session.dimensions();
-
-        // Further workers read and verify the graph again instead of sharing it, because the file may have been
-        // replaced.
-        let path = files.model.clone();
-        let start = move || {
-            let graph = read("the model", &path, Some(&sha256))?;
-            Ok(Box::new(open(&graph.bytes)?) as Box<_>)
-        };
         let config = WorkerConfig {
             name: "embed",
-            start: Box::new(start),
+            start: starting("the model", files.model.clone(), sha256, open),
             workers: options.workers,
             batch_tokens,
             queue: options.queue,
@@ -225,6 +228,17 @@ impl TokenEmbedder for OnnxEmbedder {
     }
 }
 
+/// Starts further engines on the graph at `path`. Each reads and verifies the file again instead of sharing it, because
+/// it may have been replaced.
+pub(super) fn starting<I, O, E: Engine<I, O> + 'static>(
+    what: &'static str,
+    path: PathBuf,
+    sha256: String,
+    open: impl Fn(&[u8]) -> Result<E, ModelError> + Send + Sync + 'static,
+) -> Box<StartEngine<I, O>> {
+    Box::new(move || Ok(Box::new(open(&read(what, &path, Some(&sha256))?.bytes)?)))
+}
+
 /// The default batch size for a graph of so many bytes.
 fn default_batch(graph_bytes: usize) -> usize {
     if graph_bytes <= SMALL_GRAPH { SMALL_BATCH } else { LARGE_BATCH }
@@ -241,7 +255,7 @@ fn id_of(files: &ModelFiles, graph: &str, tokenizer: &str) -> ModelId {
         Pooling::Max => "max",
     };
     let (max_tokens, lower_case) = (max_tokens.to_string(), lower_case.to_string());
-    model_id::from_parts(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
+    model_id_of(name, &[graph, tokenizer, &max_tokens, pooling, &lower_case, &prompts.document])
 }
 
 pub(super) struct LoadedModel {

@@ -1,6 +1,6 @@
 //! The quality gate of a quantized graph, which compares its vectors with those of the fp32 graph.
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 
 use super::{
     embedder::{LoadedModel, OnnxOptions},

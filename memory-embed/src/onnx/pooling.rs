@@ -1,98 +1,65 @@
 //! Pools the vectors of tokens into the vector of a text.
 
-use memory_core::TokenVectors;
+use memory_core::port::TokenVectors;
+use ndarray::{ArrayView2, Axis};
 
 use super::session::Chunk;
-use crate::{Pooling, unit::unit_sum};
+use crate::{Pooling, unit::unit};
 
-/// Pools the first `lengths[row]` token vectors of each row and scales the result to unit length.
+/// Pools vectors of tokens, `[tokens, dimensions]`, and scales the result to unit length.
 ///
-/// `hidden` is `[lengths.len(), width, dimensions]`, row-major. The pooling must be that of the model's training
-/// (Reimers and Gurevych, 2019, section 3).
+/// The pooling must be that of the model's training (Reimers and Gurevych, 2019, section 3).
 ///
-/// `None` if the shape does not fit, or a vector has no direction or is not finite.
-pub(super) fn pooled_unit_vectors(
-    pooling: Pooling,
-    hidden: &[f32],
-    lengths: &[usize],
-    width: usize,
-    dimensions: usize,
-) -> Option<Vec<Vec<f32>>> {
-    let row = width.checked_mul(dimensions).filter(|row| *row > 0)?;
-    if row.checked_mul(lengths.len()) != Some(hidden.len()) || lengths.iter().any(|length| *length > width) {
-        return None;
-    }
-    let pool = |(tokens, length): (&[f32], &usize)| {
-        let tokens = tokens.chunks_exact(dimensions).take(*length);
-        match pooling {
-            Pooling::Mean => unit_sum(tokens, dimensions),
-            Pooling::Cls => unit_sum(tokens.take(1), dimensions),
-            Pooling::Max => unit_sum([largest(tokens)?.as_slice()], dimensions),
-        }
-    };
-    hidden.chunks_exact(row).zip(lengths).map(pool).collect()
+/// `None` if the result has no direction or is not finite.
+pub(super) fn pooled_unit_vector(pooling: Pooling, tokens: ArrayView2<'_, f32>) -> Option<Vec<f32>> {
+    unit(match pooling {
+        Pooling::Mean => tokens.sum_axis(Axis(0)),
+        Pooling::Cls => tokens.outer_iter().next()?.to_owned(),
+        Pooling::Max => tokens.fold_axis(Axis(0), f32::NEG_INFINITY, |largest, component| largest.max(*component)),
+    })
 }
 
-/// The requested token vectors of a chunk, each scaled to unit length.
+/// The requested vectors of a chunk's tokens, `[tokens, dimensions]`, each scaled to unit length.
 ///
-/// `row` is the model's output for the chunk, `[width, dimensions]`, row-major. `None` if it is shorter than the chunk,
-/// or a vector has no direction or is not finite.
-pub(super) fn token_unit_vectors(row: &[f32], chunk: &Chunk, dimensions: usize) -> Option<TokenVectors> {
+/// `None` if there are fewer than the chunk has, or a vector has no direction or is not finite.
+pub(super) fn token_unit_vectors(tokens: ArrayView2<'_, f32>, chunk: &Chunk) -> Option<TokenVectors> {
     let mut ids = Vec::with_capacity(chunk.requested.len());
-    let mut components = Vec::with_capacity(chunk.requested.len() * dimensions);
+    let mut components = Vec::with_capacity(chunk.requested.len() * tokens.ncols());
     for &place in &chunk.requested {
-        let begin = place.checked_mul(dimensions)?;
         ids.push(*chunk.ids.get(place)?);
-        components.extend(unit_sum([row.get(begin..begin.checked_add(dimensions)?)?], dimensions)?);
+        components.extend(unit((place < tokens.nrows()).then(|| tokens.row(place).to_owned())?)?);
     }
-    TokenVectors::new(ids, dimensions, components)
-}
-
-/// The maximum of each component.
-fn largest<'a>(mut vectors: impl Iterator<Item = &'a [f32]>) -> Option<Vec<f32>> {
-    let mut largest = vectors.next()?.to_vec();
-    for vector in vectors {
-        largest.iter_mut().zip(vector).for_each(|(largest, component)| *largest = largest.max(*component));
-    }
-    Some(largest)
+    TokenVectors::new(ids, tokens.ncols(), components)
 }
 
 #[cfg(test)]
 mod tests {
+    use ndarray::{Array2, aview2};
+
     use super::*;
 
     #[test]
-    fn padding_does_not_count() {
-        let hidden = [3.0, 0.0, 0.0, 4.0, 99.0, 99.0, 0.0, 2.0, 99.0, 99.0, 99.0, 99.0];
-        let vectors = pooled_unit_vectors(Pooling::Mean, &hidden, &[2, 1], 3, 2).unwrap();
-        assert_eq!(vectors, [[0.6, 0.8], [0.0, 1.0]]);
-    }
-
-    #[test]
-    fn the_first_token_or_the_largest_components_may_count() {
-        let hidden = [3.0, -4.0, -8.0, 6.0, 99.0, 99.0];
-        assert_eq!(pooled_unit_vectors(Pooling::Cls, &hidden, &[2], 3, 2).unwrap(), [[0.6, -0.8]]);
-        let largest = pooled_unit_vectors(Pooling::Max, &[3.0, -4.0, -8.0, 4.0, 99.0, 99.0], &[2], 3, 2).unwrap();
-        assert_eq!(largest, [[0.6, 0.8]]);
-        assert_eq!(pooled_unit_vectors(Pooling::Max, &hidden, &[0], 3, 2), None);
+    fn the_mean_the_first_token_or_the_largest_components_count() {
+        assert_eq!(pooled_unit_vector(Pooling::Mean, aview2(&[[3.0, 0.0], [0.0, 4.0]])).unwrap(), [0.6, 0.8]);
+        let tokens = [[3.0, -4.0], [-8.0, 4.0]];
+        assert_eq!(pooled_unit_vector(Pooling::Cls, aview2(&tokens)).unwrap(), [0.6, -0.8]);
+        assert_eq!(pooled_unit_vector(Pooling::Max, aview2(&tokens)).unwrap(), [0.6, 0.8]);
+        for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Max] {
+            assert_eq!(pooled_unit_vector(pooling, Array2::zeros((0, 2)).view()), None);
+        }
     }
 
     #[test]
     fn only_requested_tokens_are_returned() {
-        let row = [9.0, 9.0, 3.0, 4.0, 0.0, 2.0, 9.0, 9.0, 8.0, 8.0];
+        let tokens = [[9.0, 9.0], [3.0, 4.0], [0.0, 2.0], [9.0, 9.0], [8.0, 8.0]];
+        let tokens = aview2(&tokens);
         let chunk = Chunk { ids: vec![101, 7, 8, 102], requested: vec![1, 2] };
-        let tokens = token_unit_vectors(&row, &chunk, 2).unwrap();
-        assert_eq!(tokens, TokenVectors::new(vec![7, 8], 2, vec![0.6, 0.8, 0.0, 1.0]).unwrap());
+        let found = token_unit_vectors(tokens, &chunk).unwrap();
+        assert_eq!(found, TokenVectors::new(vec![7, 8], 2, vec![0.6, 0.8, 0.0, 1.0]).unwrap());
         let empty = Chunk { ids: vec![101, 102], requested: Vec::new() };
-        assert!(token_unit_vectors(&row, &empty, 2).unwrap().is_empty());
-        assert_eq!(token_unit_vectors(&row[..4], &chunk, 2), None, "fewer tokens than the chunk has");
-        assert_eq!(token_unit_vectors(&[0.0; 10], &chunk, 2), None, "no direction");
-    }
-
-    #[test]
-    fn a_shape_that_does_not_fit_is_refused() {
-        assert_eq!(pooled_unit_vectors(Pooling::Mean, &[1.0; 5], &[1], 3, 2), None);
-        assert_eq!(pooled_unit_vectors(Pooling::Mean, &[1.0; 6], &[4], 3, 2), None);
-        assert_eq!(pooled_unit_vectors(Pooling::Mean, &[], &[0], 0, 2), None);
+        assert!(token_unit_vectors(tokens, &empty).unwrap().is_empty());
+        let fewer = aview2(&[[9.0, 9.0], [3.0, 4.0]]);
+        assert_eq!(token_unit_vectors(fewer, &chunk), None, "fewer tokens than the chunk has");
+        assert_eq!(token_unit_vectors(Array2::zeros((5, 2)).view(), &chunk), None, "no direction");
     }
 }

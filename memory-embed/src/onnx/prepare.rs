@@ -7,24 +7,12 @@ use std::{
 
 use super::calibration::measured_ranges;
 use crate::{
-    ConvertError, GateReport, ModelError, ModelFiles, Precision, check_quantized,
+    GateReport, ModelError, ModelFiles, Precision, check_quantized,
     checksum::{sha256_hex, sha256_hex_of_file},
     convert::{CONVERTER, convert, convert_quantized},
-    files,
+    files::{self, if_there},
     models::{ConvertedGraph, ConvertedGraphs},
 };
-
-/// Why a model could not be prepared.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PrepareError {
-    /// The weights cannot be converted.
-    #[error(transparent)]
-    Convert(#[from] ConvertError),
-    /// The graphs cannot be run.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-}
 
 /// Options of preparing a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,14 +56,14 @@ pub struct Prepared {
 /// [`PrepareOptions::force`] is set. Writes each file atomically, and their record last.
 ///
 /// # Errors
-/// [`PrepareError`]. A quantized graph that does not pass is not an error; see [`Prepared::int8`].
+/// [`ModelError`]. A quantized graph that does not pass is not an error; see [`Prepared::int8`].
 pub fn prepare(
     directory: &Path,
     name: &str,
     runtime: &Path,
     options: &PrepareOptions,
     progress: &mut dyn FnMut(PrepareEvent),
-) -> Result<Prepared, PrepareError> {
+) -> Result<Prepared, ModelError> {
     let weights_sha256 = file_sha256(&directory.join("model.safetensors"))?;
     let tokenizer_sha256 = file_sha256(&directory.join("tokenizer.json"))?;
     if !options.force
@@ -85,7 +73,7 @@ pub fn prepare(
     }
     let graphs = ConvertedGraphs::directory(directory);
     fs::create_dir_all(&graphs).map_err(failed(&graphs))?;
-    let make = |bytes: &[u8], file: &str| -> Result<ConvertedGraph, PrepareError> {
+    let make = |bytes: &[u8], file: &str| -> Result<ConvertedGraph, ModelError> {
         write(&graphs.join(file), bytes)?;
         let size = bytes.len() as u64;
         Ok(ConvertedGraph { file: file.to_owned(), size, sha256: sha256_hex(bytes), gate: None })
@@ -126,29 +114,28 @@ pub fn prepare(
             fs::remove_file(&quantized.model).map_err(failed(&quantized.model))?;
             Err(refused)
         }
-        Err(other) => return Err(other.into()),
+        Err(other) => return Err(other),
     };
     Ok(Prepared { converted: true, int8: report })
 }
 
 /// Keeps the graph at `there` also under the name `aside`, unless it is our own conversion.
-fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), PrepareError> {
+fn keep_shipped(there: &Path, aside: &Path, made: &[u8]) -> Result<(), ModelError> {
     if aside.exists() {
         return Ok(());
     }
-    match sha256_hex_of_file(there) {
+    match if_there(sha256_hex_of_file(there)).map_err(failed(there))? {
+        None => Ok(()),
         // Converted by an earlier, interrupted call.
-        Ok(sha256) if sha256 == sha256_hex(made) => Ok(()),
+        Some(sha256) if sha256 == sha256_hex(made) => Ok(()),
         // The graph keeps its name until it is replaced. Not every file system supports hard links.
-        Ok(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
-        Ok(_) => Ok(write(aside, &files::read_weights(there).map_err(failed(there))?)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(failed(there)(source).into()),
+        Some(_) if fs::hard_link(there, aside).is_ok() => Ok(()),
+        Some(_) => write(aside, &files::read_weights(there).map_err(failed(there))?),
     }
 }
 
 /// The report on the existing graphs, if they are up to date.
-fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<GateReport>, PrepareError> {
+fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<GateReport>, ModelError> {
     let Some(record) = ConvertedGraphs::read(directory)? else { return Ok(None) };
     if record.converter != CONVERTER || record.weights_sha256 != weights || record.tokenizer_sha256 != tokenizer {
         return Ok(None);
@@ -156,11 +143,8 @@ fn present(directory: &Path, weights: &str, tokenizer: &str) -> Result<Option<Ga
     let Some(int8) = record.int8 else { return Ok(None) };
     for graph in [&record.full, &int8] {
         let path = ConvertedGraphs::directory(directory).join(&graph.file);
-        match sha256_hex_of_file(&path) {
-            Ok(sha256) if sha256 == graph.sha256 => {}
-            Ok(_) => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(failed(&path)(source).into()),
+        if if_there(sha256_hex_of_file(&path)).map_err(failed(&path))?.as_ref() != Some(&graph.sha256) {
+            return Ok(None);
         }
     }
     Ok(int8.gate.filter(GateReport::matches_this_processor))
@@ -170,35 +154,17 @@ fn file_sha256(path: &Path) -> Result<String, ModelError> {
     sha256_hex_of_file(path).map_err(|source| ModelError::reading("a file of the model", path, source))
 }
 
-fn write_record(directory: &Path, record: &ConvertedGraphs) -> Result<(), PrepareError> {
+fn write_record(directory: &Path, record: &ConvertedGraphs) -> Result<(), ModelError> {
     let path = ConvertedGraphs::path(directory);
     let json = serde_json::to_vec_pretty(record).map_err(|error| failed(&path)(error.into()))?;
-    Ok(write(&path, &json)?)
+    write(&path, &json)
 }
 
-/// Replaces the file at `path` atomically.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let partial = tempfile::NamedTempFile::new_in(directory).map_err(failed(path))?;
-    fs::write(partial.path(), bytes).and_then(|()| partial.as_file().sync_all()).map_err(failed(path))?;
-    readable(partial.as_file()).map_err(failed(path))?;
-    partial.persist(path).map_err(|error| failed(path)(error.error))?;
-    Ok(())
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
+    files::replace(path, bytes).map_err(failed(path))
 }
 
-/// Makes a temporary file readable for all users, who may share the model store.
-#[cfg(unix)]
-fn readable(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_: &fs::File) -> io::Result<()> {
-    Ok(())
-}
-
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> ConvertError {
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> ModelError {
     let path: PathBuf = path.to_path_buf();
-    |source| ConvertError::Io { path, source }
+    |source| ModelError::Disk { path, source }
 }

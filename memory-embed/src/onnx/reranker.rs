@@ -6,18 +6,21 @@ mod session;
 
 use std::{sync::Arc, thread};
 
-use memory_core::{BoxFuture, ModelId, RerankError, Reranker, ScoreScale};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, RerankError, Reranker, ScoreScale},
+};
 
 use self::{
     encoder::{Pair, PairEncoder},
     session::PairSession,
 };
 use super::{
-    embedder::{check_positive, read},
+    embedder::{check_positive, read, starting},
     runtime,
     workers::{Priority, WorkerConfig, Workers},
 };
-use crate::{ModelError, model_id};
+use crate::{ModelError, checksum::model_id};
 
 pub use files::{MS_MARCO_MINILM_L6_V2, RerankerFiles};
 
@@ -107,18 +110,10 @@ impl OnnxReranker {
         };
         let graph = read("the reranker", &files.model, files.model_sha256.as_deref())?;
         let session = open(&graph.bytes)?;
-        let model = model_id::from_sha256(&files.name, &graph.sha256);
-
-        // Further workers read and verify the graph again instead of sharing it, because the file may have been
-        // replaced.
-        let (path, sha256) = (files.model.clone(), graph.sha256);
-        let start = move || {
-            let graph = read("the reranker", &path, Some(&sha256))?;
-            Ok(Box::new(open(&graph.bytes)?) as Box<_>)
-        };
+        let model = model_id(&files.name, &graph.sha256);
         let config = WorkerConfig {
             name: "rerank",
-            start: Box::new(start),
+            start: starting("the reranker", files.model.clone(), graph.sha256, open),
             workers: options.workers,
             batch_tokens: options.batch_tokens,
             queue: options.queue,

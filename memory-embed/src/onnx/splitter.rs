@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use tokenizers::{Tokenizer, models::ModelWrapper};
 
 use super::{session::Chunk, workers::Priority};

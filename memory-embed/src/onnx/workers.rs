@@ -10,7 +10,10 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use memory_core::{BoxError, EmbedError, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxError, EmbedError},
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use self::split::{SplitJob, Step};
@@ -29,13 +32,18 @@ pub(super) trait Engine<I, O>: Send {
 
 /// One row of a batch.
 pub(super) trait Sequence: Send + 'static {
-    /// Length in tokens.
-    fn tokens(&self) -> usize;
+    fn ids(&self) -> &[u32];
+
+    /// Types of the first tokens; those of the others are 0.
+    fn types(&self) -> &[u32] {
+        &[]
+    }
 }
 
+#[cfg(test)]
 impl Sequence for Vec<u32> {
-    fn tokens(&self) -> usize {
-        self.len()
+    fn ids(&self) -> &[u32] {
+        self
     }
 }
 
@@ -405,7 +413,7 @@ impl<I: Sequence, O: Send + 'static> Pool<I, O> {
                 reply: Some((reply, permit)),
             }),
         });
-        let lengths: Vec<usize> = inputs.iter().flatten().map(Sequence::tokens).collect();
+        let lengths: Vec<usize> = inputs.iter().flatten().map(|input| input.ids().len()).collect();
         let batches = plan_batches(&lengths, self.config.batch_tokens).into_iter().map(|places| {
             let inputs = places.iter().filter_map(|at| inputs.get_mut(*at)?.take()).collect();
             Task::Batch(Batch { places, inputs, pending: Arc::clone(&pending) })

@@ -3,7 +3,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use http::Uri;
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder},
+};
 use reqwest::{
     Client, Response, Url,
     header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER},
@@ -127,13 +130,6 @@ struct Endpoint {
     client: Client,
 }
 
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = redacted(self.address.as_str());
-        f.debug_struct("Endpoint").field("model", &self.model).field("address", &address).finish_non_exhaustive()
-    }
-}
-
 impl Endpoint {
     fn new(model: OpenAiModel, base: &str, key: Option<&ApiKey>, plain_http: bool) -> Result<Self, RemoteError> {
         keep_secret_of_address(base);
@@ -209,7 +205,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, RemoteError> {
         }
         body.extend_from_slice(&chunk);
     }
-    memory_core::mend_surrogates(&mut body);
+    memory_core::text::mend_surrogates(&mut body);
     Ok(body)
 }
 

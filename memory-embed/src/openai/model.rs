@@ -102,27 +102,20 @@ impl OpenAiModel {
         if name.is_empty() {
             return Err(InvalidOpenAiModel::NoName);
         }
-        let refuse = |asked: usize, possible: String| {
-            Err(InvalidOpenAiModel::Dimensions { name: name.to_owned(), asked: asked.to_string(), possible })
-        };
         let known = KNOWN.iter().find(|(known, ..)| *known == name);
-        match (known, dimensions) {
-            (Some((_, most, true)), Some(asked)) if asked == 0 || asked > *most => {
-                refuse(asked, format!("1 to {most}"))
-            }
-            (Some((_, only, false)), Some(asked)) if asked != *only => refuse(asked, only.to_string()),
-            (None, None) => Err(InvalidOpenAiModel::NoDimensions { name: name.to_owned() }),
-            (None, Some(asked)) if asked == 0 || asked > MAX_DIMENSIONS => {
-                refuse(asked, format!("1 to {MAX_DIMENSIONS}"))
-            }
-            (Some((_, default, has_choice)), asked) => Ok(Self {
-                name: name.to_owned(),
-                dimensions: asked.unwrap_or(*default),
-                has_choice: *has_choice,
-                tokens: None,
-            }),
-            (None, Some(dimensions)) => Ok(Self { name: name.to_owned(), dimensions, has_choice: false, tokens: None }),
+        let (default, least, most) = match known {
+            Some((_, most, true)) => (Some(*most), 1, *most),
+            Some((_, only, false)) => (Some(*only), *only, *only),
+            None => (None, 1, MAX_DIMENSIONS),
+        };
+        let no_dimensions = || InvalidOpenAiModel::NoDimensions { name: name.to_owned() };
+        let asked = dimensions.or(default).ok_or_else(no_dimensions)?;
+        if !(least..=most).contains(&asked) {
+            let possible = if least == most { most.to_string() } else { format!("{least} to {most}") };
+            return Err(InvalidOpenAiModel::Dimensions { name: name.to_owned(), asked: asked.to_string(), possible });
         }
+        let has_choice = known.is_some_and(|(.., has_choice)| *has_choice);
+        Ok(Self { name: name.to_owned(), dimensions: asked, has_choice, tokens: None })
     }
 
     /// Sets the limit of tokens of a text, including special tokens.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::OpenAiModel;
 use crate::{
@@ -22,7 +23,7 @@ const TOO_LONG: [&str; 6] = [
     "too large",
 ];
 
-/// Such messages with status 500, from llama.cpp and Ollama. Other failures with that status are retried.
+/// Messages about texts that are too long with status 500, from llama.cpp and Ollama. Other failures with that status are retried.
 const TOO_LONG_IN_A_FAILURE: [&str; 3] =
     ["too large to process", "larger than the max context", "exceeds the context length"];
 
@@ -56,18 +57,6 @@ struct Embedding {
     embedding: Vec<f32>,
 }
 
-#[derive(Default, Deserialize)]
-struct ErrorResponse {
-    error: Option<ErrorBody>,
-}
-
-#[derive(Default, Deserialize)]
-struct ErrorBody {
-    #[serde(default)]
-    message: String,
-    code: Option<serde_json::Value>,
-}
-
 /// Vectors for `texts` texts, sorted by index, because a response may have another order.
 pub(super) fn vectors(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, RemoteError> {
     let malformed = |what: String| RemoteError::Malformed { what };
@@ -83,10 +72,12 @@ pub(super) fn vectors(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Remote
 
 /// Classifies an error response.
 pub(super) fn failure(status: u16, retry_after: Option<&str>, body: &[u8]) -> Failure {
-    let parsed = serde_json::from_slice::<ErrorResponse>(body).ok().and_then(|response| response.error);
-    let ErrorBody { message, code } =
-        parsed.unwrap_or_else(|| ErrorBody { message: String::from_utf8_lossy(body).into_owned(), code: None });
-    let code = code.as_ref().and_then(|code| code.as_str()).unwrap_or_default();
+    let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+    let (message, code) = match parsed.get("error").filter(|error| error.is_object()) {
+        Some(error) => (error["message"].as_str().unwrap_or_default().to_owned(), error["code"].as_str()),
+        None => (String::from_utf8_lossy(body).into_owned(), None),
+    };
+    let code = code.unwrap_or_default();
     let detail = excerpt(&format!("status {status} {code} {message}"));
     let message = message.to_lowercase();
     let mentions = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));

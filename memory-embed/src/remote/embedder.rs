@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, fmt, future::Future, sync::Arc, time::Instant};
 
-use memory_core::{EmbedError, ModelId};
+use memory_core::{ModelId, port::EmbedError};
 use tokio::task::JoinSet;
 
 use super::{
@@ -24,7 +24,7 @@ pub(crate) enum Purpose {
 }
 
 /// The protocol of a service.
-pub(crate) trait Protocol: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Protocol: Send + Sync + 'static {
     /// Performs one call: returns a vector of any norm for each of `texts`, in order.
     fn call(&self, texts: &[String], purpose: Purpose) -> impl Future<Output = Result<Vec<Vec<f32>>, Failure>> + Send;
 }

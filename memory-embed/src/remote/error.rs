@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_core::{EmbedError, ModelId};
+use memory_core::{ModelId, port::EmbedError};
 
 /// Why a service returned no vectors, and the remedy.
 ///

@@ -123,7 +123,7 @@ mod tests {
     fn the_estimate_is_not_below_a_real_tokenizer() {
         #[cfg(feature = "tokens")]
         {
-            use memory_core::TokenCounter;
+            use memory_core::port::TokenCounter;
             let counter = crate::TiktokenCounter::cl100k();
             for text in [
                 "The deploy failed because the disk was full, and nobody had looked at the dashboards since May.",

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use tokio::{runtime, task::AbortHandle};
+use tokio::{runtime, task::JoinSet};
 
 use super::RemoteError;
 
@@ -23,9 +23,9 @@ impl Runtime {
 
     /// Runs `work` on the thread; dropping the future cancels it. `None` if it panicked or the runtime is gone.
     pub(super) async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
-        let task = self.0.as_ref()?.spawn(work);
-        let _abort = AbortOnDrop(task.abort_handle());
-        task.await.ok()
+        let mut tasks = JoinSet::new();
+        tasks.spawn_on(work, self.0.as_ref()?.handle());
+        tasks.join_next().await?.ok()
     }
 }
 
@@ -35,13 +35,5 @@ impl Drop for Runtime {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -9,14 +9,14 @@ use super::vocabulary::Vocabulary;
 pub(super) struct Merger {
     vocabulary: &'static Vocabulary,
     /// For each byte, the part that begins there; stale once an earlier part has absorbed it.
-    parts: Vec<Part>,
+    parts: Vec<Span>,
     /// Pairs that form a token: its rank, and the start of the pair.
     pairs: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 /// Bytes of a word that form a token.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Span {
     /// Start of the previous part; meaningless in the first part.
     before: u32,
     end: u32,
@@ -37,7 +37,7 @@ impl Merger {
         let length = u32::try_from(word.len()).unwrap_or(u32::MAX);
         self.pairs.clear();
         self.parts.clear();
-        self.parts.extend((0..length).map(|at| Part { before: at.saturating_sub(1), end: at + 1, pair: None }));
+        self.parts.extend((0..length).map(|at| Span { before: at.saturating_sub(1), end: at + 1, pair: None }));
         for at in 0..length {
             self.offer(word, at);
         }
@@ -85,7 +85,7 @@ impl Merger {
         self.vocabulary.rank(word.get(usize::try_from(begin).ok()?..usize::try_from(end).ok()?)?)
     }
 
-    fn part(&mut self, begin: u32) -> Option<&mut Part> {
+    fn part(&mut self, begin: u32) -> Option<&mut Span> {
         self.parts.get_mut(usize::try_from(begin).ok()?)
     }
 }

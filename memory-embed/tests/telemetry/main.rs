@@ -9,7 +9,7 @@ use std::{
     process::{Command, ExitStatus},
 };
 
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use memory_embed::{ALL_MINILM_L6_V2, ModelStore, OnnxEmbedder, OnnxOptions};
 use network::Watch;
 use pollster::block_on;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_core::BoxFuture;
+use memory_core::port::BoxFuture;
 
 use super::CompactionQueue;
 use crate::parts::Parts;
@@ -35,7 +35,7 @@ pub(crate) fn work_off(parts: &Arc<Parts>) -> BoxFuture<'static, ()> {
         let worker = Worker::of(&queue);
         if let Some(parts) = parts.upgrade() {
             match parts.store.conversations().await {
-                Ok(all) => all.iter().filter(|state| !state.is_companion()).for_each(|state| {
+                Ok(all) => all.iter().filter(|state| !state.is_of_notes()).for_each(|state| {
                     queue.enqueue(&state.id);
                 }),
                 Err(error) => tracing::warn!(%error, "could not read which compactions are due"),

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, ConversationId, ConversationState, Losses, Message, Node, NodeId, NodeRange, Notice, Query, ReadNodes,
-    RetrieveError, Retrieved, Retriever as _, Role, Scope, Source, StoreError, Timestamp,
+    ConversationId, Message, Node, NodeId, NodeRange, Role, Timestamp,
+    port::{
+        BoxFuture, ConversationState, Losses, Notice, Query, ReadNodes, RetrieveError, Retrieved, Retriever as _,
+        Scope, Source, StoreError,
+    },
 };
 use memory_search::HybridRetriever;
 
@@ -32,13 +35,13 @@ impl Present {
     pub(super) fn new(state: ConversationState, now: DocumentsNow<'_>) -> Self {
         let (mut nodes, mut changed) = (Vec::new(), Vec::new());
         let mut documents: Vec<_> = now.all().map(|(_, document)| document).collect();
-        documents.sort_by_key(|document| document.node);
+        documents.sort_by_key(|document| document.note);
         for document in documents {
             let message = Message::text_of(Role::Assistant, document.text.as_str());
             nodes.push(Node::new(NodeId::from_index(nodes.len()), message, document.at));
-            changed.push(document.node);
+            changed.push(NodeId::new(document.note.get()).unwrap_or(NodeId::FIRST));
         }
-        let mut searched = state.clone().nodes(nodes.len() as u64);
+        let mut searched = state.clone().nodes(nodes.len() as u64).notes(0);
         // An id of its own, which no query names.
         searched.id = ConversationId::generate(Timestamp::default(), [0; 10]);
         let texts = Arc::new(Texts { state: searched, nodes, changed });
@@ -48,7 +51,7 @@ impl Present {
 
     /// True if nothing changed since.
     pub(super) fn is_of(&self, state: &ConversationState) -> bool {
-        self.state.nodes == state.nodes && self.state.tags == state.tags
+        self.state.last_note() == state.last_note() && self.state.tags == state.tags
     }
 
     pub(super) async fn search(&self, mut query: Query) -> Result<Retrieved, RetrieveError> {

@@ -1,8 +1,9 @@
 //! Adoption of summaries that another program wrote of the messages of a conversation.
 
 use memory_core::{
-    Event, Hash, Level, NodeOutline, NodeRange, Recorded, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline,
-    WrittenBy, plan::Tree,
+    Hash, Level, NodeOutline, NodeRange, SummaryDraft, SummaryId, SummaryMetadata, SummaryOutline, WrittenBy,
+    plan::Tree,
+    port::{Event, Recorded},
 };
 
 use crate::{Conversation, MemoryError, ports::Ports, snapshot_cache::Snapshot};
@@ -81,7 +82,7 @@ impl Conversation {
     ///
     /// # Errors
     /// If the conversation does not exist; if other background work on the store is under way
-    /// ([`StoreError::Locked`](memory_core::StoreError::Locked), [`MemoryError::AtWork`]); if the store fails.
+    /// ([`StoreError::Locked`](memory_core::port::StoreError::Locked), [`MemoryError::AtWork`]); if the store fails.
     pub async fn adopt(&self, summaries: &[ForeignSummary]) -> Result<Vec<Adopted>, MemoryError> {
         let summaries = summaries.to_vec();
         self.call(move |this| async move {
@@ -110,7 +111,7 @@ impl Conversation {
             if events.is_empty() {
                 return Ok(adopted);
             }
-            // The store numbers what it records.
+            // The store assigns the numbers.
             let recorded = ports.store.record(&this.id, events).await?;
             let new = adopted.iter_mut().filter_map(|adopted| match adopted {
                 Adopted::New(id) => Some(id),
@@ -193,7 +194,8 @@ mod tests {
     use std::sync::Arc;
 
     use memory_core::{
-        ContentBlock, Json, Message, NodeId, Role, Store, Timestamp,
+        ContentBlock, Json, Message, NodeId, Role, Timestamp,
+        port::Store,
         testing::{MemoryStore, WordCounter},
     };
 

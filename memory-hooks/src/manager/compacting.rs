@@ -3,13 +3,13 @@
 use std::sync::{Arc, atomic::AtomicUsize};
 
 use memory_core::{
-    CompactionReport, ConversationId, Event, Level, NodeId, NodeRange, Progress, Recorded, ShrinkScope, StoreError,
-    Summarizer, Summary, SummaryId, SummaryOutline,
+    ConversationId, Level, NodeId, NodeRange, Summary, SummaryId, SummaryOutline,
     plan::{Compaction, Merge, Tree},
+    port::{CompactionReport, Event, Progress, Recorded, ShrinkScope, StoreError, Summarizer},
 };
 
 use super::{
-    failing::Patience,
+    failing::FailureCount,
     writing::{KEPT_OUT, Writer},
 };
 use crate::{Compacted, CompactionStarted, MemoryError, ports::Ports, snapshot_cache::Snapshot};
@@ -23,10 +23,9 @@ const AWAITED: usize = 16;
 /// Outcome of a compaction.
 pub(crate) struct Outcome {
     pub(crate) report: CompactionReport,
-    /// The conversation after it, with unrecorded summaries included.
+    /// The conversation after the compaction, including unrecorded summaries.
     pub(crate) snapshot: Snapshot,
-    /// The store's error at recording, unless it is read-only or damaged. The hooks are not told of it
-    /// yet.
+    /// The store's error at recording, unless it is read-only or damaged. Hooks have not received it yet.
     pub(crate) refused: Option<StoreError>,
 }
 
@@ -76,7 +75,7 @@ pub(crate) async fn compact(
 }
 
 /// Compacts until the smallest view costs at most `budget` tokens, even if nothing is due. Stops without an error when
-/// nothing more can be done.
+/// no step is left.
 pub(crate) async fn shrink(
     ports: &Ports,
     conversation: &ConversationId,
@@ -110,14 +109,14 @@ struct Compacting<'a> {
     ahead: Snapshot,
     /// Number of recorded summaries, which is the index of the next one.
     recorded: usize,
-    /// Written plans that are not recorded yet, since alone they lower nothing. One SUMMARY for each of many tiny
-    /// messages costs as much as they do; the META over them does not.
+    /// Written plans that are not recorded yet, since they alone do not lower the token count. SUMMARYs of many tiny
+    /// messages cost as much as the messages; the META over them does not.
     pending: Vec<Vec<Event>>,
     /// True if the summaries are written for one view.
     for_view: bool,
     author: Arc<dyn Summarizer>,
-    summarizer: Patience,
-    scorer: Patience,
+    summarizer: FailureCount,
+    scorer: FailureCount,
     report: CompactionReport,
     /// True once the hooks know of the compaction.
     is_started: bool,
@@ -141,8 +140,8 @@ impl<'a> Compacting<'a> {
             pending: Vec::new(),
             for_view: false,
             author: ports.author(),
-            summarizer: Patience::default(),
-            scorer: Patience::default(),
+            summarizer: FailureCount::default(),
+            scorer: FailureCount::default(),
             report,
             is_started: false,
             refused: None,
@@ -293,7 +292,7 @@ impl<'a> Compacting<'a> {
                 self.ahead = Snapshot::read(self.ports, self.conversation).await?;
                 self.recorded = self.ahead.tree.next_summary();
                 if self.recorded == known {
-                    // The store has them all and the tree still lacks them: trying again would never end.
+                    // The store has all of them and the tree still lacks them, so retries would never end.
                     return Err(MemoryError::NoProgress {
                         before,
                         after: self.ports.strategy.smallest(&self.ahead.tree),
@@ -307,9 +306,9 @@ impl<'a> Compacting<'a> {
         Ok(())
     }
 
-    /// Records these events. `None` if the store took none; the summaries then serve this view alone, since a view that
-    /// is not kept is better than none. After one refusal nothing more is offered, since it may refer to refused
-    /// summaries.
+    /// Records these events. `None` if the store accepted none; the summaries then serve this view alone, since an
+    /// unrecorded view is better than none. After a refusal no further events are offered, since they may refer to
+    /// refused summaries.
     async fn offer(&mut self, events: &[Event]) -> Option<Vec<Recorded>> {
         if !self.ahead.unrecorded.is_empty() {
             return None;

@@ -22,9 +22,9 @@ const MOST_CAUSES: usize = 64;
 
 /// The failures of a strategy in one compaction.
 #[derive(Debug, Default)]
-pub(super) struct Patience(AtomicU32);
+pub(super) struct FailureCount(AtomicU32);
 
-impl Patience {
+impl FailureCount {
     /// True if the strategy may still be called.
     pub(super) fn is_left(&self) -> bool {
         self.0.load(Ordering::Relaxed) < PATIENCE
@@ -41,9 +41,9 @@ impl Patience {
 
 /// The reported failures of strategies: each cause once.
 #[derive(Debug, Default)]
-pub(crate) struct Said(Mutex<HashSet<(WrittenBy, String)>>);
+pub(crate) struct ReportedFailures(Mutex<HashSet<(WrittenBy, String)>>);
 
-impl Said {
+impl ReportedFailures {
     /// True if the cause is new. Causes that differ only in numbers are equal.
     fn is_new(&self, strategy: &WrittenBy, cause: &str) -> bool {
         let mut kind = String::with_capacity(cause.len());
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_cause_is_news_once_whatever_the_numbers_in_it() {
-        let said = Said::default();
+        let said = ReportedFailures::default();
         let [one, other] = ["one", "other"].map(|name| WrittenBy::new(name, "1"));
         assert!(said.is_new(&one, "49 tokens where 48 were allowed"));
         assert!(!said.is_new(&one, "1000 tokens where 7 were allowed"));

@@ -3,9 +3,12 @@
 use std::{collections::HashMap, error::Error};
 
 use memory_core::{
-    Losses, ManagedView, Node, NodeId, NodeRange, Notice, PlanRequest, Query, Scope, ShrinkScope, StoreError, Summary,
-    SummaryId, ViewBody, ViewPiece, ViewRequest,
+    Node, NodeId, NodeRange, Summary, SummaryId,
     plan::{Cut, CutPiece, PlanError},
+    port::{
+        Losses, ManagedView, Notice, PlanRequest, Query, Scope, ShrinkScope, StoreError, ViewBody, ViewPiece,
+        ViewRequest,
+    },
 };
 
 use super::compacting::{self, Outcome};
@@ -94,7 +97,7 @@ impl History<'_> {
     async fn history(&mut self) -> Result<HistoryPart, MemoryError> {
         let (mut question, notices) = (self.request.question_tokens, self.notices.len());
         loop {
-            let history = self.history_beside(question).await?;
+            let history = self.history_with_question(question).await?;
             let excess = self.tokens_of(&history).saturating_sub(self.request.budget);
             if excess == 0 {
                 return Ok(history);
@@ -106,9 +109,10 @@ impl History<'_> {
         }
     }
 
-    /// The same next to a question of `question` tokens.
-    async fn history_beside(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
-        let options = PromptOptions::new(self.request.budget).history_share(self.request.history_share);
+    /// [`Self::history`] next to a question of `question` tokens.
+    async fn history_with_question(&mut self, question: u32) -> Result<HistoryPart, MemoryError> {
+        let options = PromptOptions::new(self.request.budget)
+            .history_share(self.request.history_share.max(self.ports.strategy.history_share()));
         let beside = question.saturating_add(self.request.elsewhere_tokens);
         if let Some(whole) = self.everything(self.request.budget.saturating_sub(beside)).await? {
             return Ok(whole);
@@ -147,8 +151,8 @@ impl History<'_> {
         }
     }
 
-    /// Writes due summaries, so that the tree is that of the conversation's length. On failure the view gets by with
-    /// the present ones.
+    /// Writes due summaries, so that the tree is that of the conversation's length. On failure the view uses the
+    /// existing ones.
     async fn write_due(&mut self) {
         match compacting::compact(self.ports, self.request.conversation, &()).await {
             Ok(Outcome { snapshot, refused, .. }) => {
@@ -337,7 +341,7 @@ impl History<'_> {
     }
 
     fn plan(&self, budget: u32) -> Result<Cut, PlanError> {
-        let request = PlanRequest::new(budget).hits(&self.hits);
+        let request = PlanRequest::new(budget).prompt(self.request.budget).hits(&self.hits);
         let cut = self.ports.strategy.plan(&self.snapshot.tree, &request)?;
         Ok(cut.undissolved(&self.snapshot.tree))
     }
@@ -412,7 +416,7 @@ fn piece(part: Part) -> Option<ViewPiece> {
         Body::Summary { summary, from, to, .. } => ViewBody::Summary { summary, from, to, source: part.source },
         Body::Lost => ViewBody::Lost(part.nodes),
         Body::Omitted => ViewBody::Omitted(part.nodes),
-        // No history has parts of messages.
+        // A history never has excerpts.
         Body::Excerpt { .. } => return None,
     };
     Some(ViewPiece::new(body, part.reason))

@@ -1,8 +1,10 @@
 //! Repair of one summary by a person: other words in its place, or its parts.
 
 use memory_core::{
-    ConversationId, Event, Level, NodeId, NodeRange, Recorded, Summary, SummaryDraft, SummaryId, WrittenBy, is_hidden,
+    ConversationId, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, WrittenBy,
     plan::Tree,
+    port::{Event, Recorded},
+    text::is_hidden,
 };
 
 use super::{rewriting::superseding_input, writing::most_tokens};

@@ -6,13 +6,13 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Node, NodeRange, Progress, StoreError, Summarizer, Summary, SummaryDraft,
-    SummaryId, WrittenBy,
+    ConversationId, Hash, Level, Node, NodeRange, Summary, SummaryDraft, SummaryId, WrittenBy,
     plan::{Compaction, Merge, Tree},
+    port::{Event, Progress, StoreError, Summarizer},
 };
 
 use super::{
-    failing::Patience,
+    failing::FailureCount,
     writing::{KEPT_OUT, Writer, is_of_a_lost_message},
 };
 use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
@@ -20,11 +20,11 @@ use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 /// Most summaries that are written before they are recorded, which limits the loss when the process is interrupted.
 const BATCH: usize = 128;
 
-/// Selection of summaries to rewrite, which must meet every condition.
+/// Selection of summaries to rewrite: those that meet every condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resummarize {
-    /// Nodes of which a summary must cover at least one.
+    /// Nodes, at least one of which a summary must cover.
     pub nodes: Option<NodeRange>,
     /// Level of the summaries.
     pub level: Option<Level>,
@@ -86,7 +86,7 @@ pub(crate) async fn resummarize(
     drop(tree);
     let total = due.len() as u64;
     let report = ResummarizeReport { tokens_before: tokens, tokens_after: tokens, ..ResummarizeReport::default() };
-    let (summarizer, scorer) = (Patience::default(), Patience::default());
+    let (summarizer, scorer) = (FailureCount::default(), FailureCount::default());
     let author = ports.author();
     let also_by_person = what.also_by_person;
     let mut rewriting = Rewriting { ports, conversation, author, also_by_person, summarizer, scorer, report };
@@ -127,8 +127,8 @@ struct Rewriting<'a> {
     conversation: &'a ConversationId,
     author: Arc<dyn Summarizer>,
     also_by_person: bool,
-    summarizer: Patience,
-    scorer: Patience,
+    summarizer: FailureCount,
+    scorer: FailureCount,
     report: ResummarizeReport,
 }
 

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use memory_core::{
-    BoxFuture, CompactionReport, ConversationId, ConversationManager, ManagedView, ManagerError, ManagerState, Message,
-    Notice, Progress, ReduceCause, ShrinkScope, ViewRequest, WrittenBy,
+    ConversationId, Message, WrittenBy,
+    port::{
+        BoxFuture, CompactionReport, ConversationManager, ManagedView, ManagerError, ManagerState, Notice, Progress,
+        ReduceCause, ShrinkScope, ViewRequest,
+    },
 };
 
 use super::{
@@ -13,7 +16,7 @@ use super::{
 };
 use crate::{MemoryError, ports::Ports, snapshot_cache::Snapshot};
 
-/// The manager whose decisions are those of the memory's [`ContextStrategy`](memory_core::ContextStrategy).
+/// The manager whose decisions are those of the memory's [`ContextStrategy`](memory_core::port::ContextStrategy).
 ///
 /// Summaries are events of the log, so the manager's state follows from the log: it is a name and a count, and
 /// restoring it puts no message before those of the log.

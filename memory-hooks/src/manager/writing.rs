@@ -6,13 +6,14 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Excluded, Hash, ImportanceScorer, Level, Losses, Node, NodeId, NodeRange, ScoreJob,
-    Summarizer, Summary, SummaryDraft, SummaryId, SummaryJob, SummaryMetadata, SummarySource, WrittenBy,
-    WrittenSummary,
+    ConversationId, Hash, Level, Node, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, WrittenBy,
     plan::{Compaction, Merge, Tree},
+    port::{
+        Event, Excluded, ImportanceScorer, Losses, ScoreJob, Summarizer, SummaryJob, SummarySource, WrittenSummary,
+    },
 };
 
-use super::failing::{Patience, in_a_line};
+use super::failing::{FailureCount, in_a_line};
 use crate::{MemoryError, kept_out::Redactor, ports::Ports, render};
 
 /// Text shown for a message that is excluded from summaries.
@@ -67,8 +68,8 @@ pub(super) struct Writer<'a> {
     /// Author of this compaction, until it fails.
     pub(super) author: &'a dyn Summarizer,
     /// Failures of the summarizer and the scorer in this compaction.
-    pub(super) summarizer: &'a Patience,
-    pub(super) scorer: &'a Patience,
+    pub(super) summarizer: &'a FailureCount,
+    pub(super) scorer: &'a FailureCount,
     /// True if the summaries are written for one view.
     pub(super) for_view: bool,
     /// Number of answers that had to be awaited.
@@ -106,7 +107,7 @@ impl Writer<'_> {
                 return Ok(());
             }
             let (mut nodes, leaves, losses) = self.read(run).await?;
-            // Scores of a view would change what later views show.
+            // Scores of a view would change later views.
             if !self.for_view {
                 self.score(&mut nodes, events).await;
             }

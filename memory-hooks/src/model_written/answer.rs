@@ -1,6 +1,9 @@
 //! A model's reply, read as a summary.
 
-use memory_core::{ContentBlock, Excluded, Message, TokenCounter};
+use memory_core::{
+    ContentBlock, Message,
+    port::{Excluded, TokenCounter},
+};
 
 use super::{ModelSummaryError, chunks::Block};
 use crate::render;
@@ -69,7 +72,7 @@ fn without_label(line: &str) -> &str {
     label.and_then(|label| line.get(label.len()..)).unwrap_or(line).trim()
 }
 
-/// A text, or as many whole sentences of its beginning as cost at most `most` tokens; `None` where those cost less than
+/// A text, or as many whole sentences of its beginning as cost at most `most` tokens; `None` if those cost less than
 /// `least`.
 pub(super) fn fitting(text: &str, most: u32, least: u32, counter: &dyn TokenCounter) -> Option<String> {
     if counter.count(text) <= most {

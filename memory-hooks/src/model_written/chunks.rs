@@ -2,7 +2,11 @@
 
 use std::collections::VecDeque;
 
-use memory_core::{Message, NodeRange, SummarySource, TokenCounter, floor_char_boundary};
+use memory_core::{
+    Message, NodeRange,
+    port::{SummarySource, TokenCounter},
+    text::floor_char_boundary,
+};
 
 use crate::render;
 

@@ -12,10 +12,10 @@ const SENTENCE: usize = 6;
 const STEM: usize = 5;
 /// Fewest long words of a reply whose share counts.
 const FEW: usize = 4;
-/// Least share of these words that stands in the text, as one in so many.
+/// Divisor of the minimum share of these words that must occur in the text.
 const ONE_IN: usize = 3;
 
-/// True if a reply goes round in circles: many words, few of them different.
+/// True if a reply repeats itself: many words, few of them distinct.
 pub(super) fn is_endless(reply: &str) -> bool {
     let words: Vec<_> = reply.split_whitespace().collect();
     let different: HashSet<_> = words.iter().collect();

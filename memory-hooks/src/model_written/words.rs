@@ -1,6 +1,6 @@
 //! Words of a request to a model: the instructions, the text as data, and the task.
 
-use memory_core::{Level, NodeRange, SummaryJob};
+use memory_core::{Level, NodeRange, port::SummaryJob};
 
 use super::chunks::Block;
 use crate::render::{FENCE_CLOSE, FENCE_OPEN};
@@ -79,7 +79,7 @@ pub(super) fn shorter(most: u32) -> String {
     format!("That is too long. Write it again in at most {} words.", words_of(most))
 }
 
-/// Number of words that cost at most so many tokens, in most languages of the Latin script.
+/// Number of words that cost at most `tokens` tokens, in most languages of the Latin script.
 fn words_of(tokens: u32) -> u32 {
     (tokens.saturating_mul(3) / 5).max(1)
 }

@@ -7,8 +7,8 @@ mod running;
 use std::collections::BTreeMap;
 
 use memory_core::{
-    ConversationId, Conversations, Losses, ManagedView, Node, NodeId, NodeRange, Notice, Scope, ViewBody, ViewPiece,
-    ViewRequest,
+    ConversationId, Node, NodeId, NodeRange,
+    port::{Conversations, Losses, ManagedView, Notice, Scope, ViewBody, ViewPiece, ViewRequest},
 };
 
 pub(crate) use self::running::{aside, turn, visible, window_of};
@@ -66,7 +66,7 @@ pub(crate) async fn assemble(
         true => Learned::default(),
         false => learning::learned(parts, conversation, &snapshot).await?,
     };
-    let wanted = standing::Wanted {
+    let wanted = standing::StandingRequest {
         conversation,
         lines: &learned.lines,
         redactor: &snapshot.redactor,
@@ -122,7 +122,7 @@ pub(crate) async fn assemble(
     };
     let judged = assembly.judge(question, &history.shown).await;
     assembly.notices.extend(judged.notice);
-    let prompt = assembly.recall_beside(&history, &judged.turns).await?;
+    let prompt = assembly.prompt_with_recall(&history, &judged.turns).await?;
     assembly.announce(&prompt).await;
     Ok(prompt)
 }

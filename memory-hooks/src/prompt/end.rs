@@ -16,7 +16,7 @@ pub(super) const SHORTEST: u32 = 32;
 /// Approximate tokens of a line in place of an omitted middle.
 const MARK: u64 = 24;
 
-/// The last user's message and what follows; `None` in an empty conversation.
+/// The last user's message and the messages after it; `None` in an empty conversation.
 pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
     tree.last_turn_within(NodeId::new(tree.total())?)
 }
@@ -25,7 +25,7 @@ pub(crate) fn last_turn(tree: &Tree) -> Option<NodeRange> {
 /// already.
 pub(crate) fn longest(tree: &Tree, budget: u32) -> Option<u32> {
     let turn = last_turn(tree)?;
-    if tree.words_of(turn) <= u64::from(share_of(budget, WHOLE)) {
+    if tree.verbatim_cost(turn) <= u64::from(share_of(budget, WHOLE)) {
         return None;
     }
     let share = u64::from(share_of(budget, CUT));
@@ -59,8 +59,8 @@ pub(crate) fn shorter(tree: &Tree, longest: Option<u32>, excess: u32) -> Option<
 /// The cost of the last turn, or of the last messages if their share of the budget holds all of them.
 pub(crate) fn tokens(tree: &Tree, budget: u32) -> u32 {
     let share = u64::from(share_of(budget, RECENT));
-    let last = last_turn(tree).map_or(0, |turn| tree.words_of(turn));
-    let recent: u64 = tree.recent_turns().map(|turn| tree.words_of(turn)).sum();
+    let last = last_turn(tree).map_or(0, |turn| tree.verbatim_cost(turn));
+    let recent: u64 = tree.recent_turns().map(|turn| tree.verbatim_cost(turn)).sum();
     let recent = if recent <= share { recent } else { 0 };
     u32::try_from(recent.max(last)).unwrap_or(u32::MAX)
 }

@@ -21,7 +21,7 @@ const PAGE: u32 = 3_000;
 /// Bytes a token of JSON, at the least.
 const JSON: usize = 3;
 
-/// Tokens of a block that is sent as it is, beyond those of its text.
+/// Tokens of an unchanged block beyond those of its text.
 fn price(block: &ContentBlock) -> u32 {
     match block {
         ContentBlock::Image(media) => picture(media),

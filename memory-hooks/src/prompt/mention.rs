@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use memory_core::{ConversationId, ConversationState, TimeWords, Timestamp};
+use memory_core::{ConversationId, Timestamp, port::ConversationState, time::TimeWords};
 use memory_strategies::{Gist, speaks_of_earlier};
 
 use crate::{
@@ -44,7 +44,7 @@ pub(super) async fn mentioned(
     }
     let owner = parts.store.conversation(conversation).await?.owner;
     let is_other = |state: &ConversationState| {
-        state.id != *conversation && state.owner == owner && state.nodes > 0 && !state.is_companion()
+        state.id != *conversation && state.owner == owner && state.nodes > 0 && !state.is_of_notes()
     };
     let states = by_last_update(parts.store.conversations().await?).into_iter().filter(is_other);
     let mut known = Vec::new();
@@ -65,7 +65,7 @@ fn chosen(question: &str, now: Timestamp, known: &[Titled]) -> Vec<Mention> {
     let ranges = TimeWords::of(question).ranges(now);
     let was_spoken_in = |one: &&Titled| {
         let [first, last] = [one.state.first_at, one.state.last_at].map(Option::unwrap_or_default);
-        let is_within = |range: &memory_core::TimeRange| {
+        let is_within = |range: &memory_core::time::TimeRange| {
             range.since().is_none_or(|since| since <= last) && range.before().is_none_or(|before| first < before)
         };
         last.is_known() && ranges.iter().any(is_within)

@@ -5,7 +5,10 @@ use std::{
     mem,
 };
 
-use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Node, NodeId, Role};
+use memory_core::{
+    ContentBlock, Message, Node, NodeId, Role,
+    port::{Breakpoint, ChatRequest},
+};
 
 use super::{Prompt, media};
 use crate::render::{self, Body, Part};
@@ -108,7 +111,7 @@ impl<'a> Transcript<'a> {
         if !heading.is_empty() {
             self.say(&format!("{heading}\n"));
         }
-        // A model that finds text after the results of its calls learns to wait for it: a heading waits instead.
+        // Text after the results of calls would teach a model to wait for text, so a heading is deferred instead.
         if !self.ends_with_results() {
             if self.names_models || !follows {
                 self.say(&format!("{}\n", label.trim_end()));

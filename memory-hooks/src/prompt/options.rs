@@ -1,6 +1,6 @@
 //! Options of a prompt: its budget, and the shares of it.
 
-use memory_core::{ConversationId, Conversations, Filter, Timestamp, plan::Tree};
+use memory_core::{ConversationId, Filter, Timestamp, plan::Tree, port::Conversations};
 
 use super::end;
 
@@ -29,7 +29,7 @@ pub struct PromptOptions {
     /// not depend on them.
     pub scope: Conversations,
     /// True if recall also searches earlier conversations that the question mentions by title or time, at most three,
-    /// with a [`Notice::MentionFollowed`](memory_core::Notice::MentionFollowed) for each. Off by default, since the
+    /// with a [`Notice::MentionFollowed`](memory_core::port::Notice::MentionFollowed) for each. Off by default, since the
     /// prompt is recorded in this conversation and may be passed on with it. Conversations of another owner are never
     /// followed.
     pub follow_mentions: bool,
@@ -42,12 +42,13 @@ pub struct PromptOptions {
     /// window moves more often.
     pub turn_share: f32,
     /// Share of the budget, 0..=1, that the history of a running agent keeps when it does not fit any more. A smaller
-    /// share moves the window, and loses a provider's cache, less often, and leaves less history after that.
+    /// share moves the window, and loses a provider's cache, less often, and leaves less history after that, and more
+    /// room for recall.
     pub window_floor: f32,
     /// True if a model judges which of the shown summaries matter for the question; the turns under them are then shown
     /// verbatim next to the history, in at most half of recall's room. Off by default. The model is that of
     /// [`MemoryBuilder::judge`](crate::MemoryBuilder::judge); its failure only adds a
-    /// [`Notice::NotJudged`](memory_core::Notice::NotJudged).
+    /// [`Notice::NotJudged`](memory_core::port::Notice::NotJudged).
     pub smart_context: bool,
     /// True if the view is recorded, so that it can be shown again later. A view that cannot be recorded, as in a
     /// read-only store, is still shown.
@@ -68,7 +69,7 @@ impl Default for PromptOptions {
             filter: Filter::default(),
             now: None,
             turn_share: 0.05,
-            window_floor: 0.5,
+            window_floor: 0.3,
             smart_context: false,
             record: true,
         }

@@ -1,6 +1,6 @@
 //! A smaller prompt, after the window of a model overflowed.
 
-use memory_core::{ConversationId, NodeId, ReduceCause, plan::PlanError};
+use memory_core::{ConversationId, NodeId, plan::PlanError, port::ReduceCause};
 
 use super::{
     Prompt, PromptOptions, Reduction,

@@ -6,8 +6,9 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Losses, Node, NodeId, NodeRange, Shown, ShownElsewhere, ShownRun, StoreError, Summary, SummaryId,
-    View, ViewDraft, run_check, text_hash,
+    ConversationId, Node, NodeId, NodeRange, Summary, SummaryId,
+    port::{Losses, StoreError},
+    view::{Shown, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 
 use super::{Piece, PieceKind, Prompt};

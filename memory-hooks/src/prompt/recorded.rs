@@ -3,8 +3,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use memory_core::{
-    ConversationId, Event, NodeRange, Notice, Recorded, Salt, Shown, ShownAttached, ShownElsewhere, ShownRun,
-    StoreError, Timestamp, View, ViewDraft, ViewId, run_check, text_hash,
+    ConversationId, NodeRange, Timestamp, ViewId,
+    port::{Event, Notice, Recorded, StoreError},
+    proof::Salt,
+    view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 
 use super::{Piece, PieceKind, Prompt};

@@ -21,12 +21,12 @@ const RULES: f32 = 0.25;
 const MISSES: usize = 6;
 
 /// Selection of standing lines.
-pub(super) struct Wanted<'a> {
+pub(super) struct StandingRequest<'a> {
     pub(super) conversation: &'a ConversationId,
     pub(super) lines: &'a StandingLines,
     pub(super) redactor: &'a Redactor,
     pub(super) question: &'a str,
-    /// The budget of the prompt, of which the lines get their shares.
+    /// The budget of the prompt, which determines the shares of the lines.
     pub(super) budget: u32,
     /// Messages shown verbatim, whose lines are left out.
     pub(super) shown: &'a [NodeRange],
@@ -34,7 +34,11 @@ pub(super) struct Wanted<'a> {
 
 /// The standing lines, in order, and their cost, at most `room` tokens: rules within their share of the budget, then
 /// other lines that bear on the question within the strategy's.
-pub(super) async fn standing(parts: &Parts, wanted: &Wanted<'_>, room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
+pub(super) async fn standing(
+    parts: &Parts,
+    wanted: &StandingRequest<'_>,
+    room: u32,
+) -> Result<(Vec<Part>, u32), MemoryError> {
     let of_rules = share_of(wanted.budget, RULES).min(room);
     let of_others = share_of(wanted.budget, parts.strategy.standing_share()).min(room);
     let (mut chosen, mut cost): (Vec<Part>, u32) = (Vec::new(), 0);
@@ -87,7 +91,7 @@ fn bytes_of(line: &StandingLine) -> Range<usize> {
 impl Assembly<'_> {
     /// The standing lines next to messages that are shown verbatim, and their cost.
     pub(super) async fn standing(&self, shown: &[NodeRange], room: u32) -> Result<(Vec<Part>, u32), MemoryError> {
-        let wanted = Wanted {
+        let wanted = StandingRequest {
             conversation: self.conversation,
             lines: &self.learned.lines,
             redactor: &self.snapshot.redactor,

@@ -58,8 +58,8 @@ pub(super) fn begins_with_name(text: &str) -> bool {
     name(text).is_some()
 }
 
-/// The summary of a message by `speaker`, with a backslash in front if it begins with what could be another speaker's
-/// name. A strategy may shorten the name, not change it.
+/// The summary of a message by `speaker`, with a backslash in front if it begins with a possible name of another
+/// speaker. A strategy may shorten the name, not change it.
 pub(crate) fn without_name(text: String, speaker: &str) -> String {
     let words = |name: &str| -> Vec<String> {
         name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()

@@ -4,7 +4,7 @@ mod elsewhere;
 
 use std::{fmt::Write as _, ops::Range, sync::LazyLock};
 
-use memory_core::{Civil, Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp};
+use memory_core::{Json, Level, Message, Node, NodeId, NodeRange, Role, Timestamp, time::Civil};
 use regex::Regex;
 
 use super::{
@@ -33,7 +33,7 @@ const SPEAKERS: usize = 12;
 
 /// Renders a prompt.
 pub(super) fn write(parts: &[Part], tail: &Tail<'_>, count: &dyn Fn(&str) -> u32) -> Written {
-    // Parts of other conversations stand last and change nothing of what is written before.
+    // Parts of other conversations come last and do not change the text before them.
     let (parts, elsewhere) = parts.split_at(parts.partition_point(|part| part.elsewhere.is_none()));
     let (history, beside) = parts.split_at(parts.partition_point(|part| part.kind.is_history()));
     let (standing, recalled) = beside.split_at(beside.partition_point(|part| part.kind == PieceKind::Standing));
@@ -161,7 +161,7 @@ struct Writer<'a> {
     /// The last node that was written.
     last: Option<NodeId>,
     dated: Option<Dated>,
-    /// The letters before the number of each message, if it is of another conversation.
+    /// Letters before the number of each message of another conversation; empty for the prompt's own.
     mark: String,
     /// The heading of a conversation, to stand above its first message.
     above: String,

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use memory_core::{ConversationId, NodeRange, Revision, StoreError, plan::Tree};
+use memory_core::{
+    ConversationId, NodeRange,
+    plan::Tree,
+    port::{Revision, StoreError},
+};
 
 use super::Snapshot;
 use crate::{kept_out::Redactor, ports::Ports};
 
 impl Snapshot {
-    /// The conversation as it is now.
+    /// The present snapshot of a conversation.
     pub(crate) async fn read(ports: &Ports, conversation: &ConversationId) -> Result<Self, StoreError> {
         let (mut snapshot, mut revision) = ports.snapshots.known(conversation).unwrap_or_default();
         let is_new = revision == Revision::default();

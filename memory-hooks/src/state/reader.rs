@@ -7,7 +7,7 @@ use super::{Statement, open::OpenQuestions};
 
 /// Wishes that are kept: the newest.
 const MOST_WISHES: usize = 64;
-/// Messages after which a goal that is called so gives way to a later wish.
+/// Messages after which a stated goal gives way to a later wish.
 const HOLDS: u64 = 200;
 /// Messages after which the recency of a wish counts half as much.
 const HALF_LIFE: f64 = 100.0;
@@ -17,7 +17,7 @@ const HALF_LIFE: f64 = 100.0;
 pub(super) struct Reader {
     pub(super) subjects: Subjects,
     pub(super) open: OpenQuestions,
-    /// Last goal that is called so.
+    /// Last explicitly stated goal.
     stated: Option<Statement>,
     wishes: Vec<Statement>,
 }

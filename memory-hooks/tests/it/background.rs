@@ -11,9 +11,11 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, FirstWords, Level, SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary,
+    Level, WrittenBy,
     plan::ViewPolicy,
+    port::{BoxFuture, SummarizeError, Summarizer, SummaryJob, WrittenSummary},
     testing::{MemoryStore, WordCounter},
+    text::FirstWords,
 };
 use memory_hooks::{Memory, PieceKind, PromptOptions};
 use pollster::block_on;

@@ -6,10 +6,12 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, Event, Hash, ImportanceScorer, Level, Message, NodeDraft, NodeId, NodeRange, Notice, Role, ScoreError,
-    ScoreJob, Store, StoreError, SummarizeError, Summarizer, SummaryDraft, SummaryJob, Timestamp, TokenCounter,
-    WrittenBy, WrittenSummary,
+    Hash, Level, Message, NodeDraft, NodeId, NodeRange, Role, SummaryDraft, Timestamp, WrittenBy,
     plan::{Thresholds, ViewPolicy},
+    port::{
+        BoxFuture, Event, ImportanceScorer, Notice, ScoreError, ScoreJob, Store, StoreError, SummarizeError,
+        Summarizer, SummaryJob, TokenCounter, WrittenSummary,
+    },
     testing::{MemoryStore, WordCounter},
 };
 use memory_hooks::{CompactionReport, Conversation, MemoryError, PromptOptions};

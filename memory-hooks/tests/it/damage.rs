@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Level, NodeId, Notice, Summary, SummaryId,
+    Level, NodeId, Summary, SummaryId,
+    port::Notice,
     testing::{MemoryStore, ScanRetriever},
 };
 use memory_hooks::{PieceKind, PromptOptions};

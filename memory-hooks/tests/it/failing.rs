@@ -11,8 +11,13 @@ use std::{
 };
 
 use memory_core::{
-    BoxFuture, FirstWords, ImportanceScorer, Level, NodeId, Notice, ScoreError, ScoreJob, Source, Store,
-    SummarizeError, Summarizer, SummaryJob, WrittenBy, WrittenSummary, testing::MemoryStore,
+    Level, NodeId, WrittenBy,
+    port::{
+        BoxFuture, ImportanceScorer, Notice, ScoreError, ScoreJob, Source, Store, SummarizeError, Summarizer,
+        SummaryJob, WrittenSummary,
+    },
+    testing::MemoryStore,
+    text::FirstWords,
 };
 use memory_hooks::{CompactionReport, MemoryError, PromptOptions};
 use pollster::block_on;

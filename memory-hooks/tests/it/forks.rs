@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_core::{ConversationId, Level, Message, NodeId, Source, StoreError, Summary, SummaryId, plan::PlanError};
+use memory_core::{
+    ConversationId, Level, Message, NodeId, Summary, SummaryId,
+    plan::PlanError,
+    port::{Source, StoreError},
+};
 use memory_hooks::{AsOf, Conversation, MemoryError, PieceKind, Prompt, PromptOptions};
 use pollster::block_on;
 use proptest::prelude::*;

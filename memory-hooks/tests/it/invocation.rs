@@ -4,11 +4,12 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    BoxError, BoxFuture, ContentBlock, Hook, HookEvent, HookRegistry, Json, Message,
+    ContentBlock, Json, Message,
     plan::{
         list::{PerTurn, ProactiveCompression},
-        manager_named,
+        strategy_named,
     },
+    port::{BoxError, BoxFuture, Hook, HookEvent, HookRegistry},
 };
 use memory_hooks::{
     AfterInvocation, AfterModelCall, AfterToolCall, AgentInitialized, BeforeInvocation, BeforeModelCall,
@@ -124,7 +125,7 @@ fn a_hook_that_fails_before_a_step_stops_it() {
 #[test]
 fn proactive_compression_reduces_from_its_threshold_on_and_not_below() {
     let world = World::with(|builder, _| {
-        let summarizing = manager_named("summarizing", "").unwrap();
+        let summarizing = strategy_named("summarizing", "").unwrap();
         builder.strategy(summarizing).proactive_compression(ProactiveCompression::at(0.8).unwrap())
     });
     world.say(chat(40));
@@ -141,7 +142,7 @@ fn proactive_compression_reduces_from_its_threshold_on_and_not_below() {
 #[test]
 fn a_proactive_reduction_that_fails_is_an_event_and_the_call_goes_on() {
     let world = World::with(|builder, _| {
-        let summarizing = manager_named("summarizing", "").unwrap();
+        let summarizing = strategy_named("summarizing", "").unwrap();
         let failing = Scripted::new(Manner::FailsFrom(0));
         builder
             .strategy(summarizing)

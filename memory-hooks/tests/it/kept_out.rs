@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    FirstWords, ImportanceScorer, Level, Message, NodeId, ScoreError, ScoreJob, Summarizer, WrittenBy,
-    plan::ViewPolicy, testing::ScanRetriever,
+    Level, Message, NodeId, WrittenBy,
+    plan::ViewPolicy,
+    port::{ImportanceScorer, ScoreError, ScoreJob, Summarizer},
+    testing::ScanRetriever,
+    text::FirstWords,
 };
 use memory_hooks::{PieceKind, PromptOptions};
 use pollster::block_on;

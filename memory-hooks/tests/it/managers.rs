@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use memory_core::{
-    ConversationId, ConversationManager, DerivedManager, HookRegistry, Json, Level, ManagerError, ManagerState,
-    Message, ReduceCause, Source, WrittenBy,
-    plan::{MANAGERS, PlanError, Thresholds, manager_named},
+    ConversationId, Json, Level, Mark, Message, NodeDraft, Role, Timestamp, WrittenBy,
+    plan::{MANAGERS, PlanError, Thresholds, strategy_named},
+    port::{
+        ConversationManager, Event, ExtendedManager, HookRegistry, ManagerError, ManagerState, ReduceCause, Source,
+        Store,
+    },
     testing::{EverythingManager, MemoryStore, ScanRetriever, WordCounter, manager_conformance},
 };
 use memory_hooks::{AsOf, BuildError, ListOptions, Memory, MemoryError, MessageAdded, PieceKind, PromptOptions};
@@ -18,7 +21,7 @@ use crate::support::{Manner, Scripted, World, chat, covered, id, line, nodes_of}
 
 /// A memory under the manager of this name.
 fn managed(name: &str, settings: &str) -> World {
-    let strategy = manager_named(name, settings).unwrap();
+    let strategy = strategy_named(name, settings).unwrap();
     World::with(|builder, store| builder.retriever(Arc::new(ScanRetriever::new(store))).strategy(strategy))
 }
 
@@ -26,7 +29,7 @@ fn managed(name: &str, settings: &str) -> World {
 fn every_manager_by_name_conforms() {
     for name in MANAGERS {
         block_on(manager_conformance(|store| {
-            let strategy = manager_named(name, "").unwrap();
+            let strategy = strategy_named(name, "").unwrap();
             let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).strategy(strategy);
             Arc::clone(builder.build().unwrap().manager())
         }));
@@ -104,7 +107,7 @@ fn the_summarizing_manager_writes_nothing_before_a_prompt_does_not_fit() {
 fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
     let summarizer = Scripted::new(Manner::Good);
     let paid = Arc::clone(&summarizer);
-    let strategy = manager_named("summarizing", "").unwrap();
+    let strategy = strategy_named("summarizing", "").unwrap();
     let world = World::with(|builder, _| builder.strategy(strategy).summarizer(paid));
     world.say(chat(40));
     let manager = Arc::clone(world.memory.manager());
@@ -122,7 +125,7 @@ fn trap_a_the_summarizing_manager_says_that_nothing_is_left_and_pays_no_more() {
 
 #[test]
 fn the_query_aware_history_shows_what_the_question_finds_in_its_place() {
-    let world = managed("query-aware", r#"{"recent": 4, "most": 2}"#);
+    let world = managed("query-aware", r#"{"tail": 0.1, "share": 0.5}"#);
     world.say(chat(160));
     block_on(world.talk.compact()).unwrap();
     let options = PromptOptions::new(3_000).history_share(0.9);
@@ -138,7 +141,7 @@ fn the_knowledge_manager_gives_standing_lines_more_room() {
     let promised =
         |n: usize| Message::user(format!("I'll send colour{n}, size{n} and panel{n} for the kitchen on Friday."));
     let standing = |name: &str| {
-        let strategy = manager_named(name, "").unwrap();
+        let strategy = strategy_named(name, "").unwrap();
         let world = World::with(|builder, _| builder.strategy(strategy));
         world.say((1..=60).map(promised).chain((1..=120).map(|number| line(number, 40))));
         let shown =
@@ -157,7 +160,7 @@ struct Counting {
     seen: Arc<AtomicUsize>,
 }
 
-impl DerivedManager for Counting {
+impl ExtendedManager for Counting {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new(self.name, "1")
     }
@@ -195,7 +198,7 @@ fn counting(
 }
 
 #[test]
-fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
+fn an_extended_manager_keeps_the_hooks_and_the_work_of_its_base() {
     let (inner, of_base) = counting("inner");
     let (outer, own) = counting("outer");
     let world = World::with(|builder, _| builder.derived(inner).derived(outer));
@@ -211,7 +214,7 @@ fn a_derived_manager_keeps_the_hooks_and_the_work_of_its_base() {
 }
 
 #[test]
-fn a_derived_manager_conforms() {
+fn an_extended_manager_conforms() {
     block_on(manager_conformance(|store| {
         let builder = Memory::builder().store(store).token_counter(Arc::new(WordCounter)).derived(counting("mine").0);
         Arc::clone(builder.build().unwrap().manager())
@@ -243,6 +246,8 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
     let listed = block_on(again.memory.list(ListOptions::default())).unwrap();
     assert_eq!(listed.conversations.len(), 1, "and none to go on with");
 
+    let kept_text = block_on(again.talk.kept_manager_state()).unwrap().unwrap().to_json().as_str().to_owned();
+
     let (other, seen) = open("another");
     let refused = block_on(other.talk.initialize()).unwrap_err();
     assert!(matches!(refused, MemoryError::Manager(ManagerError::OtherManager { .. })), "{refused}");
@@ -252,6 +257,20 @@ fn a_session_keeps_what_a_manager_knows_and_gives_it_to_no_other() {
     block_on(other.talk.forget_manager_state()).unwrap();
     block_on(other.talk.initialize()).unwrap();
     assert!(block_on(other.talk.keep_manager_state()).unwrap());
+
+    // A version without notes kept it as a message of another conversation.
+    let old = Arc::new(MemoryStore::default());
+    let kept = block_on(again.talk.kept_manager_state()).unwrap();
+    let earlier = ConversationId::new(&format!("manager-state:{}", id())).unwrap();
+    let metadata = [("document".to_owned(), Json::string("manager_state"))].into();
+    let message = Message::text_of(Role::System, kept_text).metadata(metadata);
+    block_on(old.append(&earlier, vec![NodeDraft::new(message, Timestamp::default(), 1)])).unwrap();
+    block_on(old.record(&earlier, vec![Event::Tags(vec![Mark::Companion.tag().to_owned()])])).unwrap();
+    let (make, seen) = counting("mine");
+    let restored = World::over(Arc::clone(&old), |builder, _| builder.derived(make));
+    assert_ne!(block_on(restored.talk.kept_manager_state()).unwrap(), kept, "another one was kept since");
+    block_on(restored.talk.initialize()).unwrap();
+    assert_eq!(seen.load(Ordering::Relaxed), 2);
 
     // What follows from the log alone is not kept.
     let plain = World::new();
@@ -286,7 +305,7 @@ fn thresholds_count_for_every_manager_that_goes_by_them_and_are_refused_by_the_o
             let store = Arc::new(MemoryStore::default());
             Memory::builder().store(store).token_counter(Arc::new(WordCounter)).thresholds(thresholds)
         };
-        let built = builder().strategy(manager_named(name, "").unwrap()).build();
+        let built = builder().strategy(strategy_named(name, "").unwrap()).build();
         if !with_thresholds.contains(&name) {
             assert_eq!(built.unwrap_err(), BuildError::NoThresholds { manager: name.to_owned() });
             continue;

@@ -1,6 +1,10 @@
 //! A prompt as messages: what providers accept, and nothing of the text lost.
 
-use memory_core::{Breakpoint, ChatRequest, ContentBlock, Message, Role, plan::PlanError};
+use memory_core::{
+    ContentBlock, Message, Role,
+    plan::PlanError,
+    port::{Breakpoint, ChatRequest},
+};
 use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions, PromptPart};
 use pollster::block_on;
 use proptest::prelude::*;

@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ChatError, ChatModel, ChatRequest, ContentBlock, Json, Level, Message, NodeId, NodeRange, Role, Source,
-    SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary,
+    ContentBlock, Json, Level, Message, NodeId, NodeRange, Role,
+    port::{
+        ChatError, ChatModel, ChatRequest, Source, SummarizeError, Summarizer, SummaryJob, SummarySource, TokenCounter,
+        WrittenSummary,
+    },
     testing::{ScriptedModel, WordCounter, summarizer_conformance},
 };
 use memory_hooks::{ModelSummarizer, ModelSummaryError, PromptOptions, Resummarize, SpendLimits};

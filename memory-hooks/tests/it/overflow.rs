@@ -1,6 +1,6 @@
 //! A window that overflows: every reduction is smaller, nothing is lost, and it ends.
 
-use memory_core::{Message, NodeId, NodeRange, TokenCounter, plan::PlanError, testing::WordCounter};
+use memory_core::{Message, NodeId, NodeRange, plan::PlanError, port::TokenCounter, testing::WordCounter};
 use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions, Reduction};
 use pollster::block_on;
 use proptest::prelude::*;

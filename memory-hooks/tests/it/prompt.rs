@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, ConversationId, Excerpt, Hit, IndexReport, Message, NodeRange, Progress, Query, Recall, RecallRequest,
-    RetrieveError, Retrieved, Retriever, Score, ScoreScale, Store, TokenCounter,
+    ConversationId, Message, NodeRange,
     plan::PlanError,
+    port::{
+        BoxFuture, Excerpt, Hit, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved,
+        Retriever, Score, ScoreScale, Store, TokenCounter,
+    },
     testing::{MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{MemoryError, PieceKind, Prompt, PromptOptions};

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_core::{
-    BoxFuture, ContentBlock, ConversationId, IndexReport, Json, Media, Message, NodeId, Progress, Query, Recall,
-    RecallRequest, RetrieveError, Retrieved, Retriever, Role, Timestamp,
+    ContentBlock, ConversationId, Json, Media, Message, NodeId, Role, Timestamp,
+    port::{BoxFuture, IndexReport, Progress, Query, Recall, RecallRequest, RetrieveError, Retrieved, Retriever},
     testing::{MemoryStore, ScanRetriever, WordCounter},
 };
 use memory_hooks::{Added, HookRegistry, Memory, RecallBudget, RecallHook, RecallHookOptions};
@@ -178,7 +178,7 @@ fn a_token_budget_is_kept_too() {
     let world = world(RecallHookOptions::default().budget(budget.clone()));
     world.say((1..=40).map(|number| line(number, 50)));
     let shown = body(&ask(&world, Message::user("topic7 topic20")));
-    let tokens = memory_core::TokenCounter::count(&WordCounter, &shown);
+    let tokens = memory_core::port::TokenCounter::count(&WordCounter, &shown);
     assert!((50..=120).contains(&tokens), "{tokens} tokens");
 }
 
@@ -273,7 +273,7 @@ fn recall_stays_in_its_conversation() {
     say(&world, &["Our invoice number is 4471."]);
     let other = memory_core::ConversationId::new("other").unwrap();
     assert_ne!(other, id());
-    let store: Arc<dyn memory_core::Store> = Arc::<MemoryStore>::clone(&world.store);
+    let store: Arc<dyn memory_core::port::Store> = Arc::<MemoryStore>::clone(&world.store);
     let retriever = Arc::new(ScanRetriever::new(Arc::clone(&store)));
     let mut hooks = HookRegistry::new();
     hooks.provide(Arc::new(RecallHook::new(Arc::clone(&store), retriever, RecallHookOptions::default())));

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Event, Hash, Message, NodeId, NodeRange, Notice, Recorded, Shown, Source, Store, StoreError, Summarizer, SummaryId,
-    Timestamp, View, ViewDraft, ViewId,
+    Hash, Message, NodeId, NodeRange, SummaryId, Timestamp, ViewId,
     plan::PlanError,
+    port::{Event, Notice, Recorded, Source, Store, StoreError, Summarizer},
     testing::{MemoryStore, ScanRetriever},
+    view::{Shown, View, ViewDraft},
 };
 use memory_hooks::{AsOf, Difference, MemoryError, Prompt, PromptOptions, Resummarize, ViewError};
 use pollster::block_on;

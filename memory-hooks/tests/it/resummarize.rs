@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ConversationId, Level, Message, NodeId, NodeRange, StoreError, Summarizer, Summary, SummaryId,
+    ConversationId, Level, Message, NodeId, NodeRange, Summary, SummaryId,
+    port::{StoreError, Summarizer},
     testing::ScanRetriever,
 };
 use memory_hooks::{AsOf, Conversation, MemoryError, Prompt, PromptOptions, Resummarize, ResummarizeReport};
@@ -159,7 +160,7 @@ fn what_was_to_be_kept_out_later_is_in_no_new_summary() {
     let before = world.summaries().len();
     let only = Resummarize::default().nodes(NodeRange::single(marked)).level(Level::Summary);
     assert_eq!(resummarize(&world, only).rewritten, 0);
-    let other = with(&world, Arc::new(memory_core::FirstWords));
+    let other = with(&world, Arc::new(memory_core::text::FirstWords));
     assert_eq!(resummarize(&other, only).rewritten, 0, "nobody wrote it, so nobody else writes it anew");
     assert_eq!(world.summaries().len(), before);
 }
@@ -221,7 +222,7 @@ fn a_fallback_writes_but_takes_nothing_away_from_the_summarizer() {
         World::over(Arc::clone(&world.store), |builder, _| {
             builder
                 .summarizer(Scripted::new(Manner::FailsFrom(from)))
-                .fallback_summarizer(Arc::new(memory_core::FirstWords))
+                .fallback_summarizer(Arc::new(memory_core::text::FirstWords))
         })
     };
     let same = resummarize(&failing(0), all());

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    BoxFuture, FirstWords, Level, Message, NodeId, Role, SummarizeError, Summarizer, SummaryJob, SummarySource,
-    WrittenBy, WrittenSummary,
+    Level, Message, NodeId, Role, WrittenBy,
+    port::{BoxFuture, SummarizeError, Summarizer, SummaryJob, SummarySource, WrittenSummary},
+    text::FirstWords,
 };
 use memory_hooks::{CompactionReport, MemoryError};
 use pollster::block_on;

@@ -7,7 +7,8 @@ use std::sync::{
 };
 
 use memory_core::{
-    ContentBlock, Message, Role, Store, TokenCounter,
+    ContentBlock, Message, Role,
+    port::{Store, TokenCounter},
     testing::{ScanRetriever, WordCounter},
 };
 use memory_hooks::{AsOf, PieceKind, Prompt, PromptOptions, RecallUsed};

@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ConversationId, Conversations, Event, Message, NodeDraft, NodeId, NodeRange, OwnerId, Recorded, Shown, Store,
-    StoreError, Timestamp, ViewDraft, ViewId, testing::ScanRetriever,
+    ConversationId, Message, NodeDraft, NodeId, NodeRange, OwnerId, Timestamp, ViewId,
+    port::{Conversations, Event, Recorded, Store, StoreError},
+    testing::ScanRetriever,
+    view::{Shown, ViewDraft},
 };
 use memory_hooks::{
     AsOf, Difference, HookRegistry, Memory, MemoryError, Piece, PieceKind, Prompt, PromptOptions, PromptPart,

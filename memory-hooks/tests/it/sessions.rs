@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ContentBlock, ConversationId, Conversations, Level, Mark, Message, NodeDraft, NodeId, NodeRange, Notice, OwnerId,
-    Period, RelationKind, Role, Store as _, StoreError, Timestamp,
+    ContentBlock, ConversationId, Level, Mark, Message, NodeDraft, NodeId, NodeRange, OwnerId, RelationKind, Role,
+    Timestamp,
+    port::{Conversations, Notice, Store as _, StoreError},
+    time::Period,
 };
 use memory_hooks::{
     DerivedState, HookRegistry, ListOptions, Memory, MemoryError, PieceKind, PromptOptions, RecallUsed, Statement,
@@ -123,7 +125,8 @@ fn an_archived_conversation_leaves_lists_and_last_and_is_found_as_before() {
     assert_eq!(listed(&world, &ListOptions::default().archived(true)).len(), 3);
     assert_eq!(resolve(&world, "last").unwrap(), "train-2");
     assert_eq!(resolve(&world, "which train").unwrap(), "train-1");
-    let found = block_on(world.memory.search(memory_core::Query::new("Oslo", memory_core::Scope::all()))).unwrap();
+    let found =
+        block_on(world.memory.search(memory_core::port::Query::new("Oslo", memory_core::port::Scope::all()))).unwrap();
     assert_eq!(found.hits[0].conversation.as_str(), "train-1", "searches miss nothing");
     block_on(oslo.mark(Mark::Archived, false)).unwrap();
     assert_eq!(resolve(&world, "last").unwrap(), "train-1");
@@ -355,7 +358,7 @@ fn reasoning_is_replayed_to_the_model_that_wrote_it_alone() {
     };
     world.say([Message::user("One?"), reasoned("one", "model-1"), Message::user("Two?"), reasoned("two", "model-2")]);
     let prompt = block_on(world.talk.prompt_with("Three?", &PromptOptions::new(4_000))).unwrap();
-    let signatures = |request: memory_core::ChatRequest| {
+    let signatures = |request: memory_core::port::ChatRequest| {
         let blocks = request.messages.into_iter().flat_map(|message| message.content);
         let signature = |block| match block {
             ContentBlock::Reasoning { signature, .. } => signature,

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ChatError, ChatRequest, Message, NodeId, NodeRange, Notice, Store,
+    Message, NodeId, NodeRange,
+    port::{ChatError, ChatRequest, Notice, Store},
     testing::{ScanRetriever, ScriptedModel},
 };
 use memory_hooks::{AsOf, ContextJudged, HookRegistry, PieceKind, Prompt, PromptOptions, SpendLimits};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_core::{
-    Message, Role, TokenCounter,
+    Message, Role,
+    port::TokenCounter,
     testing::{MemoryStore, WordCounter},
 };
 use memory_hooks::{AsOf, PieceKind, Prompt, PromptOptions};

@@ -6,10 +6,11 @@ use std::sync::{
 };
 
 use memory_core::{
-    BoxFuture, ContentBlock, ConversationId, FirstWords, Json, Message, NodeRange, Role, Source, SummarizeError,
-    Summarizer, Summary, SummaryJob, SummaryMetadata, Timestamp, TokenCounter, WrittenBy, WrittenSummary,
+    ContentBlock, ConversationId, Json, Message, NodeRange, Role, Summary, SummaryMetadata, Timestamp, WrittenBy,
     plan::{ViewPolicy, turns},
+    port::{BoxFuture, Source, SummarizeError, Summarizer, SummaryJob, TokenCounter, WrittenSummary},
     testing::{FixedClock, MemoryStore, ScanRetriever, WordCounter},
+    text::FirstWords,
 };
 use memory_hooks::{
     Compacted, CompactionFailed, Conversation, FellBack, HookRegistry, Memory, MemoryBuilder, PieceKind, Prompt,

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use memory_core::{
-    ConversationId, ImportanceScorer, Message, NodeId, Query, Scope, ScoreError, ScoreJob, WrittenBy,
+    ConversationId, Message, NodeId, WrittenBy,
+    port::{ImportanceScorer, Query, Scope, ScoreError, ScoreJob},
     testing::ScanRetriever,
 };
 use pollster::block_on;

@@ -20,7 +20,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{HttpOptions, Origin, PATH, crowd::Visit, origin};
+use super::{HttpOptions, Origin, PATH, connections::Connection, origin};
 use crate::{Token, request};
 
 const JSON: &str = "application/json";
@@ -51,20 +51,20 @@ impl<S: ServerHandler> Guard<S> {
     }
 
     /// Answers a request of an open connection. Reads no byte of the body before the request is admitted.
-    pub(super) async fn answer(&self, request: Request<Incoming>, visit: &Visit) -> Answer {
+    pub(super) async fn answer(&self, request: Request<Incoming>, connection: &Connection) -> Answer {
         let page = origin::allowed(&self.origins, request.headers());
         let is_preflight = request.method() == Method::OPTIONS
             && request.headers().contains_key(ORIGIN)
             && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
         let mut answer =
-            if is_preflight { preflight(&request, page.is_some()) } else { self.asked(request, visit).await };
+            if is_preflight { preflight(&request, page.is_some()) } else { self.guarded(request, connection).await };
         if let Some(page) = page {
             origin::admit(answer.headers_mut(), page);
         }
         answer
     }
 
-    async fn asked(&self, request: Request<Incoming>, visit: &Visit) -> Answer {
+    async fn guarded(&self, request: Request<Incoming>, connection: &Connection) -> Answer {
         if let Some(refused) = refused(&request) {
             return refused;
         }
@@ -74,7 +74,7 @@ impl<S: ServerHandler> Guard<S> {
             refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"memory\""));
             return refused;
         }
-        visit.admit();
+        connection.admit();
         if self.rate.check().is_err() {
             let mut refused = refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests: try again in a second");
             refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

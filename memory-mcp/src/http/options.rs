@@ -57,59 +57,14 @@ impl HttpOptions {
         }
     }
 
-    /// Sets [`Self::listen`].
-    #[must_use]
-    pub const fn listen(mut self, listen: SocketAddr) -> Self {
-        self.listen = listen;
-        self
-    }
-
-    /// Sets [`Self::origins`].
-    #[must_use]
-    pub fn origins(mut self, origins: Vec<Origin>) -> Self {
-        self.origins = origins;
-        self
-    }
-
-    /// Sets [`Self::hosts`].
-    #[must_use]
-    pub fn hosts(mut self, hosts: Vec<String>) -> Self {
-        self.hosts = hosts;
-        self
-    }
-
-    /// Sets [`Self::max_body`].
-    #[must_use]
-    pub const fn max_body(mut self, max_body: usize) -> Self {
-        self.max_body = max_body;
-        self
-    }
-
-    /// Sets [`Self::per_second`].
-    #[must_use]
-    pub const fn per_second(mut self, per_second: NonZeroU32) -> Self {
-        self.per_second = per_second;
-        self
-    }
-
-    /// Sets [`Self::connections`].
-    #[must_use]
-    pub const fn connections(mut self, connections: usize) -> Self {
-        self.connections = connections;
-        self
-    }
-
-    /// Sets [`Self::sessions`].
-    #[must_use]
-    pub const fn sessions(mut self, sessions: bool) -> Self {
-        self.sessions = sessions;
-        self
-    }
-
-    /// Sets [`Self::patience`].
-    #[must_use]
-    pub const fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
+    memory::setters! {
+        const listen: SocketAddr,
+        origins: Vec<Origin>,
+        hosts: Vec<String>,
+        const max_body: usize,
+        const per_second: NonZeroU32,
+        const connections: usize,
+        const patience: Duration,
+        const sessions: bool,
     }
 }

@@ -1,5 +1,7 @@
 //! Whose notes are whose.
 
+use std::{fs, path::Path};
+
 use serde_json::json;
 
 use crate::support::{Client, Store, everything, say};
@@ -12,7 +14,7 @@ async fn no_owner_reads_or_locks_the_notes_of_another() {
     let message = json!([{"role": "user", "text": "x"}]);
     for name in ["memory-notes", "memory-notes.dave", "memory-notes.bob"] {
         let refused = bobs.refused("append_messages", json!({"conversation_id": name, "messages": message})).await;
-        assert!(refused.contains("is for notes"), "{name}: {refused}");
+        assert!(refused.contains("for notes"), "{name}: {refused}");
         // Nor by another door.
         let by_hand = bob.conversation(name).unwrap().append(memory::Message::user("x")).await.unwrap_err();
         assert!(by_hand.to_string().contains("is kept for notes"), "{name}: {by_hand}");
@@ -33,8 +35,13 @@ async fn no_owner_reads_or_locks_the_notes_of_another() {
     assert!(daves.said("scratchpad_read", json!({})).await.contains("dave's"));
     let poisoned = json!({"conversation_id": "memory-notes.dave", "messages": message});
     assert!(nobodys.refused("append_messages", poisoned).await.contains("is for notes"));
-    let by_hand = nobody.conversation("memory-notes.dave").unwrap().append(memory::Message::user("x")).await;
-    assert!(by_hand.is_err());
+    let lea = store.memory_of("lea");
+    let by_hand = nobody.documents("memory-notes.lea").unwrap();
+    let change = memory::NoteChange::Write { name: "scratchpad".to_owned(), text: "poison".to_owned() };
+    let poisoned = by_hand.change(move |_| Ok::<_, ()>((change.clone(), ()))).await.unwrap_err();
+    assert!(poisoned.to_string().contains("is kept for notes"), "{poisoned}");
+    let leas = Client::new(&lea, everything()).await;
+    assert!(!leas.said("scratchpad_read", json!({})).await.contains("poison"));
 }
 
 #[tokio::test]
@@ -84,10 +91,9 @@ async fn what_is_appended_to_the_scratchpad_takes_its_own_length() {
     }
     let parts = memory.parts();
     let notes = memory::ConversationId::new("memory-notes").unwrap();
-    let run = memory::NodeRange::first_n(21).unwrap();
-    let nodes = parts.store.nodes(&notes, run).await.unwrap();
-    assert_eq!(nodes.iter().map(|node| node.message.text().len()).max(), Some(50_000));
-    assert!(nodes.iter().skip(1).all(|node| node.message.text().len() < 10));
+    let notes = parts.store.notes(&notes, memory::NoteId::FIRST, memory::NoteId::after(20)).await.unwrap();
+    assert_eq!(notes.len(), 21);
+    assert!(notes.iter().skip(1).all(|note| note.change.bytes() < 20));
     let other = Client::new(&store.memory(), everything()).await;
     let read = other.ask("scratchpad_read", json!({"max_tokens": 50_000})).await;
     assert_eq!(read["bytes"], 50_000 + (0..20).map(|line| format!("\nline {line}").len()).sum::<usize>());
@@ -110,4 +116,39 @@ async fn messages_go_to_no_conversation_that_was_not_meant() {
     client.ask("append_messages", append("ledger")).await;
     client.ask("append_messages", append("another")).await;
     assert_eq!(memory.conversations().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn notes_of_an_old_store_are_the_same_before_and_after_a_vacuum() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/tests/golden/format-1-documents");
+    let store = Store::new();
+    fs::create_dir_all(store.path().join("log")).unwrap();
+    for file in ["FORMAT", "log/0001.seg"] {
+        fs::copy(golden.join(file), store.path().join(file)).unwrap();
+    }
+    let memory = store.memory();
+    let read = async |memory: &memory::Memory| {
+        let client = Client::new(memory, everything()).await;
+        let ana = Client::new(&store.memory_of("ana"), everything()).await;
+        [
+            client.said("scratchpad_read", json!({})).await,
+            client.said("memory", json!({"command": "view", "path": "/memories"})).await,
+            client.said("memory", json!({"command": "view", "path": "/memories/harbour/quay.md"})).await,
+            client.said("search_memory", json!({"query": "Where is the hotel booked?"})).await,
+            ana.said("scratchpad_read", json!({})).await,
+        ]
+    };
+    let before = read(&memory).await;
+    for (said, word) in before.iter().zip(["Seagull", "harbour/quay.md", "Quay two is closed", "Seagull", "Ana's own"])
+    {
+        assert!(said.contains(word), "{said}");
+    }
+    assert!(!before[1].contains("gone.md"), "{}", before[1]);
+    let report = memory.parts().log.vacuum(Default::default(), &()).unwrap();
+    assert_eq!(report.noted, 14);
+    assert_eq!(read(&memory).await, before);
+    assert_eq!(read(&store.memory()).await, before, "another process reads the same");
+    let client = Client::new(&memory, everything()).await;
+    client.ask("scratchpad_append", json!({"text": "Room 7"})).await;
+    assert!(client.said("scratchpad_read", json!({})).await.contains("Seagull\nRoom 7"));
 }

@@ -1,6 +1,8 @@
 //! A memory with a server over it, and a client.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "whatever fails here fails a test")]
 
+use std::path::PathBuf;
+
 use memory::{Access, Builder, Config, Memory, Message, OwnerId, Timestamp};
 use memory_mcp::{Options, Server};
 use rmcp::{
@@ -22,8 +24,12 @@ impl Store {
         Self(tempfile::tempdir().unwrap())
     }
 
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path().join("store")
+    }
+
     fn config(&self) -> Config {
-        Config::new(self.0.path().join("store"), Access::Write).without_model()
+        Config::new(self.path(), Access::Write).without_model()
     }
 
     pub(crate) fn memory(&self) -> Memory {

@@ -1,6 +1,6 @@
 //! Truncates a text to a token limit.
 
-use memory_core::{TokenCounter, floor_char_boundary};
+use memory_core::{port::TokenCounter, text::floor_char_boundary};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Maximum bytes of a text that are read; no token limit of a summary allows more.

@@ -1,6 +1,6 @@
 //! Classifies lines of Markdown, JSON and tables, and strips their markup.
 
-use memory_core::floor_char_boundary;
+use memory_core::text::floor_char_boundary;
 
 /// A line by kind, with its text without the marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

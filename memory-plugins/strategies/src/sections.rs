@@ -1,7 +1,7 @@
 //! Sections of summaries that strategies of earlier releases wrote, and that stores still contain: topics, body,
 //! decisions, open questions, keywords.
 
-use memory_core::SummarySource;
+use memory_core::port::SummarySource;
 
 /// A section of a merged summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! UAX #29 splits after "Dr.", initials and "No. 5"; these rules do not, in a single pass.
 
-use memory_core::floor_char_boundary;
+use memory_core::text::floor_char_boundary;
 
 use crate::words::{is_unspaced, is_word_char};
 

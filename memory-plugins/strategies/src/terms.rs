@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, hash::BuildHasherDefault, sync::LazyLock};
 
-use memory_core::{SummarySource, floor_char_boundary};
+use memory_core::{port::SummarySource, text::floor_char_boundary};
 
 use crate::{
     cues::{Cues, cues},

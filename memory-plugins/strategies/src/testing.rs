@@ -1,8 +1,9 @@
 //! Helpers of the tests of summarizers and scorers.
 
 use memory_core::{
-    Level, NodeId, NodeRange, Role, Summarizer, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
-    WrittenSummary, testing::WordCounter,
+    Level, NodeId, NodeRange, Role, SummaryMetadata,
+    port::{Summarizer, SummaryJob, SummarySource, TokenCounter, WrittenSummary},
+    testing::WordCounter,
 };
 use proptest::prelude::*;
 

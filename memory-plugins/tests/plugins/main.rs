@@ -9,7 +9,7 @@ mod support;
 mod threads;
 mod versions;
 
-use memory_core::{FirstWords, Level, TokenCounter, testing::WordCounter};
+use memory_core::{Level, port::TokenCounter, testing::WordCounter, text::FirstWords};
 use memory_plugins::{ChooseError, Origin, PluginOptions, Registry, Sha256, StrategyKind};
 use pollster::block_on;
 use support::{OFFICIAL, TEXT, ask, job, library, score, sources};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use memory_core::{Losses, Node, NodeId, NodeRange};
+use memory_core::{Node, NodeId, NodeRange, port::Losses};
 
 use super::{
     NodeTable, NodeTerms,

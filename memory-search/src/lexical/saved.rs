@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{Block, BlockId, ConversationId, NodeRange};
+use memory_core::{
+    ConversationId, NodeRange,
+    port::{Block, BlockId},
+};
 
 use super::segment::{Segment, SegmentRun};
 

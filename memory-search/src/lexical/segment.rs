@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use memory_core::{Block, BlockId, BlockRun, NodeRange};
+use memory_core::{
+    NodeRange,
+    port::{Block, BlockId, BlockRun},
+};
 
 use super::{
     numbers::{read_number, write_number},

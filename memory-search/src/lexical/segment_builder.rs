@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use memory_core::{BlockRun, ConversationId, NodeRange};
+use memory_core::{ConversationId, NodeRange, port::BlockRun};
 
 use super::{
     numbers::write_number,

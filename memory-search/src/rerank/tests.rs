@@ -1,7 +1,9 @@
 //! Tests with a cross-encoder that prefers long texts.
 
 use memory_core::{
-    BoxFuture, ConversationId, Message, ModelId, NodeDraft, NodeId, ScoreScale, Store, Timestamp, testing::MemoryStore,
+    ConversationId, Message, ModelId, NodeDraft, NodeId, Timestamp,
+    port::{BoxFuture, ScoreScale, Store},
+    testing::MemoryStore,
 };
 
 use super::*;

@@ -20,7 +20,8 @@ mod worth;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memory_core::{
-    ContentBlock, Json, Message, ModelId, NodeDraft, Role, Store, Timestamp,
+    ContentBlock, Json, Message, ModelId, NodeDraft, Role, Timestamp,
+    port::Store,
     testing::{HashEmbedder, MemoryStore},
 };
 
@@ -212,7 +213,7 @@ fn scores_of_several_conversations_compare() {
     say(&store, "empty", &[]);
     let (retriever, _) = hybrid(&store);
     let found = search(&retriever, "booking of the hall for 4,200 euros", Scope::all(), 20);
-    let place = |hit: &memory_core::Hit| format!("{}/{}", hit.conversation, hit.node.id);
+    let place = |hit: &memory_core::port::Hit| format!("{}/{}", hit.conversation, hit.node.id);
     assert_eq!(place(&found.hits[0]), "talk/3");
     let other = found.hits.iter().find(|hit| place(hit) == "other/1").unwrap();
     assert!(other.score.value < 0.7 * found.hits[0].score.value, "the best of a conversation is not best of all");

@@ -1,7 +1,7 @@
 //! A proof: what is read of it is the same after it was written again.
 #![no_main]
 
-use memory_core::Proof;
+use memory_core::proof::Proof;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(proof) = Proof::parse(bytes) else { return };

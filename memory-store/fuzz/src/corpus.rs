@@ -6,8 +6,10 @@
 use std::{env, error::Error, fs, path::Path};
 
 use memory_core::{
-    ConversationId, Event, HistoryProof, Message, MessageKey, MessageProof, NodeDraft, NodeId, NodeRange, Proof, Shown,
-    ShownRun, Store, Timestamp, TreeHead, ViewDraft, WrittenBy, run_check, text_hash,
+    ConversationId, Message, MessageKey, NodeDraft, NodeId, NodeRange, NoteId, Timestamp, WrittenBy,
+    port::{Event, Note, NoteChange, Store},
+    proof::{HistoryProof, MessageProof, Proof, TreeHead},
+    view::{Shown, ShownRun, ViewDraft, run_check, text_hash},
 };
 use memory_store::{
     CompressionOptions, LogOptions, LogStore, VacuumOptions, compress_segment, export, fuzzing::row_of,
@@ -61,6 +63,9 @@ async fn fill(store: &LogStore) -> Outcome {
             store.record(&id, vec![view(round + 1)?]).await?;
         }
         let one = ConversationId::new("one")?;
+        let change = NoteChange::Write { name: "a/b".to_owned(), text: format!("note {round}") };
+        let note = Note::new(NoteId::after(round), Timestamp::from_millis(1_000), change);
+        store.record(&ConversationId::new("noted")?, vec![Event::Note(Box::new(note))]).await?;
         store.record(&one, vec![Event::Title(format!("title {round}")), Event::Tags(vec!["tag".into()])]).await?;
         if round % 4 == 3 {
             store.seal().await?;

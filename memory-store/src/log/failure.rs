@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 /// A failure that several callers receive.
 #[derive(Clone, Debug)]
@@ -23,12 +23,12 @@ impl Failure {
         Self { action, path: path.to_owned(), kind: source.kind(), why: source.to_string(), leaves_doubt: false }
     }
 
-    /// The same failure, where it is unknown which part of the write is on disk.
+    /// The same failure, after which it is unknown which part of the write is on disk.
     pub(crate) fn leaving_doubt(self) -> Self {
         Self { leaves_doubt: true, ..self }
     }
 
-    /// True if no space was left and nothing was written: the failure passes once there is space again.
+    /// True if no space was left and nothing was written, so that free space ends the failure.
     pub(crate) fn is_disk_full(&self) -> bool {
         is_full(self.kind) && !self.leaves_doubt
     }
@@ -58,7 +58,7 @@ pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
 }
 
 fn is_full(kind: io::ErrorKind) -> bool {
-    // The last is a limit of the process (`ulimit -f`) or of the file system.
+    // `FileTooLarge` is a limit of the process (`ulimit -f`) or of the file system.
     matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of the log: the layout of a segment, and how it is written and read.
+//! The bytes of the log: layout, encoding and decoding of segments.
 
 pub(super) mod codec;
 pub(super) mod compressed;
@@ -7,7 +7,7 @@ pub(super) mod pieces;
 pub(super) mod scan;
 pub(super) mod segment;
 
-/// A place of the log: where a record stands, or where the log ends.
+/// A location in the log: that of a record, or the end of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub(crate) segment: u32,

@@ -14,7 +14,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use memory_core::{ConversationState, Event, Node, NodeId, NodeRange, Source, Store, ViewId};
+use memory_core::{
+    Node, NodeId, NodeRange, NoteId, SummaryId, ViewId,
+    port::{ConversationState, Event, Source, Store},
+};
 
 use super::{
     format::{
@@ -117,6 +120,7 @@ fn read(store: &LogStore, forged: bool) -> u64 {
         drop(now(store.outline(id)));
         drop(now(store.summaries(id)));
         drop(now(store.views(id, ViewId::FIRST, ViewId::FIRST)));
+        drop(now(store.notes(id, NoteId::FIRST, NoteId::FIRST)));
     }
     if let Ok(verified) = verify(&store.shared, None) {
         assert!(forged || !verified.is_whole() || unreadable == 0, "a whole store cannot be read");
@@ -201,6 +205,13 @@ fn decode(body: &[u8]) {
             match parse_record(&again).map(codec::decode) {
                 Ok(Ok(Record::Event(EventRecord::View(read)))) => assert_eq!(read, view),
                 other => unreachable!("a view was written and cannot be read: {other:?}"),
+            }
+        }
+        Ok(Record::Event(EventRecord::Note(note))) => {
+            let Ok(again) = codec::encode_event(&Event::Note(note.clone()), SummaryId::from_index(0)) else { return };
+            match parse_record(&again).map(codec::decode) {
+                Ok(Ok(Record::Event(EventRecord::Note(read)))) => assert_eq!(read, note),
+                other => unreachable!("a note was written and cannot be read: {other:?}"),
             }
         }
         Ok(Record::Opened(_) | Record::Lost(_) | Record::Event(_)) | Err(_) => {}

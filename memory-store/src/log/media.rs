@@ -1,4 +1,4 @@
-//! Operations that the log needs of a file system: a seam at which tests simulate a loss of power.
+//! File system operations of the log, behind a trait so that tests can simulate a loss of power.
 
 mod cut_safe_map;
 mod disk;
@@ -29,8 +29,8 @@ pub(crate) enum Access {
     Create,
 }
 
-/// A file system. Contract: what a returned `sync_*` covered survives a crash, and nothing else is certain to. A rename
-/// or a new name survives once its directory was synced.
+/// A file system. Contract: only data that a returned `sync_*` covered is certain to survive a crash. A rename or a new
+/// name survives once its directory was synced.
 pub(crate) trait Media: fmt::Debug + Send + Sync {
     /// Names in a directory, in no order.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
@@ -49,36 +49,36 @@ pub(crate) trait Media: fmt::Debug + Send + Sync {
     }
     /// Restricts the rights to a store to its owner, as far as possible.
     fn tighten(&self, _store: &Path) {}
-    /// A lock on a directory, not taken yet.
+    /// A lock on a directory, not yet taken.
     fn dir_lock(&self, dir: &Path) -> io::Result<Box<dyn DirLock>>;
-    /// The words of a small file, shared with all who have opened it. With [`Access::Write`] it is made if need be,
-    /// filled with zeros; otherwise a file too short is [`io::ErrorKind::UnexpectedEof`].
+    /// The words of a small file, shared by all openings of it. [`Access::Write`] creates a missing file, filled with
+    /// zeros; otherwise a file too short is [`io::ErrorKind::UnexpectedEof`].
     fn words(&self, path: &Path, access: Access) -> io::Result<Box<dyn Words>>;
 }
 
-/// A lock that one opening at a time can hold, in any process; it ends with the value and with the process.
+/// A lock that one opening at a time can hold, in any process, until the value or the process ends.
 pub(crate) trait DirLock: fmt::Debug + Send + Sync {
     /// Takes the lock; `false` while another opening holds it.
     fn try_lock(&self) -> io::Result<bool>;
     fn unlock(&self) -> io::Result<()>;
-    /// True if the directory has this name still.
+    /// True if the directory still has this name.
     fn is_at(&self, dir: &Path) -> bool;
 }
 
 /// Words of a [shared file](Media::words).
 pub(crate) const WORDS: usize = 16;
 
-/// A small file as shared memory: what one process stores, the others load, in the order in which it was stored. After
-/// a crash it is unknown which part is on disk.
+/// A small file as shared memory: the other processes load stored values in the order of the stores. After a crash it
+/// is unknown which part is on disk.
 pub(crate) trait Words: fmt::Debug + Send + Sync {
-    /// Differs between files, machines, and runs of a machine.
+    /// Identity of the words, different for each file, machine, and run of a machine.
     fn identity(&self) -> [u8; 32];
     /// True if the file of this name holds these words, all of them, and every word could be stored.
     fn is_at(&self, media: &dyn Media, path: &Path) -> bool;
-    /// Fills `words` from the words at `first`; with 0 beyond [`WORDS`], and where the file is not there in full. Each
-    /// word is a stored one, but all of them may not have been stored together.
+    /// Fills `words` from the words at `first`; with 0 beyond [`WORDS`], and if the file is incomplete. Each word was
+    /// stored, but perhaps not together with the others.
     fn load(&self, first: usize, words: &mut [u64]);
-    /// Stores words from `first` on. Does nothing beyond [`WORDS`], and where the file was opened for reading.
+    /// Stores words from `first` on. Does nothing beyond [`WORDS`], or if the file was opened for reading.
     fn store(&self, first: usize, words: &[u64]);
 }
 
@@ -90,11 +90,11 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Writes zeros, `range` being at the end of the file or after it.
+    /// Writes zeros to `range`, which begins at the end of the file or after it.
     fn write_zeros(&self, range: Range<u64>) -> io::Result<()>;
     fn set_size(&self, size: u64) -> io::Result<()>;
-    /// The contents in memory, without a copy; `None` where the file system cannot do that. Only for a file that is no
-    /// longer changed in place or cut.
+    /// The contents in memory, without a copy; `None` if the file system cannot do that. Only for a file that is never
+    /// again changed in place or cut.
     fn map(&self) -> io::Result<Option<Map>>;
     /// Syncs contents, and the size if it changed.
     fn sync_data(&self) -> io::Result<()>;
@@ -102,11 +102,11 @@ pub(crate) trait MediaFile: fmt::Debug + Send + Sync {
     fn sync_all(&self) -> io::Result<()>;
 }
 
-/// No file that this program writes is longer: a segment of 1 GiB and a frame that goes beyond it. The rest of a longer
-/// one is not ours and is not read.
+/// Longest file that this program writes: a segment of 1 GiB and a frame that exceeds it. The rest of a longer file is
+/// foreign and not read.
 const LONGEST: u64 = (1 << 30) + (257 << 20);
 
-/// All of a file from `offset` on.
+/// The bytes of a file from `offset` on.
 pub(crate) fn read_from(file: &dyn MediaFile, offset: u64) -> io::Result<Vec<u8>> {
     read_part(file, offset, LONGEST.saturating_sub(offset))
 }

@@ -21,24 +21,24 @@ impl LogOptions {
         self
     }
 
-    /// Sets how many bytes of messages may wait for the disk. Beyond that callers wait, so that a slow disk does not
-    /// fill the memory.
+    /// Sets the maximum bytes of messages that wait for the disk. Beyond that callers wait, so that a slow disk does
+    /// not fill the memory.
     #[must_use]
     pub const fn queue_bytes(mut self, bytes: usize) -> Self {
         self.queue_bytes = bytes;
         self
     }
 
-    /// Sets how many bytes of the log may follow its checkpoint when the store is closed. While it is written to, 64
-    /// times as many may, or more where a checkpoint is long: a checkpoint holds every node, and must cost little
-    /// compared with appending. Fewer bytes make opening faster, after a crash too; more make writing cheaper.
+    /// Sets the maximum bytes of the log after its checkpoint when the store is closed. During writing the maximum is
+    /// 64 times as high, or higher if a checkpoint is long: a checkpoint holds every node, and must cost little
+    /// compared with appending. Fewer bytes make opening faster, also after a crash; more make writing cheaper.
     #[must_use]
     pub const fn checkpoint_bytes(mut self, bytes: u64) -> Self {
         self.checkpoint_bytes = bytes;
         self
     }
 
-    /// Sets how long each commit group waits for another process that is writing.
+    /// Sets the maximum time that each commit group waits for another process that is writing.
     #[must_use]
     pub const fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;

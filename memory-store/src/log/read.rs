@@ -1,4 +1,4 @@
-//! From the files of a log to its state in memory, and from a place in it to the record.
+//! Reading: the files of a log into its state in memory, and records by their location.
 
 pub(super) mod checkpoint;
 pub(super) mod directory;

@@ -4,10 +4,10 @@ pub(super) mod conversation;
 pub(super) mod damage;
 pub(super) mod keys;
 pub(super) mod nodes;
+pub(super) mod numbered;
 mod revised;
 pub(super) mod shared_vec;
 pub(super) mod summaries;
-pub(super) mod views;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -16,7 +16,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::{ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeRange, StoreError, SummaryId};
+use memory_core::{
+    ConversationId, Level, NodeId, NodeRange, OwnerId, SummaryId,
+    port::{ConversationState, ForkedFrom, StoreError},
+};
 
 use self::{
     conversation::{Change, Conversation},
@@ -290,6 +293,13 @@ impl State {
         }
         let unknown = "the conversation that this frame belongs to is not known; its opening is lost";
         let conversation = self.conversations.get_mut(&number).ok_or(unknown)?;
+        // Such a frame stands in a conversation of messages, or in one whose messages became notes.
+        if !changes.is_empty() && changes.iter().all(|change| matches!(change, Change::Note { .. })) {
+            if nodes_before == conversation.nodes() {
+                conversation.doubt = None;
+            }
+            return changes.into_iter().try_for_each(|change| conversation.apply(change));
+        }
         let gap = nodes_before.saturating_sub(conversation.nodes());
         let lost = changes.iter().fold(gap, |lost, change| match change {
             Change::Lost { count, .. } => lost.saturating_add(*count),
@@ -326,9 +336,14 @@ impl State {
         }
     }
 
-    /// Checks that a conversation of this name may be begun.
-    pub(crate) fn check_may_open(&self, id: &ConversationId) -> Result<(), StoreError> {
-        id.check_new()?;
+    /// Checks that a conversation of this name may be begun, for an owner if there is one.
+    pub(crate) fn check_may_open(
+        &self,
+        id: &ConversationId,
+        owner: Option<&OwnerId>,
+        with_note: bool,
+    ) -> Result<(), StoreError> {
+        id.check_beginning(owner, with_note)?;
         let Some(damage) = self.lost_opening.clone() else { return Ok(()) };
         let why =
             format!("{}; `{id}` may be a conversation that was opened there, so it is not begun anew", damage.why);

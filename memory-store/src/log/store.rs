@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_channel::oneshot;
-use memory_core::{ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Salt, StoreError, Summary};
+use memory_core::{ConversationId, Hash, Node, NodeDraft, NodeId, NodeRange, Summary, port::StoreError, proof::Salt};
 
 use super::{
     failure::{fill_random, io_error},
@@ -231,6 +231,22 @@ impl LogStore {
         Reader::of_run(&segments, &wanted).nodes(&wanted)
     }
 
+    /// The records of a conversation at these places, except lost ones.
+    fn read_all<T>(
+        &self,
+        id: &ConversationId,
+        places: impl FnOnce(&Conversation) -> Vec<Location>,
+        read: impl Fn(&mut Reader<'_>, Location) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let (segments, locations) = {
+            let state = self.shared.current()?;
+            (Arc::clone(&state.segments), places(state.conversation(id)?))
+        };
+        let mut records = Vec::with_capacity(locations.len());
+        read_records(id, &segments, locations, read, |record| records.push(record))?;
+        Ok(records)
+    }
+
     /// All summaries that can be read. Only those that the cache lacks are read from disk.
     fn known_summaries(&self, id: &ConversationId) -> Result<Arc<Vec<Summary>>, StoreError> {
         let (segments, number, count, known, missing) = {
@@ -245,7 +261,7 @@ impl LogStore {
         }
         let mut summaries = Vec::with_capacity(known.len() + missing.len());
         summaries.extend_from_slice(&known);
-        read_summaries(id, &segments, missing, |summary| summaries.push(summary))?;
+        read_records(id, &segments, missing, Reader::summary, |summary| summaries.push(summary))?;
         let summaries = Arc::new(summaries);
         self.shared.summaries.put(number, Arc::clone(&summaries), usize::try_from(count).unwrap_or(usize::MAX));
         Ok(summaries)
@@ -301,19 +317,19 @@ impl Leaves {
     }
 }
 
-/// Reads the summaries at these places, except lost ones.
-fn read_summaries(
+/// Reads the records at these places, except lost ones, on which nothing else depends.
+fn read_records<'s, T>(
     id: &ConversationId,
-    segments: &[Segment],
+    segments: &'s [Segment],
     locations: impl IntoIterator<Item = Location>,
-    mut take: impl FnMut(Summary),
+    read: impl Fn(&mut Reader<'s>, Location) -> Result<T, StoreError>,
+    mut take: impl FnMut(T),
 ) -> Result<(), StoreError> {
     let mut reader = Reader::new(segments);
     for location in locations {
-        match reader.summary(location) {
-            Ok(summary) => take(summary),
-            // Its text is lost; the nodes below it stay readable.
-            Err(error) if error.is_damage() => tracing::error!(%error, conversation = %id, "a summary is lost"),
+        match read(&mut reader, location) {
+            Ok(record) => take(record),
+            Err(error) if error.is_damage() => tracing::error!(%error, conversation = %id, "a record is lost"),
             Err(error) => return Err(error),
         }
     }

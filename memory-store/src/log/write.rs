@@ -1,4 +1,4 @@
-//! The end of the log: what is to be written, the write lock, and the writer thread.
+//! Writing: the pending records, the write lock, and the writer thread.
 
 pub(super) mod batch;
 pub(super) mod checkpointer;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memory_core::{ConversationId, NodeId, StoreError};
+use memory_core::{ConversationId, NodeId, port::StoreError};
 
 /// Why a conversation cannot be exported or imported.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +102,19 @@ pub enum ExchangeError {
         file: String,
         /// The first node with another leaf.
         node: NodeId,
+    },
+    /// The conversation is there already with other notes.
+    #[error(
+        "`{conversation}` is there already and differs from {file} in note {note} of the file: nothing was imported; \
+         another name would do"
+    )]
+    OtherNotes {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The file.
+        file: String,
+        /// The first note of the file that is another one there.
+        note: u64,
     },
     /// Another writer appended to the conversation meanwhile.
     #[error("another writer appended to `{conversation}` while it was imported: its node {node} is not the file's")]

@@ -3,13 +3,15 @@
 use std::io::{self, Write};
 
 use memory_core::{
-    ConversationId, Hash, MerkleFrontier, NodeRange, Progress, Store, StoreError, canonical_bytes, leaf_hash,
+    ConversationId, Hash, NodeRange, NoteId,
+    port::{ConversationState, Note, Progress, Store, StoreError},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 use serde::Serialize;
 
 use super::{
-    ExchangeError, RUN, RUN_BYTES,
-    line::{Closing, Header, NodeLine, SummaryLine},
+    ExchangeError, NOTES, RUN, RUN_BYTES,
+    line::{Closing, Header, NodeLine, NoteLine, SummaryLine},
     run,
 };
 
@@ -26,6 +28,8 @@ pub struct Exported {
     pub summaries: u64,
     /// Its summaries that cannot be read any more, which are left out.
     pub lost_summaries: u64,
+    /// Its notes. Those that cannot be read any more are left out.
+    pub notes: u64,
     /// The Merkle root over its messages.
     pub root: Hash,
 }
@@ -49,8 +53,13 @@ pub async fn export(
     let mut summaries = store.summaries(conversation).await?;
     let lost_summaries = state.summaries.saturating_sub(summaries.len() as u64);
     summaries.retain(|summary| summary.body.span.last().get() <= state.nodes);
-    let mut header = Header::new(conversation.clone(), state.nodes, summaries.len() as u64, root).of(state.owner);
-    (header.title, header.tags) = (state.title, state.tags);
+    let mut notes = 0;
+    each_note(store, &state, |_| {
+        notes += 1;
+        Ok(())
+    })
+    .await?;
+    let header = Header::new(&state, [state.nodes, summaries.len() as u64, notes], root);
 
     let mut lines = Lines::new(out);
     lines.push(&header)?;
@@ -59,9 +68,31 @@ pub async fn export(
         return Err(ExchangeError::Damaged { conversation: conversation.clone() });
     }
     summaries.iter().try_for_each(|summary| lines.push(&SummaryLine::new(summary)))?;
+    let mut number = 0;
+    each_note(store, &state, |note| {
+        number += 1;
+        lines.push(&NoteLine::new(number, note))
+    })
+    .await?;
     lines.close(root)?;
     let (nodes, summaries) = (header.nodes, header.summaries);
-    Ok(Exported { conversation: conversation.clone(), nodes, summaries, lost_summaries, root })
+    Ok(Exported { conversation: conversation.clone(), nodes, summaries, lost_summaries, notes, root })
+}
+
+/// Passes the notes of a conversation to `take`, in order.
+async fn each_note(
+    store: &dyn Store,
+    state: &ConversationState,
+    mut take: impl FnMut(&Note) -> Result<(), ExchangeError>,
+) -> Result<(), ExchangeError> {
+    let mut done = 0;
+    while done < state.notes {
+        let last = state.notes.min(done + NOTES);
+        let read = store.notes(&state.id, NoteId::after(done), NoteId::after(last - 1)).await?;
+        read.iter().try_for_each(&mut take)?;
+        done = last;
+    }
+    Ok(())
 }
 
 /// The root over the leaves of the first nodes.

@@ -8,14 +8,16 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, MerkleFrontier, NodeDraft, NodeId, NodeRange, Summary, SummaryId, canonical_bytes,
-    leaf_hash, plan::check_summary,
+    ConversationId, Hash, NodeDraft, NodeId, NodeRange, NoteId, Summary, SummaryId,
+    plan::check_summary,
+    port::{Event, Note},
+    proof::{MerkleFrontier, canonical_bytes, leaf_hash},
 };
 use serde::Deserialize;
 
 use super::{
-    ExchangeError, ReadLimits, Spool, WITH_OWNER,
-    line::{BEGINNING, Closing, Header, NodeLine, SummaryLine, Version},
+    ExchangeError, ReadLimits, Spool, WITH_NOTES, WITH_OWNER,
+    line::{BEGINNING, Closing, Header, NodeLine, NoteLine, SummaryLine, Version},
 };
 use crate::log::{check_event, check_message};
 
@@ -28,6 +30,8 @@ pub struct ExportFile {
     name: String,
     file: File,
     header: Header,
+    /// True if each message is a note, as versions without notes kept them.
+    has_notes_as_messages: bool,
     longest_line: u64,
 }
 
@@ -57,8 +61,8 @@ impl ExportFile {
         if !file.metadata().map_err(read_error(&name))?.is_file() {
             return Self::spool(&name, &mut file, limits);
         }
-        let header = check(&name, &mut file, limits.line)?;
-        Ok(Self { header, name, file, longest_line: limits.line })
+        let (header, has_notes_as_messages) = check(&name, &mut file, limits.line)?;
+        Ok(Self { header, has_notes_as_messages, name, file, longest_line: limits.line })
     }
 
     /// Checks an export that comes through a pipe. It is read more than once, so it is kept in a temporary file; a
@@ -68,9 +72,9 @@ impl ExportFile {
     /// As [`Self::open`].
     pub fn spool(name: &str, from: &mut dyn Read, limits: ReadLimits) -> Result<Self, ExchangeError> {
         let mut spool = Spool::new(from, limits.stream).map_err(read_error(name))?;
-        let header = check(name, &mut spool, limits.line)?;
+        let (header, has_notes_as_messages) = check(name, &mut spool, limits.line)?;
         let file = spool.into_file().map_err(read_error(name))?;
-        Ok(Self { header, name: name.to_owned(), file, longest_line: limits.line })
+        Ok(Self { header, has_notes_as_messages, name: name.to_owned(), file, longest_line: limits.line })
     }
 
     /// Its file's name, for errors.
@@ -101,6 +105,10 @@ impl ExportFile {
         &self.header
     }
 
+    pub(super) fn has_notes_as_messages(&self) -> bool {
+        self.has_notes_as_messages
+    }
+
     /// Its lines after the header.
     pub(super) fn lines(&mut self) -> Result<Lines<'_>, ExchangeError> {
         self.file.rewind().map_err(read_error(&self.name))?;
@@ -110,15 +118,22 @@ impl ExportFile {
     }
 }
 
-/// Checks all of an export; gives its header.
-fn check(name: &str, from: &mut dyn Read, longest_line: u64) -> Result<Header, ExchangeError> {
+/// Checks all of an export; gives its header, and whether its messages are notes.
+fn check(name: &str, from: &mut dyn Read, longest_line: u64) -> Result<(Header, bool), ExchangeError> {
     let mut lines = Lines::new(name, from, longest_line);
     let header = lines.header()?;
     check_labels(&lines, &header)?;
-    check_nodes(&mut lines, &header)?;
+    let are_notes = check_nodes(&mut lines, &header)?;
     check_summaries(&mut lines, &header)?;
+    for number in 1..=header.notes {
+        let (note, _) = lines.note(number)?;
+        if note.sources.iter().any(|run| run.last().get() > header.nodes) {
+            return Err(lines.fault(format!("note {number} has a source that is not there")));
+        }
+        check_event(&Event::Note(Box::new(note))).map_err(|why| lines.fault(why))?;
+    }
     lines.closing(header.root)?;
-    Ok(header)
+    Ok((header, are_notes))
 }
 
 fn check_labels(lines: &Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
@@ -129,7 +144,9 @@ fn check_labels(lines: &Lines<'_>, header: &Header) -> Result<(), ExchangeError>
     header.title.clone().map_or(Ok(()), |title| fits("title", Event::Title(title)))
 }
 
-fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeError> {
+/// Checks the messages; gives whether each of them is a note.
+fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<bool, ExchangeError> {
+    let mut are_notes = header.has_notes_as_messages();
     let mut frontier = MerkleFrontier::new();
     // Half a hash each: enough to distinguish keys, even ones chosen to collide.
     let mut keys: HashSet<Option<[u8; 16]>> = HashSet::new();
@@ -140,11 +157,12 @@ fn check_nodes(lines: &mut Lines<'_>, header: &Header) -> Result<(), ExchangeErr
         {
             return Err(lines.fault(format!("another message has the key `{key}`, too")));
         }
+        are_notes &= Note::of_message(NoteId::FIRST, &draft.message, draft.at).is_some();
         check_message(draft, leaf).map_err(|why| lines.fault(why))?;
         frontier.push(leaf);
     }
     if frontier.root() == header.root {
-        return Ok(());
+        return Ok(are_notes);
     }
     let why = format!("its messages give the root {}, its header names {}", frontier.root(), header.root);
     Err(lines.altered(why))
@@ -202,15 +220,21 @@ impl<'f> Lines<'f> {
     fn header(&mut self) -> Result<Header, ExchangeError> {
         self.advance()?;
         let version = self.parse::<Version>("the header of an export")?.memory_export;
-        if version > WITH_OWNER {
+        if version > WITH_NOTES {
             let file = self.name.to_owned();
-            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_OWNER });
+            return Err(ExchangeError::NewerFormat { file, found: version, supported: WITH_NOTES });
         }
         let header: Header = self.parse("the header of an export")?;
         if !header.fits_version() {
-            return Err(self.fault(format!("an owner stands in format {WITH_OWNER}, and only there")));
+            let why = format!("an owner stands in format {WITH_OWNER} and later, notes in format {WITH_NOTES} alone");
+            return Err(self.fault(why));
         }
         Ok(header)
+    }
+
+    /// Leaves lines out.
+    pub(super) fn skip(&mut self, lines: u64) -> Result<(), ExchangeError> {
+        (0..lines).try_for_each(|_| self.advance())
     }
 
     /// The next line, which must be that of this node.
@@ -230,6 +254,14 @@ impl<'f> Lines<'f> {
         let line: SummaryLine<'_> = self.parse(&format!("summary {number} of {of}"))?;
         let summary = line.into_summary().map_err(|why| self.fault(why))?;
         Ok((summary, self.line.len()))
+    }
+
+    /// The next line, which must be this note of the file; and its bytes.
+    pub(super) fn note(&mut self, number: u64) -> Result<(Note, usize), ExchangeError> {
+        self.advance()?;
+        let line: NoteLine<'_> = self.parse(&format!("note {number}"))?;
+        let note = line.into_note(NoteId::after(number - 1)).map_err(|why| self.fault(why))?;
+        Ok((note, self.line.len()))
     }
 
     /// The next line, which must be the closing one, and nothing after it.

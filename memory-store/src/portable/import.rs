@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    ConversationId, Event, NodeDraft, NodeId, OwnerId, Progress, Recorded, Store, StoreError, SummaryId, TokenCounter,
+    ConversationId, Mark, NodeDraft, NodeId, NoteId, OwnerId, SummaryId,
+    port::{ConversationState, Event, Note, Progress, Recorded, Store, StoreError, TokenCounter},
 };
 
-use super::{ExchangeError, ExportFile, RUN, RUN_BYTES, file::Lines, run};
+use super::{ExchangeError, ExportFile, NOTES, RUN, RUN_BYTES, file::Lines, line::Header, run};
 
 /// Result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +25,21 @@ pub struct ImportedExport {
     pub new_summaries: u64,
     /// Summaries whose children the exporting store had lost: they cannot be recorded.
     pub orphaned_summaries: u64,
+    /// Notes of the file, with messages that are notes counted as such; all of them are in the conversation now.
+    pub notes: u64,
+    /// Notes that were not there before.
+    pub new_notes: u64,
 }
 
 /// Brings an export into a store, under its own name or another. The conversation gets the owner that the file names;
-/// in an [`OwnedStore`](memory_core::OwnedStore), that store's owner.
+/// in an [`OwnedStore`](memory_core::port::OwnedStore), that store's owner.
 ///
 /// If the conversation exists and begins with the messages of the file, or is a part of them, what is missing is added
 /// and nothing is changed. So an interrupted import is completed by importing again. Memory is bounded by a batch of
 /// lines, a number for each pinned node and two for each summary.
+///
+/// Notes are numbered anew. Where all messages of the file are notes, as versions without notes kept them, they are
+/// recorded as notes, unless the conversation is there with messages.
 ///
 /// The root does not cover the file's counts of tokens. So `counter`, if there is one, counts again what is added.
 ///
@@ -53,46 +61,95 @@ pub async fn import(
         Err(error) => return Err(error.into()),
     };
     let (nodes_before, summaries_before) = there.as_ref().map_or((0, 0), |state| (state.nodes, state.summaries));
+    let as_notes = file.has_notes_as_messages() && nodes_before == 0;
+    let (nodes, notes) = if as_notes { (0, header.nodes + header.notes) } else { (header.nodes, header.notes) };
     let file_name = file.name().to_owned();
-    let mut lines = file.lines()?;
 
     let target = Target { store, counter, owner: header.owner(), conversation: &conversation, file: &file_name };
-    let mut pinned = target.compare(&mut lines, nodes_before.min(header.nodes)).await?;
-    pinned.extend(target.append(&mut lines, nodes_before, header.nodes, progress).await?);
-    target.pin(pinned, nodes_before).await?;
-    let orphaned_summaries = target.summarize(&mut lines, header.summaries).await?;
+    let known_notes = match &there {
+        // Messages of the file that are notes have the numbers of notes there.
+        Some(state) if state.notes > 0 && state.has_notes_as_messages() && nodes > nodes_before => {
+            return Err(ExchangeError::OtherNotes { conversation, file: file_name, note: nodes_before + 1 });
+        }
+        Some(state) if state.notes > 0 && notes > 0 => target.compare_notes(file, as_notes, state).await?,
+        _ => 0,
+    };
+    let mut lines = file.lines()?;
+    let mut orphaned_summaries = 0;
+    if !as_notes {
+        let mut pinned = target.compare(&mut lines, nodes_before.min(nodes)).await?;
+        pinned.extend(target.append(&mut lines, nodes_before, nodes, progress).await?);
+        target.pin(pinned, nodes_before).await?;
+        orphaned_summaries = target.summarize(&mut lines, header.summaries).await?;
+    }
+    let mut noted = FileNotes::new(&mut lines, &header, as_notes);
+    target.note(&mut noted, known_notes, there.as_ref().map_or(0, |state| state.notes), progress).await?;
     let mut events = Vec::new();
     if let Some(title) = header.title.clone()
         && there.as_ref().is_none_or(|state| state.title.is_none())
     {
         events.push(Event::Title(title));
     }
-    if !header.tags.is_empty() && there.as_ref().is_none_or(|state| state.tags.is_empty()) {
-        events.push(Event::Tags(header.tags.clone()));
+    let mut tags = header.tags.clone();
+    if as_notes {
+        tags.retain(|tag| ![Mark::Companion, Mark::Archived].map(Mark::tag).contains(&tag.as_str()));
     }
-    if nodes_before == 0 && header.nodes == 0 {
-        // A conversation begins with its first message: one that has lost all messages cannot be made.
-        let summaries = header.summaries;
-        return Ok(ImportedExport {
-            nodes: 0,
-            new_nodes: 0,
-            summaries,
-            new_summaries: 0,
-            orphaned_summaries,
-            conversation,
-        });
+    if !tags.is_empty() && there.as_ref().is_none_or(|state| state.tags.is_empty()) {
+        events.push(Event::Tags(tags));
+    }
+    let counts = |new_summaries| ImportedExport {
+        conversation: conversation.clone(),
+        nodes,
+        new_nodes: nodes.saturating_sub(nodes_before),
+        summaries: header.summaries,
+        new_summaries,
+        orphaned_summaries,
+        notes,
+        new_notes: notes - known_notes,
+    };
+    if there.is_none() && nodes == 0 && notes == 0 {
+        // A conversation begins with its first message or note: one that has lost all of them cannot be made.
+        return Ok(counts(0));
     }
     target.record(events).await?;
-
     let after = store.conversation(&conversation).await?;
-    Ok(ImportedExport {
-        nodes: header.nodes,
-        new_nodes: header.nodes.saturating_sub(nodes_before),
-        summaries: header.summaries,
-        new_summaries: after.summaries.saturating_sub(summaries_before),
-        orphaned_summaries,
-        conversation,
-    })
+    Ok(counts(after.summaries.saturating_sub(summaries_before)))
+}
+
+/// The notes of a file in order, with messages that are notes.
+struct FileNotes<'l, 'f> {
+    lines: &'l mut Lines<'f>,
+    /// Messages that are notes, before the notes.
+    messages: u64,
+    /// Messages and notes.
+    total: u64,
+    done: u64,
+}
+
+impl<'l, 'f> FileNotes<'l, 'f> {
+    fn new(lines: &'l mut Lines<'f>, header: &Header, as_notes: bool) -> Self {
+        let messages = if as_notes { header.nodes } else { 0 };
+        Self { lines, messages, total: messages + header.notes, done: 0 }
+    }
+
+    /// The next note with the bytes of its line. Its number is that in the file.
+    fn next(&mut self) -> Result<Option<(Note, usize)>, ExchangeError> {
+        if self.done == self.total {
+            return Ok(None);
+        }
+        self.done += 1;
+        if self.done > self.messages {
+            let (mut note, bytes) = self.lines.note(self.done - self.messages)?;
+            if self.messages > 0 {
+                note.sources.clear();
+            }
+            return Ok(Some((note, bytes)));
+        }
+        let entry = self.lines.node(self.done)?;
+        let note = Note::of_message(NoteId::after(self.done - 1), &entry.draft.message, entry.draft.at);
+        // The whole file was checked.
+        Ok(note.map(|note| (note, entry.bytes)))
+    }
 }
 
 /// The conversation that a file is imported into.
@@ -164,6 +221,62 @@ impl Target<'_> {
                 return Err(ExchangeError::Interleaved { conversation: self.conversation.clone(), node: expected });
             }
             expected = expected.next();
+        }
+        Ok(())
+    }
+
+    /// Compares the first notes of the file with those that are there, before anything is written. Gives how many of
+    /// the file's are there.
+    async fn compare_notes(
+        &self,
+        file: &mut ExportFile,
+        as_notes: bool,
+        there: &ConversationState,
+    ) -> Result<u64, ExchangeError> {
+        let header = file.header().clone();
+        let mut lines = file.lines()?;
+        if !as_notes {
+            lines.skip(header.nodes + header.summaries)?;
+        }
+        let mut noted = FileNotes::new(&mut lines, &header, as_notes);
+        let (mut done, mut same) = (0, 0);
+        while done < there.notes {
+            let last = there.notes.min(done + NOTES);
+            for there in self.store.notes(self.conversation, NoteId::after(done), NoteId::after(last - 1)).await? {
+                let Some((note, _)) = noted.next()? else { return Ok(same) };
+                if (note.at, &note.change, &note.sources) != (there.at, &there.change, &there.sources) {
+                    let (conversation, file) = (self.conversation.clone(), self.file.to_owned());
+                    return Err(ExchangeError::OtherNotes { conversation, file, note: same + 1 });
+                }
+                same += 1;
+            }
+            done = last;
+        }
+        Ok(same)
+    }
+
+    /// Records the notes of the file after the first `known`; `last` is the number of the last one there.
+    async fn note(
+        &self,
+        noted: &mut FileNotes<'_, '_>,
+        known: u64,
+        mut last: u64,
+        progress: &dyn Progress,
+    ) -> Result<(), ExchangeError> {
+        let (mut events, mut bytes) = (Vec::new(), 0);
+        while let Some((mut note, length)) = noted.next()? {
+            if noted.done <= known {
+                continue;
+            }
+            note.id = NoteId::after(last);
+            last = note.id.get();
+            events.push(Event::Note(Box::new(note)));
+            bytes += length;
+            if events.len() >= RUN || bytes >= RUN_BYTES || noted.done == noted.total {
+                self.store.record_for(self.owner, self.conversation, std::mem::take(&mut events)).await?;
+                bytes = 0;
+                progress.report(noted.done, noted.total);
+            }
         }
         Ok(())
     }

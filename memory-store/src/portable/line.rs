@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 
 use memory_core::{
-    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, OwnerId, Relation, RelationKind, Salt, Summary,
-    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy, message_from_raw_json, message_to_raw_json,
+    ConversationId, Hash, Level, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Relation, RelationKind, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    json::{message_from_raw_json, message_to_raw_json},
+    port::{ConversationState, Note, NoteChange},
+    proof::Salt,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{FORMAT, WITH_OWNER};
+use super::{FORMAT, WITH_NOTES, WITH_OWNER};
 
 /// The beginning of every export, so that its first bytes identify it.
 pub(super) const BEGINNING: &str = r#"{"memory_export":"#;
@@ -26,6 +29,9 @@ pub(super) struct Header {
     pub(super) nodes: u64,
     /// Lines of summaries, after them.
     pub(super) summaries: u64,
+    /// Lines of notes, after those.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(super) notes: u64,
     /// The Merkle root over the nodes.
     #[serde(with = "text")]
     pub(super) root: Hash,
@@ -35,6 +41,11 @@ pub(super) struct Header {
     pub(super) tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<OwnerName>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "for serde")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,6 +235,73 @@ impl<'a> SummaryLine<'a> {
     }
 }
 
+/// One note.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoteLine<'a> {
+    note: u64,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    at: i64,
+    change: ChangeName,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    to: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<[u64; 2]>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    text: Option<Cow<'a, str>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ChangeName {
+    Write,
+    Append,
+    Remove,
+    Rename,
+}
+
+impl<'a> NoteLine<'a> {
+    /// The line of a note, which is the `number`th of the file.
+    pub(super) fn new(number: u64, note: &'a Note) -> Self {
+        let (change, name, to, text) = match &note.change {
+            NoteChange::Write { name, text } => (ChangeName::Write, name, None, Some(text)),
+            NoteChange::Append { name, text } => (ChangeName::Append, name, None, Some(text)),
+            NoteChange::Remove { name } => (ChangeName::Remove, name, None, None),
+            NoteChange::Rename { from, to } => (ChangeName::Rename, from, Some(to), None),
+        };
+        let borrowed = |text: &'a String| Cow::Borrowed(text.as_str());
+        Self {
+            note: number,
+            at: note.at.as_millis(),
+            change,
+            name: borrowed(name),
+            to: to.map(borrowed),
+            sources: note.sources.iter().map(|run| [run.first().get(), run.last().get()]).collect(),
+            text: text.map(borrowed),
+        }
+    }
+
+    /// The note as it was recorded, under its number in the file; `Err` says what is wrong with it.
+    pub(super) fn into_note(self, number: NoteId) -> Result<Note, String> {
+        if self.note != number.get() {
+            return Err(format!("note {} stands where note {} belongs", self.note, number.get()));
+        }
+        let change = match (self.change, self.name.into_owned(), self.text, self.to) {
+            (ChangeName::Write, name, Some(text), None) => NoteChange::Write { name, text: text.into_owned() },
+            (ChangeName::Append, name, Some(text), None) => NoteChange::Append { name, text: text.into_owned() },
+            (ChangeName::Remove, name, None, None) => NoteChange::Remove { name },
+            (ChangeName::Rename, from, None, Some(to)) => NoteChange::Rename { from, to: to.into_owned() },
+            _ => return Err("its members are not those of its change".to_owned()),
+        };
+        let run = |[first, last]: [u64; 2]| NodeRange::new(NodeId::new(first)?, NodeId::new(last)?);
+        let sources: Option<_> = self.sources.into_iter().map(run).collect();
+        let note = Note::new(number, Timestamp::from_millis(self.at), change);
+        Ok(note.sources(sources.ok_or("a source is no run of nodes")?))
+    }
+}
+
 /// The last line, which confirms that all lines before it are there and unaltered.
 #[derive(Debug, Serialize)]
 pub(super) struct Closing {
@@ -247,14 +325,24 @@ impl Closing {
 }
 
 impl Header {
-    pub(super) fn new(conversation: ConversationId, nodes: u64, summaries: u64, root: Hash) -> Self {
-        Self { memory_export: FORMAT, conversation, nodes, summaries, root, title: None, tags: Vec::new(), owner: None }
-    }
-
-    /// The same of a conversation of this owner.
-    pub(super) fn of(self, owner: Option<OwnerId>) -> Self {
-        let memory_export = if owner.is_some() { WITH_OWNER } else { FORMAT };
-        Self { memory_export, owner: owner.map(OwnerName), ..self }
+    /// The header of a conversation with this many lines of each kind.
+    pub(super) fn new(of: &ConversationState, [nodes, summaries, notes]: [u64; 3], root: Hash) -> Self {
+        let memory_export = match (&of.owner, notes) {
+            (None, 0) => FORMAT,
+            (Some(_), 0) => WITH_OWNER,
+            _ => WITH_NOTES,
+        };
+        Self {
+            memory_export,
+            conversation: of.id.clone(),
+            nodes,
+            summaries,
+            notes,
+            root,
+            title: of.title.clone(),
+            tags: of.tags.clone(),
+            owner: of.owner.clone().map(OwnerName),
+        }
     }
 
     pub(super) fn owner(&self) -> Option<&OwnerId> {
@@ -263,7 +351,16 @@ impl Header {
 
     /// True if the header has the members of its version.
     pub(super) fn fits_version(&self) -> bool {
-        self.owner.is_some() == (self.memory_export == WITH_OWNER)
+        match self.memory_export {
+            WITH_NOTES => self.notes > 0,
+            version => self.notes == 0 && self.owner.is_some() == (version == WITH_OWNER),
+        }
+    }
+
+    /// True if the conversation had notes in the place of messages, as versions without notes kept them.
+    pub(super) fn has_notes_as_messages(&self) -> bool {
+        let state = ConversationState::new(self.conversation.clone()).nodes(self.nodes).tags(self.tags.clone());
+        self.summaries == 0 && state.has_notes_as_messages()
     }
 }
 

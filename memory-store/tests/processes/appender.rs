@@ -2,7 +2,10 @@
 
 use std::thread;
 
-use memory_core::{ConversationId, Event, Message, NodeDraft, NodeId, Source, Store, Timestamp};
+use memory_core::{
+    ConversationId, Message, NodeDraft, NodeId, Timestamp,
+    port::{Event, Source, Store},
+};
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions};
 
 use crate::child::{self, Failure, say};

@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, NodeId, NodeRange, Store, StoreError, Timestamp};
+use memory_core::{
+    ConversationId, Message, NodeDraft, NodeId, NodeRange, Timestamp,
+    port::{Store, StoreError},
+};
 use memory_store::{LogOptions, LogStore, check_backup, restore};
 
 use crate::child;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Message, NodeDraft, NodeId, NodeRange, Source, Store, SummaryDraft, Timestamp,
-    WrittenBy,
+    ConversationId, Hash, Level, Message, NodeDraft, NodeId, NodeRange, SummaryDraft, Timestamp, WrittenBy,
+    port::{Event, Source, Store},
 };
 use memory_store::{LogOptions, LogStore, VacuumOptions};
 

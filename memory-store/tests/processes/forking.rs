@@ -8,7 +8,10 @@ use std::{
     path::Path,
 };
 
-use memory_core::{ConversationId, ConversationState, Node, NodeId, NodeProof, NodeRange, Source, Store, Summary};
+use memory_core::{
+    ConversationId, Node, NodeId, NodeRange, Summary,
+    port::{ConversationState, NodeProof, Source, Store},
+};
 use memory_store::LogStore;
 
 use crate::child;

@@ -16,8 +16,8 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Event, Hash, Level, Message, MessageKey, NodeDraft, NodeId, NodeRange, Source, Store, SummaryDraft,
-    Timestamp, WrittenBy,
+    ConversationId, Hash, Level, Message, MessageKey, NodeDraft, NodeId, NodeRange, SummaryDraft, Timestamp, WrittenBy,
+    port::{Event, Source, Store},
 };
 use memory_store::{CompressionOptions, LogOptions, LogStore, VacuumOptions, check_backup};
 

@@ -6,7 +6,10 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, NodeId, Source, Store, Timestamp};
+use memory_core::{
+    ConversationId, Message, NodeDraft, NodeId, Timestamp,
+    port::{Source, Store},
+};
 use memory_store::LogStore;
 
 use crate::child::{self, Failure, say};

@@ -23,28 +23,25 @@ pub(crate) struct Input {
     /// The whole id; a conversation of a new id begins
     conversation_id: String,
     /// In order, all or none
-    messages: Vec<Given>,
+    messages: Vec<NewMessage>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Given {
-    role: GivenRole,
+pub(crate) struct NewMessage {
+    role: NewRole,
     text: String,
     /// Name of who said it
-    #[serde(default)]
     speaker: Option<String>,
     /// When, in RFC 3339; now if left out
-    #[serde(default)]
     at: Option<String>,
     /// Your own id of the message: under the same key nothing is appended twice
-    #[serde(default)]
     key: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum GivenRole {
+pub(crate) enum NewRole {
     User,
     Assistant,
     Tool,
@@ -98,10 +95,11 @@ async fn meant(tools: &Tools, name: &str) -> Result<Conversation, Failure> {
     }
     let memory = tools.memory();
     let conversation = memory.conversation(name).map_err(|error| Failure(error.to_string()))?;
-    if conversation.id().is_of_notes() {
+    let state = conversation.overview().await;
+    if conversation.id() == tools.notes().conversation().id() || state.as_ref().is_ok_and(|it| it.is_of_notes()) {
         return Err(Failure(format!("{} is for notes: take the scratchpad", named(name))));
     }
-    if conversation.overview().await.is_err()
+    if state.is_err()
         && let Ok(other) = memory.resume(name).await
         // Another process may have begun the conversation meanwhile.
         && other.id() != conversation.id()
@@ -131,15 +129,15 @@ async fn check_time(conversation: &Conversation, message: &Message, at: Timestam
     }
 }
 
-fn message(place: usize, given: Given, now: Timestamp) -> Result<(Message, Timestamp), Failure> {
+fn message(place: usize, given: NewMessage, now: Timestamp) -> Result<(Message, Timestamp), Failure> {
     let refused = |why: String| Failure(format!("messages[{place}]: {why}"));
     if given.text.is_empty() {
         return Err(refused("the text is empty".to_owned()));
     }
     let role = match given.role {
-        GivenRole::User => Role::User,
-        GivenRole::Assistant => Role::Assistant,
-        GivenRole::Tool => Role::Tool,
+        NewRole::User => Role::User,
+        NewRole::Assistant => Role::Assistant,
+        NewRole::Tool => Role::Tool,
     };
     let key = given.key.map(|key| MessageKey::new(&key)).transpose().map_err(|error| refused(error.to_string()))?;
     let at = given.at.map(|at| at.parse::<Timestamp>()).transpose().map_err(|error| refused(error.to_string()))?;

@@ -31,13 +31,10 @@ pub(crate) struct Input {
     /// Id, title or "last"
     conversation_id: String,
     /// 0 messages, 1 summaries of single messages, 2 of 20-40 messages, 3 of more; the top of the tree if left out
-    #[serde(default)]
     #[schemars(range(max = 3))]
     level: Option<u8>,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
@@ -224,10 +221,7 @@ async fn dated(mut line: LevelLine, conversation: &Conversation, entry: &LevelEn
 
 /// The sign of used memory.
 pub(crate) fn used(entries: &[LevelLine]) -> Option<String> {
-    let summaries = entries.iter().filter(|entry| entry.summary.is_some()).count() as u64;
-    let pieces: Vec<_> = entries.iter().filter_map(Entry::piece).collect();
-    let recalled = pieces.len() as u64 - summaries;
-    memory::answer::MemoryUsed::new(pieces).recalled(recalled).summaries(summaries).sentence()
+    shown::used(entries, entries.iter().filter(|entry| entry.summary.is_some()).count())
 }
 
 impl Answer for Output {

@@ -27,9 +27,7 @@ pub(crate) struct Input {
     #[serde(default)]
     tags: Vec<String>,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }

@@ -26,9 +26,7 @@ pub(crate) struct Input {
     /// Number of the message
     node_id: u64,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }

@@ -7,7 +7,7 @@ mod edit;
 mod path;
 mod view;
 
-use memory::{DocumentChange, DocumentsNow};
+use memory::{DocumentsNow, NoteChange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,28 +32,19 @@ pub(crate) struct Files;
 pub(crate) struct Input {
     command: Command,
     /// Of a file or directory under /memories
-    #[serde(default)]
     path: Option<String>,
     /// view: first and last line, -1 for the end
-    #[serde(default)]
     view_range: Option<Vec<i64>>,
     /// create
-    #[serde(default)]
     file_text: Option<String>,
     /// str_replace
-    #[serde(default)]
     old_str: Option<String>,
-    #[serde(default)]
     new_str: Option<String>,
     /// insert: after this line
-    #[serde(default)]
     insert_line: Option<i64>,
-    #[serde(default)]
     insert_text: Option<String>,
     /// rename
-    #[serde(default)]
     old_path: Option<String>,
-    #[serde(default)]
     new_path: Option<String>,
 }
 
@@ -119,7 +110,7 @@ fn decide(
     input: &Input,
     path: &Path,
     to: Option<&Path>,
-) -> Result<(DocumentChange, String), Failure> {
+) -> Result<(NoteChange, String), Failure> {
     let given = |name: &str, text: &Option<String>| text.clone().ok_or_else(|| Failure(format!("{name} is missing")));
     match (input.command, to) {
         (Command::Create, _) => create(now, path, given("file_text", &input.file_text)?),
@@ -140,7 +131,7 @@ fn decide(
     }
 }
 
-fn create(now: DocumentsNow<'_>, path: &Path, text: String) -> Result<(DocumentChange, String), Failure> {
+fn create(now: DocumentsNow<'_>, path: &Path, text: String) -> Result<(NoteChange, String), Failure> {
     if path.is_root() || now.get(path.name()).is_some() || now.is_directory(path.name()) {
         return Err(Failure(format!("File {path} already exists")));
     }
@@ -153,11 +144,11 @@ fn create(now: DocumentsNow<'_>, path: &Path, text: String) -> Result<(DocumentC
     Ok((write(path, text)?, format!("File created successfully at: {path}")))
 }
 
-fn write(path: &Path, text: String) -> Result<DocumentChange, Failure> {
+fn write(path: &Path, text: String) -> Result<NoteChange, Failure> {
     if text.len() > MOST_BYTES {
         return Err(Failure(format!("File {path} would have {} bytes: {MOST_BYTES} are the most", text.len())));
     }
-    Ok(DocumentChange::Write { name: path.name().to_owned(), text })
+    Ok(NoteChange::Write { name: path.name().to_owned(), text })
 }
 
 /// The text of a file to edit.
@@ -171,17 +162,17 @@ fn edited<'a>(now: DocumentsNow<'a>, path: &Path) -> Result<&'a str, Failure> {
     }
 }
 
-fn delete(now: DocumentsNow<'_>, path: &Path) -> Result<(DocumentChange, String), Failure> {
+fn delete(now: DocumentsNow<'_>, path: &Path) -> Result<(NoteChange, String), Failure> {
     if path.is_root() {
         return Err(Failure("Cannot delete the /memories directory itself".to_owned()));
     }
     if now.get(path.name()).is_none() && !now.is_directory(path.name()) {
         return Err(Failure(format!("The path {path} does not exist")));
     }
-    Ok((DocumentChange::Remove { name: path.name().to_owned() }, format!("Successfully deleted {path}")))
+    Ok((NoteChange::Remove { name: path.name().to_owned() }, format!("Successfully deleted {path}")))
 }
 
-fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(DocumentChange, String), Failure> {
+fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(NoteChange, String), Failure> {
     if from.is_root() {
         return Err(Failure("Cannot rename the /memories directory itself".to_owned()));
     }
@@ -197,7 +188,7 @@ fn rename(now: DocumentsNow<'_>, from: &Path, to: &Path) -> Result<(DocumentChan
     if to.above().any(|above| above == from.name() || now.get(above).is_some()) {
         return Err(Failure(format!("The destination {to} is not in a directory")));
     }
-    let change = DocumentChange::Rename { from: from.name().to_owned(), to: to.name().to_owned() };
+    let change = NoteChange::Rename { from: from.name().to_owned(), to: to.name().to_owned() };
     Ok((change, format!("Successfully renamed {from} to {to}")))
 }
 

@@ -39,18 +39,13 @@ pub(crate) struct Input {
     /// Regular expression (Rust syntax; (?i) ignores case)
     pattern: String,
     /// Id, title or "last"; all if left out
-    #[serde(default)]
     conversation_id: Option<String>,
     /// First message, in one conversation
-    #[serde(default)]
     start: Option<u64>,
     /// Last message
-    #[serde(default)]
     end: Option<u64>,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
@@ -181,7 +176,7 @@ impl Tool for Find {
                 left.node, left.conversation
             ));
         }
-        let memory_used = used(&page.entries);
+        let memory_used = shown::used(&page.entries, 0);
         Ok(Output { matches: page.entries, notices, memory_used, next_cursor, skipped: skip })
     }
 }
@@ -217,15 +212,6 @@ fn explained(error: Error) -> Failure {
         }
         _ => error.into(),
     }
-}
-
-/// The sign of used memory.
-fn used(matches: &[FoundMatch]) -> Option<String> {
-    let mut pieces: Vec<_> =
-        matches.iter().map(|one| format!("message {} of {}", one.node, one.conversation)).collect();
-    pieces.dedup();
-    let count = pieces.len() as u64;
-    memory::answer::MemoryUsed::new(pieces).recalled(count).sentence()
 }
 
 impl Answer for Output {

@@ -27,9 +27,7 @@ pub(crate) struct Input {
     #[schemars(range(min = 1, max = 500))]
     count: u64,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
@@ -84,9 +82,7 @@ impl Tool for Recent {
         let mut messages = page.entries;
         messages.reverse();
         let id = conversation.id();
-        let pieces: Vec<_> = messages.iter().map(|shown| format!("message {} of {id}", shown.node)).collect();
-        let recalled = pieces.len() as u64;
-        let memory_used = memory::answer::MemoryUsed::new(pieces).recalled(recalled).sentence();
+        let memory_used = shown::used(&messages, 0);
         let next_cursor = (first > 1).then(|| PAGES.cursor(first));
         Ok(Output { conversation: id.to_string(), messages, notice, memory_used, next_cursor })
     }

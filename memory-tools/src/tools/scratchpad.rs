@@ -1,7 +1,7 @@
 //! The scratchpad: one text of the model's own, to read, set and append to.
 
 use memory::{
-    DocumentChange, DocumentsNow,
+    DocumentsNow, NoteChange,
     text::{fenced, quoted},
 };
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::Failure,
-    page::Part,
+    page::TextPart,
     shown,
     tool::{Answer, Kind, Tool},
     tools::Tools,
@@ -28,9 +28,7 @@ pub(crate) struct Append;
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadInput {
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
@@ -71,7 +69,7 @@ impl Tool for Read {
         let (whole, at) = document.map_or_else(Default::default, |document| (document.text, Some(document.at)));
         let called = || "the scratchpad was changed, and".to_owned();
         let part = tools.part(&whole, called, input.cursor.as_deref(), input.max_tokens)?;
-        let (bytes, Part { text, next_cursor, .. }) = (whole.len(), part);
+        let (bytes, TextPart { text, next_cursor, .. }) = (whole.len(), part);
         Ok(ReadOutput { text, bytes, written_at: at.and_then(shown::known), next_cursor })
     }
 }
@@ -88,7 +86,7 @@ impl Answer for ReadOutput {
 }
 
 /// A change after which the scratchpad has `bytes` bytes; a failure if that is too many.
-fn checked(bytes: usize, change: DocumentChange) -> Result<(DocumentChange, WriteOutput), Failure> {
+fn checked(bytes: usize, change: NoteChange) -> Result<(NoteChange, WriteOutput), Failure> {
     if bytes > MOST {
         return Err(Failure(format!("the scratchpad takes at most {MOST} bytes, and these are {bytes}: shorten it")));
     }
@@ -107,7 +105,7 @@ impl Tool for Set {
     async fn run(tools: &Tools, input: WriteInput) -> Result<WriteOutput, Failure> {
         let decide = move |_: DocumentsNow<'_>| {
             let text = input.text.clone();
-            checked(text.len(), DocumentChange::Write { name: NAME.to_owned(), text })
+            checked(text.len(), NoteChange::Write { name: NAME.to_owned(), text })
         };
         tools.notes().change(decide).await?
     }
@@ -126,7 +124,7 @@ impl Tool for Append {
             let before = now.get(NAME).map_or("", |document| &document.text);
             let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
             let text = format!("{end}{}", input.text);
-            checked(before.len() + text.len(), DocumentChange::Append { name: NAME.to_owned(), text })
+            checked(before.len() + text.len(), NoteChange::Append { name: NAME.to_owned(), text })
         };
         tools.notes().change(decide).await?
     }

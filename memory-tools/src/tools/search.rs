@@ -41,18 +41,14 @@ pub(crate) struct Input {
     #[serde(default)]
     conversations: Vec<String>,
     /// Said at this time or later: a date or RFC 3339
-    #[serde(default)]
     since: Option<String>,
     /// Said by this time; of a date, by its end
-    #[serde(default)]
     until: Option<String>,
     /// Only in conversations with all of these tags
     #[serde(default)]
     tags: Vec<String>,
     /// next_cursor of the page before
-    #[serde(default)]
     cursor: Option<String>,
-    #[serde(default)]
     #[schemars(range(min = 200, max = 50_000))]
     max_tokens: Option<u32>,
 }
@@ -65,7 +61,7 @@ const fn ten() -> usize {
 pub(crate) struct Output {
     /// The best first
     messages: Vec<ShownMessage>,
-    /// What of the memory this shows
+    /// Sources quoted in this answer
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_used: Option<String>,
     /// What the search could not do

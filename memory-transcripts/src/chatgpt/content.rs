@@ -3,43 +3,27 @@
 use memory_core::{ContentBlock, Json, Media};
 use serde_json::{Value, json};
 
-use crate::{Why, blocks::unknown, out::Out, records::Place};
+use crate::{Why, blocks::unknown, out::ItemQueue};
 
 /// Members of content that are read for any kind, or repeat others.
+#[rustfmt::skip]
 pub(super) const TAKEN: [&str; 18] = [
-    "content_type",
-    "parts",
-    "text",
-    "language",
-    "output_str",
-    "thoughts",
-    "title",
-    "url",
-    "summary",
-    "result",
-    "snippet",
-    "name",
-    "screenshot",
-    "content",
-    "response_format_name",
-    "source_analysis_msg_id",
-    "domain",
-    "tether_id",
+    "content_type", "parts", "text", "language", "output_str", "thoughts", "title", "url", "summary", "result",
+    "snippet", "name", "screenshot", "content", "response_format_name", "source_analysis_msg_id", "domain", "tether_id",
 ];
 
 /// Blocks of a message; `None` for content that is not part of the talk, which is counted.
-pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Vec<ContentBlock>> {
-    let text = |name: &str| content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+pub(super) fn content(content: &Value, out: &mut ItemQueue) -> Option<Vec<ContentBlock>> {
+    let text = |name: &str| content[name].as_str().filter(|text| !text.is_empty());
     let kind = text("content_type").unwrap_or("text");
     let one = |text: Option<&str>| Some(text.map(|text| ContentBlock::Text(text.to_owned())).into_iter().collect());
     let mut note = |kind: &str| {
-        out.skip(Why::Note, kind, place);
+        out.skip(Why::Note, kind);
         None
     };
     match kind {
         "text" | "multimodal_text" => {
-            let parts = content.get("parts").and_then(Value::as_array);
-            let parts = parts.into_iter().flatten().filter_map(part).collect::<Vec<_>>();
+            let parts: Vec<_> = content["parts"].as_array().into_iter().flatten().filter_map(part).collect();
             if parts.is_empty() { one(text("text")) } else { Some(parts) }
         }
         "code" => {
@@ -49,16 +33,13 @@ pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Ve
         "execution_output" => one(text("text")),
         "citable_code_output" => one(text("output_str")),
         "thoughts" => {
-            let thoughts = content.get("thoughts").and_then(Value::as_array);
+            let thoughts = content["thoughts"].as_array();
             for thought in thoughts.into_iter().flatten() {
-                out.unknown("thoughts.", thought, &["summary", "content", "chunks", "finished"], place);
+                out.unknown("thoughts.", thought, &["summary", "content", "chunks", "finished"]);
             }
             Some(thoughts.into_iter().flatten().filter_map(thought).collect())
         }
-        "tether_quote" => {
-            let lines = [text("title"), text("url"), text("text")];
-            one(joined(&lines).as_deref())
-        }
+        "tether_quote" => one(joined(&[text("title"), text("url"), text("text")]).as_deref()),
         "tether_browsing_display" => one(joined(&[text("summary"), text("result")]).as_deref()),
         "sonic_webpage" => one(joined(&[text("title"), text("url"), text("text").or(text("snippet"))]).as_deref()),
         "system_error" => one(joined(&[text("name"), text("text")]).as_deref()),
@@ -69,7 +50,7 @@ pub(super) fn content(content: &Value, place: Place, out: &mut Out) -> Option<Ve
         "reasoning_recap" | "user_editable_context" | "model_editable_context" => note(kind),
         other => {
             // An unknown kind is kept verbatim, and counted.
-            out.skip(Why::Unknown, &format!("content {other} (kept as it came)"), place);
+            out.skip(Why::Unknown, &format!("content {other} (kept as it came)"));
             Some(vec![unknown(&content.to_string())])
         }
     }
@@ -81,7 +62,7 @@ fn joined(texts: &[Option<&str>]) -> Option<String> {
 }
 
 fn thought(thought: &Value) -> Option<ContentBlock> {
-    let text = |name: &str| thought.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |name: &str| thought[name].as_str().filter(|text| !text.is_empty());
     let text = joined(&[text("summary"), text("content")])?;
     Some(ContentBlock::Reasoning { text, signature: None })
 }
@@ -90,7 +71,7 @@ fn part(part: &Value) -> Option<ContentBlock> {
     if let Some(text) = part.as_str() {
         return (!text.is_empty()).then(|| ContentBlock::Text(text.to_owned()));
     }
-    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    let text = |name: &str| part[name].as_str();
     match text("content_type") {
         Some("image_asset_pointer") => Some(ContentBlock::Image(Media::Url(text("asset_pointer")?.to_owned()))),
         Some("audio_transcription") => Some(ContentBlock::Text(text("text")?.to_owned())),

@@ -4,7 +4,7 @@ use memory_core::{ConversationId, Json, Message, MessageKey, Timestamp};
 use serde_json::value::RawValue;
 
 use super::{line::Line, queued::Prompts, titles::Titles};
-use crate::{blocks::Blocks, item::ForkPoint, out::Out};
+use crate::{blocks::Blocks, item::ForkPoint, out::ItemQueue};
 
 /// A branch, which becomes one conversation.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl Branch {
         mut pending: Pending,
         blocks: Blocks,
         usage: Option<&RawValue>,
-        out: &mut Out,
+        out: &mut ItemQueue,
     ) -> usize {
         let belongs = pending.answers && self.open.first().is_some_and(|open| open.id.is_some());
         if !belongs {
@@ -161,7 +161,7 @@ impl Branch {
     }
 
     /// Emits the unfinished messages.
-    pub(super) fn flush(&mut self, out: &mut Out) {
+    pub(super) fn flush(&mut self, out: &mut ItemQueue) {
         for pending in self.open.drain(..) {
             let Pending { key, mut message, blocks, usage, at, .. } = pending;
             message.metadata.extend(blocks.extra());

@@ -3,41 +3,17 @@
 use memory_core::ContentBlock;
 
 /// Tags around a command, its output, and news for the model.
+#[rustfmt::skip]
 const TAGS: [&str; 8] = [
-    "<command-name>",
-    "<command-message>",
-    "<command-args>",
-    "<command-contents>",
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<local-command-caveat>",
-    "<task-notification>",
+    "<command-name>", "<command-message>", "<command-args>", "<command-contents>", "<local-command-stdout>",
+    "<local-command-stderr>", "<local-command-caveat>", "<task-notification>",
 ];
 
 /// Commands that configure the program; their arguments are not addressed to the model.
+#[rustfmt::skip]
 const SETTINGS: [&str; 22] = [
-    "add-dir",
-    "agents",
-    "clear",
-    "color",
-    "config",
-    "context",
-    "copy",
-    "effort",
-    "exit",
-    "export",
-    "fast",
-    "login",
-    "mcp",
-    "memory",
-    "model",
-    "output-style",
-    "permissions",
-    "plugin",
-    "quit",
-    "rename",
-    "resume",
-    "theme",
+    "add-dir", "agents", "clear", "color", "config", "context", "copy", "effort", "exit", "export", "fast", "login",
+    "mcp", "memory", "model", "output-style", "permissions", "plugin", "quit", "rename", "resume", "theme",
 ];
 
 /// Origin of the text of a user message.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{ClaudeCode, hashed, line::Line};
 use crate::{
     Why,
-    out::{Out, usable_title},
-    records::Place,
+    out::{ItemQueue, usable_title},
+    records::RecordPlace,
 };
 
 /// Titles kept per conversation, and titles that may wait for their record.
@@ -47,54 +47,22 @@ pub(super) struct Named {
     pub(super) session: String,
     /// Last record of the branch that it names; `None` if it names the session.
     pub(super) leaf: Option<String>,
-    pub(super) place: Place,
-}
-
-/// Titles that come before the first message of their branch.
-#[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<Named>);
-
-impl Waiting {
-    /// Keeps a title; returns it if too many wait.
-    pub(super) fn push(&mut self, named: Named) -> Option<Named> {
-        if self.0.len() >= MOST {
-            return Some(named);
-        }
-        self.0.push(named);
-        None
-    }
-
-    /// Removes and returns the titles of a session that has begun.
-    pub(super) fn of_session(&mut self, session: &str) -> Vec<Named> {
-        self.0.extract_if(.., |named| named.leaf.is_none() && named.session == session).collect()
-    }
-
-    pub(super) fn all(&mut self) -> Vec<Named> {
-        std::mem::take(&mut self.0)
-    }
-
-    /// Offset of the first title that waits for a session, in bytes.
-    pub(super) fn start(&self) -> Option<u64> {
-        self.0.iter().filter(|named| named.leaf.is_none()).map(|named| named.place.start).min()
-    }
+    pub(super) place: RecordPlace,
 }
 
 impl ClaudeCode {
-    pub(super) fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, place: Place, out: &mut Out) {
+    pub(super) fn title(&mut self, line: &Line<'_>, title: Option<&str>, is_chosen: bool, out: &mut ItemQueue) {
         let Some(title) = title.and_then(usable_title) else {
-            out.skip(Why::Broken, &line.kind, place);
+            out.skip(Why::Broken, &line.kind);
             return;
         };
         let session = line.session_id.as_deref().unwrap_or(&self.stem).to_owned();
         let leaf = line.leaf_uuid.as_deref().map(str::to_owned);
-        let named = Named { title, is_chosen, kind: line.kind.to_string(), session, leaf, place };
+        let named = Named { title, is_chosen, kind: line.kind.to_string(), session, leaf, place: out.place };
         match self.named(&named) {
             Some(number) => self.entitle(number, &named, out),
-            None => {
-                if let Some(named) = self.waiting.push(named) {
-                    skip_title(&named, out);
-                }
-            }
+            None if self.waiting.len() < MOST => self.waiting.push(named),
+            None => skip_title(&named, out),
         }
     }
 
@@ -105,16 +73,16 @@ impl ClaudeCode {
         }
     }
 
-    pub(super) fn entitle(&mut self, number: usize, named: &Named, out: &mut Out) {
+    pub(super) fn entitle(&mut self, number: usize, named: &Named, out: &mut ItemQueue) {
         let Some(branch) = self.branches.get_mut(number) else { return };
         match branch.titles.take(&named.title, named.is_chosen) {
             Some(replaced) => out.title(&branch.conversation, &named.title, replaced),
-            None => out.skip(Why::Note, &named.kind, named.place),
+            None => out.skip_at(Why::Note, &named.kind, named.place),
         }
     }
 }
 
 /// Counts a title whose session is not in the file.
-pub(super) fn skip_title(named: &Named, out: &mut Out) {
-    out.skip(Why::Note, &format!("{} of what is not in the file", named.kind), named.place);
+pub(super) fn skip_title(named: &Named, out: &mut ItemQueue) {
+    out.skip_at(Why::Note, &format!("{} of what is not in the file", named.kind), named.place);
 }

@@ -1,37 +1,36 @@
 //! Messages of OpenAI's Chat Completions API.
 
-use memory_core::{ContentBlock, Message, Role};
+use memory_core::{ContentBlock, Role};
 use serde_json::{Map, Value};
 
-use super::dialect::Read;
 use crate::{
     Why,
     blocks::{self, Blocks},
     members::{keep, others},
+    responses::ListItem,
 };
 
-pub(super) fn message(value: &Value) -> Vec<Read> {
-    let text = |name: &str| value.get(name).and_then(Value::as_str);
+pub(super) fn message(value: &Value) -> Vec<ListItem> {
+    let text = |name: &str| value[name].as_str();
     let role = match text("role") {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
         Some("tool" | "function") => Role::Tool,
-        Some(other) => return vec![Read::Skip(Why::Unknown, format!("message of the role {other}"))],
-        None => return vec![Read::Skip(Why::Unknown, "value without a role".to_owned())],
+        Some(other) => return vec![ListItem::Skip(Why::Unknown, format!("message of the role {other}"))],
+        None => return vec![ListItem::Skip(Why::Unknown, "value without a role".to_owned())],
     };
-    let content = value.get("content").unwrap_or(&Value::Null);
+    let content = &value["content"];
     let mut all = Blocks::default();
-    let said = |mut all: Blocks, speaker: Option<&str>, taken: &[&str]| {
-        let mut message = Message::new(role, std::mem::take(&mut all.blocks));
-        message.metadata.extend(all.extra());
+    let said = |all: Blocks, speaker: Option<&str>, taken: &[&str]| {
+        let mut message = all.message(role);
         message.speaker = speaker.map(str::to_owned);
         keep(&mut message, others(value, &[&["role", "content", "model", "timestamp", "created_at"], taken].concat()));
-        Read::said(message)
+        message.into()
     };
     if role == Role::Tool {
         let named = if text("tool_call_id").is_some() { "tool_call_id" } else { "name" };
-        all.add(blocks::openai_result(text(named).unwrap_or("unknown"), content, false));
+        all.add(blocks::openai(content).result(text(named).unwrap_or("unknown"), false));
         return vec![said(all, None, &[named])];
     }
     // Servers of open models put the reasoning next to the content.
@@ -43,34 +42,35 @@ pub(super) fn message(value: &Value) -> Vec<Read> {
     all.append(blocks::openai(content));
     let refusal = text("refusal").filter(|text| !text.is_empty());
     all.blocks.extend(refusal.map(|text| ContentBlock::Text(text.to_owned())));
-    let audio = value.get("audio").and_then(|audio| audio.get("transcript")?.as_str());
+    let audio = value.pointer("/audio/transcript").and_then(Value::as_str);
     all.blocks.extend(audio.map(|text| ContentBlock::Text(text.to_owned())));
-    value.get("tool_calls").and_then(Value::as_array).into_iter().flatten().for_each(|one| all.add(call(one)));
-    if let Some(function) = value.get("function_call").filter(|function| function.is_object()) {
+    value["tool_calls"].as_array().into_iter().flatten().for_each(|one| all.add(call(one)));
+    let function = &value["function_call"];
+    if function.is_object() {
         // Before calls had ids, the result repeated the function's name.
-        let name = function.get("name").and_then(Value::as_str).unwrap_or("unknown");
+        let name = function["name"].as_str().unwrap_or("unknown");
         let beside = others(function, &["name", "arguments"]);
-        all.add((blocks::call(name, name, function.get("arguments").unwrap_or(&Value::Null)), beside));
+        all.add((blocks::call(name, name, &function["arguments"]), beside));
     }
     let mut taken = vec!["name", "refusal", "tool_calls"];
     taken.extend(thought);
     taken.extend(audio.map(|_| "audio"));
-    taken.extend(value.get("function_call").filter(|function| function.is_object()).map(|_| "function_call"));
+    taken.extend(function.is_object().then_some("function_call"));
     // Both names may hold the same text.
     taken.extend(["reasoning_content", "reasoning"].into_iter().filter(|name| text(name) == thought.and_then(text)));
     let mut read = vec![said(all, text("name"), &taken)];
-    if value.get("audio").is_some_and(|audio| audio.get("data").is_some()) {
-        read.push(Read::Skip(Why::NoPlace, "audio".to_owned()));
+    if value["audio"].get("data").is_some() {
+        read.push(ListItem::Skip(Why::NoPlace, "audio".to_owned()));
     }
     read
 }
 
 fn call(call: &Value) -> (ContentBlock, Map<String, Value>) {
-    let id = call.get("id").and_then(Value::as_str);
+    let id = call["id"].as_str();
     let function = call.get("function").or(call.get("custom"));
     match (id, function) {
         (Some(id), Some(function)) => {
-            let name = function.get("name").and_then(Value::as_str).unwrap_or("unknown");
+            let name = function["name"].as_str().unwrap_or("unknown");
             let arguments = function.get("arguments").or(function.get("input")).unwrap_or(&Value::Null);
             let mut beside = others(call, &["id", "type", "index", "function", "custom"]);
             beside.extend(others(function, &["name", "arguments", "input"]));

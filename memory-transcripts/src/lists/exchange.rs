@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::{Why, members::says_something, out::Out, records::Place};
+use crate::{Why, members::says_something, out::ItemQueue};
 
 /// Members that name the conversation of an object.
 pub(super) const NAMES: [&str; 4] = ["conversation_id", "session_id", "thread_id", "chat_id"];
@@ -15,55 +15,15 @@ const ANSWERS: [&str; 2] = ["output", "response"];
 /// Members that are read in addition to the messages.
 const BESIDE: [&str; 3] = ["title", "model", "modelId"];
 /// Members that are settings of requests or notes on responses.
+#[rustfmt::skip]
 const NOTES: [&str; 48] = [
-    "additionalModelRequestFields",
-    "background",
-    "cache_control",
-    "container",
-    "context_management",
-    "created",
-    "created_at",
-    "error",
-    "frequency_penalty",
-    "guardrailConfig",
-    "id",
-    "incomplete_details",
-    "inferenceConfig",
-    "logit_bias",
-    "logprobs",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "max_tokens",
-    "metadata",
-    "metrics",
-    "modalities",
-    "n",
-    "object",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "previous_response_id",
-    "prompt_cache_key",
-    "reasoning",
-    "reasoning_effort",
-    "response_format",
-    "safety_identifier",
-    "seed",
-    "service_tier",
-    "status",
-    "stop",
-    "stop_sequences",
-    "store",
-    "stream",
-    "stream_options",
-    "system_fingerprint",
-    "temperature",
-    "thinking",
-    "timestamp",
-    "toolConfig",
-    "tools",
-    "top_p",
-    "type",
-    "usage",
+    "additionalModelRequestFields", "background", "cache_control", "container", "context_management", "created",
+    "created_at", "error", "frequency_penalty", "guardrailConfig", "id", "incomplete_details", "inferenceConfig",
+    "logit_bias", "logprobs", "max_completion_tokens", "max_output_tokens", "max_tokens", "metadata", "metrics",
+    "modalities", "n", "object", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt_cache_key",
+    "reasoning", "reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "status", "stop",
+    "stop_sequences", "store", "stream", "stream_options", "system_fingerprint", "temperature", "thinking", "timestamp",
+    "toolConfig", "tools", "top_p", "type", "usage",
 ];
 
 /// Messages of an object.
@@ -83,7 +43,7 @@ impl<'a> Exchange<'a> {
             return None;
         }
         let mut found = Self { messages: Vec::new(), taken: Vec::new(), further: 0 };
-        let text = |name: &str| object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text = |name: &str| object[name].as_str().filter(|text| !text.is_empty());
         let is_item = object.get("type").is_some();
         // An instruction and its input become one user message.
         let has_list = LISTS.iter().any(|name| object.get(*name).is_some_and(Value::is_array));
@@ -104,10 +64,10 @@ impl<'a> Exchange<'a> {
                 _ => {}
             }
         }
-        if let Some(output) = object.get("output").and_then(Value::as_array).filter(|_| !is_item) {
+        if let Some(output) = object["output"].as_array().filter(|_| !is_item) {
             found.take("output", output);
         }
-        if let Some(choices) = object.get("choices").and_then(Value::as_array) {
+        if let Some(choices) = object["choices"].as_array() {
             found.taken.push("choices");
             let said = choices.first().and_then(|choice| choice.get("message"));
             found.messages.extend(said.map(Cow::Borrowed));
@@ -137,10 +97,10 @@ impl<'a> Exchange<'a> {
     }
 
     /// Counts the members of the object that hold no message, by name.
-    pub(super) fn count_others(&self, object: &Value, system: Option<&str>, place: Place, out: &mut Out) {
-        out.count(Why::NoPlace, "further choice", self.further, place);
+    pub(super) fn count_others(&self, object: &Value, system: Option<&str>, out: &mut ItemQueue) {
+        out.count(Why::NoPlace, "further choice", self.further);
         if let Some(choice) = object.get("choices").and_then(|choices| choices.get(0)) {
-            out.unknown("choices.", choice, &["index", "finish_reason", "message", "text", "logprobs"], place);
+            out.unknown("choices.", choice, &["index", "finish_reason", "message", "text", "logprobs"]);
         }
         for (name, _) in object.as_object().into_iter().flatten().filter(|(_, value)| says_something(value)) {
             let name = name.as_str();
@@ -149,7 +109,7 @@ impl<'a> Exchange<'a> {
                 continue;
             }
             let why = if NOTES.contains(&name) { Why::Note } else { Why::Unknown };
-            out.skip(why, &format!("member {name}"), place);
+            out.skip(why, &format!("member {name}"));
         }
     }
 }

@@ -38,27 +38,10 @@ const LONGEST: usize = 60;
 /// Maximum words of a name.
 const MOST_WORDS: usize = 3;
 /// Names of models and programs, which speak as the model.
+#[rustfmt::skip]
 const ANSWERING: [&str; 20] = [
-    "bard",
-    "chatgpt",
-    "claude",
-    "claude code",
-    "codex",
-    "copilot",
-    "cursor",
-    "deepseek",
-    "gemini",
-    "gemini cli",
-    "github copilot",
-    "gpt",
-    "grok",
-    "kimi",
-    "le chat",
-    "llama",
-    "meta ai",
-    "mistral",
-    "perplexity",
-    "qwen",
+    "bard", "chatgpt", "claude", "claude code", "codex", "copilot", "cursor", "deepseek", "gemini", "gemini cli",
+    "github copilot", "gpt", "grok", "kimi", "le chat", "llama", "meta ai", "mistral", "perplexity", "qwen",
 ];
 
 impl Line {

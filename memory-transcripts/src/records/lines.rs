@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Bounded, Input, Place, too_large};
+use super::{Bounded, Input, RecordPlace, too_large};
 use crate::TranscriptError;
 
 /// Reader of lines that are not blank.
@@ -17,7 +17,7 @@ pub(crate) struct Lines {
     longest: u64,
     /// Beginning of a line whose end is not there yet.
     begun: Vec<u8>,
-    place: Place,
+    place: RecordPlace,
     /// True if an unfinished line waits for its end.
     grows: bool,
     /// True if blank lines are returned as well.
@@ -35,7 +35,7 @@ impl Lines {
     /// left for later.
     pub(crate) fn new(bounded: Bounded, from: u64, grows: bool) -> Self {
         let Bounded { input, path, longest } = bounded;
-        let place = Place { line: 0, start: from, end: from, is_open: false };
+        let place = RecordPlace { line: 0, start: from, end: from, is_open: false };
         Self {
             input: BufReader::with_capacity(128 << 10, input),
             path,
@@ -58,16 +58,16 @@ impl Lines {
         self.grows = false;
     }
 
-    pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Place>, TranscriptError> {
+    pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<RecordPlace>, TranscriptError> {
         loop {
             let have = self.begun.len() as u64;
             // The byte after the limit shows that the line is longer.
             let most = self.longest.saturating_add(1).saturating_sub(have);
             let read = self.input.by_ref().take(most).read_until(b'\n', &mut self.begun);
-            let read = read.map_err(|error| self.failed(error))?;
+            let read = read.map_err(|error| crate::archive::failed(&self.path, error))?;
             let is_whole = self.begun.last() == Some(&b'\n');
             if !is_whole && self.begun.len() as u64 > self.longest {
-                let place = Place { line: self.place.line + 1, start: self.place.end, ..self.place };
+                let place = RecordPlace { line: self.place.line + 1, start: self.place.end, ..self.place };
                 return Err(too_large(&self.path, place, self.longest));
             }
             if !is_whole && (self.begun.is_empty() || (self.grows && read as u64 != most)) {
@@ -75,7 +75,7 @@ impl Lines {
             }
             let start = self.place.end;
             let end = start + self.begun.len() as u64;
-            self.place = Place { line: self.place.line + 1, start, end, is_open: !is_whole };
+            self.place = RecordPlace { line: self.place.line + 1, start, end, is_open: !is_whole };
             record.clear();
             mem::swap(record, &mut self.begun);
             if self.blanks || !record.trim_ascii().is_empty() {
@@ -87,10 +87,6 @@ impl Lines {
     /// Offset of the first byte that was not returned yet.
     pub(crate) fn end(&self) -> u64 {
         self.place.end
-    }
-
-    fn failed(&self, source: std::io::Error) -> TranscriptError {
-        crate::archive::failed(&self.path, source)
     }
 }
 
@@ -108,7 +104,10 @@ mod tests {
     fn a_line_without_end_is_refused_within_bounds() {
         let mut lines = lines(b"{}\n".chain(std::io::repeat(b'y')), 1 << 10, false);
         let mut record = Vec::new();
-        assert_eq!(lines.next(&mut record).unwrap().unwrap(), Place { line: 1, start: 0, end: 3, is_open: false });
+        assert_eq!(
+            lines.next(&mut record).unwrap().unwrap(),
+            RecordPlace { line: 1, start: 0, end: 3, is_open: false }
+        );
         let error = lines.next(&mut record).unwrap_err().to_string();
         assert!(error.starts_with("x.jsonl:2, byte 3: a record is larger than 1024 bytes"), "{error}");
         assert!(lines.begun.capacity() <= 4 << 10);

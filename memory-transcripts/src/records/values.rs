@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Bounded, Input, Place, too_large};
+use super::{Bounded, Input, RecordPlace, too_large};
 use crate::TranscriptError;
 
 /// Reader of values.
@@ -21,7 +21,7 @@ pub(crate) struct Values {
     at: u64,
     line: u64,
     /// Place of the list whose elements are returned.
-    list: Option<Place>,
+    list: Option<RecordPlace>,
 }
 
 impl fmt::Debug for Values {
@@ -90,7 +90,7 @@ impl Values {
         Self { input: BufReader::with_capacity(128 << 10, input), path, longest, at: 0, line: 1, list: None }
     }
 
-    pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Place>, TranscriptError> {
+    pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<RecordPlace>, TranscriptError> {
         record.clear();
         loop {
             let Some(byte) = self.peek()? else {
@@ -120,7 +120,7 @@ impl Values {
         }
     }
 
-    fn value(&mut self, record: &mut Vec<u8>) -> Result<Place, TranscriptError> {
+    fn value(&mut self, record: &mut Vec<u8>) -> Result<RecordPlace, TranscriptError> {
         let begin = self.here();
         let mut scan = Scan::default();
         loop {
@@ -128,7 +128,7 @@ impl Values {
             if piece.is_empty() {
                 // The end of the file also ends a number or a literal.
                 if scan.depth == 0 && !scan.in_text {
-                    return Ok(Place { end: self.at, ..begin });
+                    return Ok(RecordPlace { end: self.at, ..begin });
                 }
                 return Err(self.cut("a record", begin));
             }
@@ -153,7 +153,7 @@ impl Values {
             self.at += taken as u64;
             self.input.consume(taken);
             if is_over {
-                return Ok(Place { end: self.at, ..begin });
+                return Ok(RecordPlace { end: self.at, ..begin });
             }
         }
     }
@@ -169,16 +169,16 @@ impl Values {
         self.input.consume(1);
     }
 
-    fn here(&self) -> Place {
-        Place { line: self.line, start: self.at, end: self.at, is_open: false }
+    fn here(&self) -> RecordPlace {
+        RecordPlace { line: self.line, start: self.at, end: self.at, is_open: false }
     }
 
-    fn cut(&self, what: &str, begin: Place) -> TranscriptError {
+    fn cut(&self, what: &str, begin: RecordPlace) -> TranscriptError {
         let why = format!("the file ends at byte {} within {what} that begins here: it was cut off", self.at);
         self.damaged(begin, why)
     }
 
-    fn damaged(&self, place: Place, why: String) -> TranscriptError {
+    fn damaged(&self, place: RecordPlace, why: String) -> TranscriptError {
         TranscriptError::Damaged { place: format!("{}:{}, byte {}", self.path.display(), place.line, place.start), why }
     }
 }

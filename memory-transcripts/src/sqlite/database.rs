@@ -1,17 +1,16 @@
 //! Reads a database page by page, each page in a short transaction.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
-use rusqlite::{Error, Params, Row, types::Value as Key};
+use memory_core::text::one_line;
+use rusqlite::{Error, ErrorCode, Params, Row, types::Value as Key};
 
 use super::{
     cells,
-    failure::{failed, too_large},
     open::{Opened, Stamp, opened},
-    schema::Tables,
 };
 use crate::{Limits, TranscriptError};
 
@@ -106,6 +105,20 @@ impl Database {
         Ok(self.page(sql, parameters, read)?.into_iter().next())
     }
 
+    /// The row of a query with the lowest value of column `by` after the value `after`.
+    pub(super) fn next<T>(
+        &mut self,
+        from: &str,
+        by: &str,
+        after: Option<&Key>,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, TranscriptError> {
+        match after {
+            None => self.first(&format!("{from} WHERE {by} IS NOT NULL ORDER BY {by} LIMIT 1"), [], read),
+            Some(after) => self.first(&format!("{from} WHERE {by} > ?1 ORDER BY {by} LIMIT 1"), [after], read),
+        }
+    }
+
     /// The plain tables of the database.
     pub(super) fn tables(&mut self) -> Result<Tables, TranscriptError> {
         let mut tables = Tables::default();
@@ -116,10 +129,8 @@ impl Database {
             let names = self.page(sql, [after.as_str()], |row| cells::text(row, 0))?;
             let Some(last) = names.last().cloned().flatten() else { return Ok(tables) };
             for name in names.into_iter().flatten() {
-                let columns =
-                    self.page("SELECT name FROM pragma_table_info(?1) LIMIT 256", [name.as_str()], |row| {
-                        cells::text(row, 0)
-                    })?;
+                let sql = "SELECT name FROM pragma_table_info(?1) LIMIT 256";
+                let columns = self.page(sql, [name.as_str()], |row| cells::text(row, 0))?;
                 let columns: BTreeSet<_> = columns.into_iter().flatten().map(|name| name.to_lowercase()).collect();
                 tables.0.insert(name.to_lowercase(), columns);
             }
@@ -133,5 +144,60 @@ impl Database {
     /// The error for a database of no known program.
     pub(super) fn unknown(&self, tables: &Tables) -> TranscriptError {
         TranscriptError::UnknownDatabase { place: self.path.display().to_string(), found: tables.names() }
+    }
+}
+
+/// Maximum tables that an error names.
+const NAMED: usize = 8;
+
+/// Plain tables with their columns, in lower case: no views, virtual tables or computed columns.
+#[derive(Debug, Default)]
+pub(super) struct Tables(BTreeMap<String, BTreeSet<String>>);
+
+impl Tables {
+    /// True if a table has all of these columns.
+    pub(super) fn has(&self, table: &str, columns: &[&str]) -> bool {
+        self.0.get(table).is_some_and(|there| columns.iter().all(|column| there.contains(*column)))
+    }
+
+    /// A column for a `SELECT`: `NULL` if the table lacks it, as in older versions.
+    pub(super) fn column<'a>(&self, table: &str, column: &'a str) -> &'a str {
+        if self.has(table, &[column]) { column } else { "NULL" }
+    }
+
+    /// Several columns for a `SELECT`; see [`Self::column`].
+    pub(super) fn columns(&self, table: &str, columns: &[&str]) -> String {
+        columns.iter().map(|column| self.column(table, column)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of the tables, for an error.
+    fn names(&self) -> String {
+        let short = |name: &String| one_line(name).chars().take(40).collect::<String>();
+        let names: Vec<_> = self.0.keys().take(NAMED).map(short).collect();
+        match self.0.len() {
+            0 => "it has no tables".to_owned(),
+            count if count > NAMED => format!("it has the tables {} and {} more", names.join(", "), count - NAMED),
+            _ => format!("it has the tables {}", names.join(", ")),
+        }
+    }
+}
+
+/// The error for a row that is larger than the limit.
+fn too_large(path: &Path, limits: Limits) -> TranscriptError {
+    let place = path.display().to_string();
+    TranscriptError::too_large(place, "a row", (limits.record, "bytes"), "--max-line raises the limit")
+}
+
+/// The error for one of SQLite.
+pub(super) fn failed(path: &Path, limits: Limits, error: &Error) -> TranscriptError {
+    let place = path.display().to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => TranscriptError::Locked { place },
+        Some(ErrorCode::TooBig) => too_large(path, limits),
+        Some(ErrorCode::ReadOnly) => {
+            let why = "its program was stopped within a write: start that once, so that it mends the database";
+            TranscriptError::Unfit { place, why }
+        }
+        _ => TranscriptError::Damaged { place, why: one_line(&format!("SQLite cannot read it: {error}")).into_owned() },
     }
 }

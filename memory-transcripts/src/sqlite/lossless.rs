@@ -9,14 +9,17 @@ use memory_core::{ConversationId, Json, Message, Role, Timestamp};
 use rusqlite::{Row, types::Value as Key};
 use serde_json::Value;
 
-use super::{cells, database::Database, schema::Tables};
+use super::{
+    cells,
+    database::{Database, Tables},
+};
 use crate::{
     Conversation, TranscriptError, Why,
+    members::said_by,
     names::{conversation_id, key},
-    out::{Out, says_nothing, usable_title},
-    records::Place,
-    sender::said_by,
-    shape::Rows,
+    out::{ItemQueue, says_nothing, usable_title},
+    reader::FormatReader,
+    records::RecordPlace,
 };
 use parts::Parts;
 use summaries::Summaries;
@@ -87,27 +90,18 @@ impl Lossless {
     }
 
     /// Begins the conversation after the last one.
-    fn next_conversation(&mut self, out: &mut Out) -> Result<Option<Current>, TranscriptError> {
+    fn next_conversation(&mut self, out: &mut ItemQueue) -> Result<Option<Current>, TranscriptError> {
         let columns = self.tables.columns(CONVERSATIONS.0, &["conversation_id", "session_id", "title", "session_key"]);
         let read = |row: &Row<'_>| {
-            Ok((
-                row.get::<_, Key>(0)?,
-                cells::text(row, 0)?,
-                cells::text(row, 1)?,
-                cells::text(row, 2)?,
-                cells::text(row, 3)?,
-            ))
+            let text = |index| cells::text(row, index);
+            Ok((row.get::<_, Key>(0)?, text(0)?, text(1)?, text(2)?, text(3)?))
         };
-        let from = format!("SELECT {columns} FROM conversations WHERE conversation_id");
-        let order = "ORDER BY conversation_id LIMIT 1";
-        let found = match &self.last {
-            None => self.database.first(&format!("{from} IS NOT NULL {order}"), [], read)?,
-            Some(last) => self.database.first(&format!("{from} > ?1 {order}"), [last], read)?,
-        };
+        let from = format!("SELECT {columns} FROM conversations");
+        let found = self.database.next(&from, "conversation_id", self.last.as_ref(), read)?;
         let Some((key, number, session, title, session_key)) = found else { return Ok(None) };
         self.last = Some(key.clone());
         let number = number.unwrap_or_default();
-        out.stand(format!("{}, conversation {}", self.database.path().display(), memory_core::one_line(&number)));
+        out.file = format!("{}, conversation {}", self.database.path().display(), memory_core::text::one_line(&number));
         let session = session.unwrap_or_else(|| "session".to_owned());
         Ok(Some(Current {
             number: key,
@@ -147,16 +141,15 @@ impl Lossless {
     }
 
     /// Emits the message of a row, and a second one if the row also holds the results of its own calls.
-    fn say(&mut self, current: &mut Current, row: MessageRow, out: &mut Out) -> Result<(), TranscriptError> {
+    fn say(&mut self, current: &mut Current, row: MessageRow, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         current.read += 1;
         out.report.records += 1;
-        let place = Place { line: current.read, ..Place::default() };
-        out.place = place;
+        out.place = RecordPlace::of_line(current.read);
         let Some(role) = role(row.role.as_deref()) else {
-            out.skip(Why::Unknown, &format!("message of the role {}", row.role.as_deref().unwrap_or("NULL")), place);
+            out.skip(Why::Unknown, &format!("message of the role {}", row.role.as_deref().unwrap_or("NULL")));
             return Ok(());
         };
-        let said = self.parts.read(&mut self.database, &row.number, (role, row.content.as_deref()), place, out)?;
+        let said = self.parts.read(&mut self.database, &row.number, (role, row.content.as_deref()), out)?;
         let number = format!("lcm-{}", cells::shown(&row.number));
         let mut given = 0;
         for (role, content) in said {
@@ -168,11 +161,8 @@ impl Lossless {
                 out.begin(Conversation::new(current.id.clone()).title(current.title.take()));
             }
             let mut message = Message::new(role, content);
-            if let Some(session_key) = current.session_key.take() {
-                message.metadata.insert("session_key".to_owned(), Json::string(&session_key));
-            }
-            if let Some(file) = &row.large {
-                message.metadata.insert("large_content".to_owned(), Json::string(file));
+            for (name, value) in [("session_key", current.session_key.take()), ("large_content", row.large.clone())] {
+                message.metadata.extend(value.map(|value| (name.to_owned(), Json::string(&value))));
             }
             let identity = row.sender.as_deref().filter(|_| role == Role::User);
             if let Some(identity) = identity.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
@@ -185,18 +175,16 @@ impl Lossless {
         }
         if given == 0 {
             current.summaries.note_empty(&row.number);
-            out.skip(Why::Empty, role.as_str(), place);
+            out.skip(Why::Empty, role.as_str());
         }
         Ok(())
     }
 }
 
-impl Rows for Lossless {
-    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError> {
-        let current = match self.current.take() {
-            None => self.next_conversation(out)?,
-            there => there,
-        };
+impl FormatReader for Lossless {
+    fn rows(&mut self, out: &mut ItemQueue) -> Result<bool, TranscriptError> {
+        let current = self.current.take();
+        let current = current.map_or_else(|| self.next_conversation(out), |current| Ok(Some(current)))?;
         let Some(mut current) = current else { return Ok(false) };
         if current.rows.is_empty() {
             self.fill(&mut current)?;

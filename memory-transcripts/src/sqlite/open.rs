@@ -1,7 +1,6 @@
 //! Opens a database read-only: no file is created next to it, and its owner is never blocked.
 
 use std::{
-    fmt::Write as _,
     fs::{self, Metadata},
     io::Read,
     path::{Path, PathBuf},
@@ -9,6 +8,7 @@ use std::{
 };
 
 use memory_files::{Links, open};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
 use tempfile::TempDir;
 
@@ -74,23 +74,19 @@ fn frozen(path: &Path, limits: Limits) -> Result<Opened, TranscriptError> {
 
 /// Opens a private copy of the database and its log.
 fn copied(path: &Path, limits: Limits) -> Result<Opened, TranscriptError> {
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
-    let directory = tempfile::tempdir().map_err(io)?;
+    let io = TranscriptError::io(path);
+    let directory = tempfile::tempdir().map_err(&io)?;
     let copy = directory.path().join("copy");
     for (from, to) in [(path.to_owned(), copy.clone()), (beside(path, "-wal"), beside(&copy, "-wal"))] {
         let size = fs::metadata(&from).as_ref().map_or(0, Metadata::len);
         if size > limits.unpacked {
-            return Err(TranscriptError::TooLarge {
-                place: from.display().to_string(),
-                what: "what has to be copied to be read",
-                most: limits.unpacked,
-                unit: "bytes",
-                hint: "open it once with its program, which ends its log",
-            });
+            let (place, most) = (from.display().to_string(), (limits.unpacked, "bytes"));
+            let hint = "open it once with its program, which ends its log";
+            return Err(TranscriptError::too_large(place, "what has to be copied to be read", most, hint));
         }
-        let mut read = open(&from, Links::Follow).map_err(io)?.take(limits.unpacked);
-        let mut written = fs::File::create(&to).map_err(io)?;
-        std::io::copy(&mut read, &mut written).map_err(io)?;
+        let mut read = open(&from, Links::Follow).map_err(&io)?.take(limits.unpacked);
+        let mut written = fs::File::create(&to).map_err(&io)?;
+        std::io::copy(&mut read, &mut written).map_err(&io)?;
     }
     connected(&copy, "mode=ro", limits, None, Some(directory))
 }
@@ -105,7 +101,7 @@ fn connected(
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connected = Connection::open_with_flags(format!("{}?{how}", address(path)), flags)
         .and_then(|connection| guard(&connection, limits).map(|()| connection));
-    let connection = connected.map_err(|error| super::failure::failed(path, limits, &error))?;
+    let connection = connected.map_err(|error| super::database::failed(path, limits, &error))?;
     Ok(Opened { connection, frozen, _copy: copy })
 }
 
@@ -113,15 +109,18 @@ fn connected(
 /// values and programs of unlimited size.
 fn guard(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
     connection.busy_timeout(WAIT)?;
-    let set = |config, on| connection.set_db_config(config, on).map(drop);
-    set(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    set(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    set(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, false)?;
-    set(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
-    set(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-    set(DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false)?;
-    // Only the owner checkpoints its log.
-    set(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    for (config, is_on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
+        // Only the owner checkpoints its log.
+        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
+    ] {
+        connection.set_db_config(config, is_on)?;
+    }
     let most = i32::try_from(limits.record.max(LEAST)).unwrap_or(i32::MAX);
     let bound = |limit, most| connection.set_limit(limit, most).map(drop);
     bound(Limit::SQLITE_LIMIT_LENGTH, most)?;
@@ -139,9 +138,9 @@ fn guard(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
 
 /// True if the header states a write-ahead log.
 fn has_log(path: &Path) -> Result<bool, TranscriptError> {
-    let io = |source| TranscriptError::Io { path: path.to_owned(), source };
+    let io = TranscriptError::io(path);
     let mut header = Vec::new();
-    open(path, Links::Follow).map_err(io)?.take(HEADER).read_to_end(&mut header).map_err(io)?;
+    open(path, Links::Follow).map_err(&io)?.take(HEADER).read_to_end(&mut header).map_err(&io)?;
     if !header.starts_with(SQLITE) {
         let why = "it is no SQLite database".to_owned();
         return Err(TranscriptError::Damaged { place: format!("{}, byte 0", path.display()), why });
@@ -164,13 +163,6 @@ fn length(path: &Path) -> Option<u64> {
 fn address(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let path = if cfg!(windows) { format!("/{}", path.display()).replace('\\', "/").into() } else { path };
-    let mut address = "file:".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.' | b':') {
-            address.push(char::from(*byte));
-        } else {
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-    address
+    const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b':');
+    format!("file:{}", percent_encode(path.as_os_str().as_encoded_bytes(), &ESCAPED))
 }

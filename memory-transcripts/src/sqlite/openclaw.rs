@@ -1,10 +1,12 @@
 //! The database of an OpenClaw agent: the events of each session, which are the entries of its session files.
 
-use memory_core::Timestamp;
-use rusqlite::types::Value as Key;
+use rusqlite::{Row, types::Value as Key};
 
-use super::{cells, database::Database, schema::Tables};
-use crate::{TranscriptError, Why, out::Out, pi::Pi, records::Place, shape::Rows};
+use super::{
+    cells,
+    database::{Database, Tables},
+};
+use crate::{TranscriptError, Why, out::ItemQueue, pi::Pi, reader::FormatReader, records::RecordPlace};
 
 /// Table of events and the columns that are read.
 const EVENTS: (&str, [&str; 3]) = ("transcript_events", ["session_id", "seq", "event_json"]);
@@ -38,13 +40,6 @@ struct Session {
     title: Option<String>,
 }
 
-/// A row of the table of events.
-struct Event {
-    seq: Key,
-    json: Option<String>,
-    at: Option<Timestamp>,
-}
-
 impl OpenClaw {
     pub(super) fn new(mut database: Database) -> Result<Self, TranscriptError> {
         let tables = database.tables()?;
@@ -55,20 +50,14 @@ impl OpenClaw {
     }
 
     /// Begins the session after the last one.
-    fn next_session(&mut self, out: &mut Out) -> Result<Option<Session>, TranscriptError> {
-        let least = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Key>(0)?, cells::text(row, 0)?));
-        let found = match &self.last {
-            None => self.database.first("SELECT min(session_id) FROM transcript_events", [], least)?,
-            Some(last) => {
-                let sql = "SELECT min(session_id) FROM transcript_events WHERE session_id > ?1";
-                self.database.first(sql, [last], least)?
-            }
-        };
-        let Some((key, id)) = found.filter(|(key, _)| *key != Key::Null) else { return Ok(None) };
+    fn next_session(&mut self, out: &mut ItemQueue) -> Result<Option<Session>, TranscriptError> {
+        let read = |row: &Row<'_>| Ok((row.get::<_, Key>(0)?, cells::text(row, 0)?));
+        let from = "SELECT session_id FROM transcript_events";
+        let found = self.database.next(from, "session_id", self.last.as_ref(), read)?;
+        let Some((key, id)) = found else { return Ok(None) };
         self.last = Some(key.clone());
         let id = id.unwrap_or_else(|| "session".to_owned());
-        let named = format!("{}, session {}", self.database.path().display(), memory_core::one_line(&id));
-        out.stand(named);
+        out.file = format!("{}, session {}", self.database.path().display(), memory_core::text::one_line(&id));
         let (session_key, title) = self.named(&key)?;
         let opening = session_key.map(|session_key| ("session_key", session_key)).into_iter().collect();
         Ok(Some(Session { key, entries: Pi::of_session(&id, opening), seq: None, number: 0, title }))
@@ -82,40 +71,37 @@ impl OpenClaw {
         }
         let columns = self.tables.columns(NODES, &["session_key", "label", "display_name"]);
         let sql = format!("SELECT {columns} FROM {NODES} WHERE current_session_id = ?1 ORDER BY session_key LIMIT 1");
-        let read = |row: &rusqlite::Row<'_>| Ok((cells::text(row, 0)?, cells::text(row, 1)?.or(cells::text(row, 2)?)));
+        let read = |row: &Row<'_>| Ok((cells::text(row, 0)?, cells::text(row, 1)?.or(cells::text(row, 2)?)));
         Ok(self.database.first(&sql, [session], read)?.unwrap_or_default())
     }
 
     /// Reads the next events of a session; `false` at its end.
-    fn read(&mut self, session: &mut Session, out: &mut Out) -> Result<bool, TranscriptError> {
+    fn read(&mut self, session: &mut Session, out: &mut ItemQueue) -> Result<bool, TranscriptError> {
         let columns = self.tables.columns(EVENTS.0, &["seq", "event_json", "created_at"]);
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(Event { seq: row.get(0)?, json: cells::text(row, 1)?, at: cells::time(row, 2)? })
-        };
+        let read = |row: &Row<'_>| Ok((row.get::<_, Key>(0)?, cells::text(row, 1)?, cells::time(row, 2)?));
         let from = format!("SELECT {columns} FROM transcript_events WHERE session_id = ?1");
         let events = self.database.page_of(&from, &session.key, ("seq", session.seq.as_ref()), read)?;
-        let Some(last) = events.last() else { return Ok(false) };
-        session.seq = Some(last.seq.clone());
-        for event in events {
+        let Some((last, ..)) = events.last() else { return Ok(false) };
+        session.seq = Some(last.clone());
+        for (_, event, at) in events {
             session.number += 1;
             out.report.records += 1;
-            let place = Place { line: session.number, ..Place::default() };
-            out.place = place;
-            match event.json {
-                Some(json) => session.entries.entry(&json, event.at, place, out)?,
-                None => out.skip(Why::Broken, "event", place),
+            out.place = RecordPlace::of_line(session.number);
+            match event {
+                Some(json) => session.entries.entry(&json, at, out)?,
+                None => out.skip(Why::Broken, "event"),
             }
         }
         Ok(true)
     }
 
     /// Counts the transcripts that were archived when a session was deleted or reset.
-    fn count_archives(&mut self, out: &mut Out) -> Result<(), TranscriptError> {
+    fn count_archives(&mut self, out: &mut ItemQueue) -> Result<(), TranscriptError> {
         if !self.tables.has(ARCHIVES, &["session_id", "generation", "reason"]) {
             return Ok(());
         }
         let sql = format!("SELECT reason, count(*) FROM {ARCHIVES} GROUP BY reason ORDER BY reason LIMIT 8");
-        let read = |row: &rusqlite::Row<'_>| Ok((cells::text(row, 0)?, cells::integer(row, 1)?));
+        let read = |row: &Row<'_>| Ok((cells::text(row, 0)?, cells::integer(row, 1)?));
         for (reason, count) in self.database.page(&sql, [], read)? {
             let what = format!("transcript of a session that was {}", reason.as_deref().unwrap_or("put away"));
             if let Some(count) = count.and_then(|count| u64::try_from(count).ok()).filter(|count| *count > 0) {
@@ -127,13 +113,10 @@ impl OpenClaw {
     }
 }
 
-impl Rows for OpenClaw {
-    fn next(&mut self, out: &mut Out) -> Result<bool, TranscriptError> {
-        let current = match self.session.take() {
-            None => self.next_session(out)?,
-            there => there,
-        };
-        let Some(mut session) = current else {
+impl FormatReader for OpenClaw {
+    fn rows(&mut self, out: &mut ItemQueue) -> Result<bool, TranscriptError> {
+        let current = self.session.take();
+        let Some(mut session) = current.map_or_else(|| self.next_session(out), |current| Ok(Some(current)))? else {
             self.count_archives(out)?;
             return Ok(false);
         };

@@ -2,23 +2,17 @@
 
 use std::io::{self, Write};
 
-use memory_core::{ContentBlock, Media, Message, Role, message_to_json};
+use memory_core::{ContentBlock, Media, Message, Role, json::message_to_json};
 use serde_json::{Value, json};
 
-use super::left_out::LeftOut;
+use super::LeftOut;
 use crate::exact;
 
 /// Types of blocks that the API accepts and core keeps verbatim.
+#[rustfmt::skip]
 const KNOWN: [&str; 9] = [
-    "redacted_thinking",
-    "server_tool_use",
-    "web_search_tool_result",
-    "web_fetch_tool_result",
-    "code_execution_tool_result",
-    "search_result",
-    "mcp_tool_use",
-    "mcp_tool_result",
-    "compaction",
+    "redacted_thinking", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result",
+    "code_execution_tool_result", "search_result", "mcp_tool_use", "mcp_tool_result", "compaction",
 ];
 
 #[derive(Debug, Default)]
@@ -30,16 +24,10 @@ pub(super) struct Anthropic {
 }
 
 impl Anthropic {
-    pub(super) fn begin(out: &mut impl Write) -> io::Result<Self> {
-        out.write_all(b"{\"messages\": [")?;
-        Ok(Self::default())
-    }
-
     pub(super) fn write(&mut self, out: &mut impl Write, message: &Message, left_out: &mut LeftOut) -> io::Result<()> {
         let blocks: Vec<_> = message.content.iter().filter_map(|block| written(block, left_out)).collect();
         if message.role == Role::System {
-            let text = |block: &Value| block.get("type").and_then(Value::as_str) == Some("text");
-            self.system.extend(blocks.into_iter().filter(text));
+            self.system.extend(blocks.into_iter().filter(|block| block["type"] == "text"));
             return Ok(());
         }
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };
@@ -50,8 +38,7 @@ impl Anthropic {
                 None => format!("\n{{\"role\": \"{role}\", \"content\": [\n  "),
             };
             self.open = Some(role);
-            out.write_all(before.as_bytes())?;
-            out.write_all(exact::written(&block).as_bytes())?;
+            write!(out, "{before}{}", exact::written(&block))?;
         }
         Ok(())
     }

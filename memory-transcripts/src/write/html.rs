@@ -3,11 +3,14 @@
 use std::io::{self, Write};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use memory_core::{ContentBlock, Media, Message, Timestamp, lines, one_line};
+use memory_core::{
+    ContentBlock, Media, Message, Timestamp,
+    text::{lines, one_line},
+};
 
 use super::{
-    heading::Heading,
-    text::{Part, byline, part, voice},
+    Heading,
+    text::{Shown, byline, shown, voice},
 };
 
 /// Style sheet of the page.
@@ -66,9 +69,9 @@ pub(super) fn write(out: &mut impl Write, message: &Message, at: Timestamp) -> i
             writeln!(out, "<img alt=\"\" src=\"data:{media_type};base64,{}\">", BASE64_STANDARD.encode(data))?;
             continue;
         }
-        match part(block) {
-            Part::Words(text) => writeln!(out, "<div class=\"said\">{}</div>", escaped(&text))?,
-            Part::Beside(title, text) => {
+        match shown(block) {
+            Shown::Words(text) => writeln!(out, "<div class=\"said\">{}</div>", escaped(&text))?,
+            Shown::Beside(title, text) => {
                 writeln!(out, "<details><summary>{}</summary><pre>{}</pre></details>", escaped(&title), escaped(&text))?
             }
         }

@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
-use memory_core::{Message, Timestamp, lines, one_line};
+use memory_core::{
+    Message, Timestamp,
+    text::{lines, one_line},
+};
 
 use super::{
-    heading::Heading,
-    text::{Part, byline, part, voice},
+    Heading,
+    text::{Shown, byline, shown, voice},
 };
 
 pub(super) fn begin(out: &mut impl Write, heading: Heading<'_>) -> io::Result<()> {
@@ -20,8 +23,8 @@ pub(super) fn write(out: &mut impl Write, message: &Message, at: Timestamp) -> i
         write!(out, "\n*{}*\n", byline.replace(['*', '_', '<'], " "))?;
     }
     for block in &message.content {
-        match part(block) {
-            Part::Words(text) => {
+        match shown(block) {
+            Shown::Words(text) => {
                 out.write_all(b"\n")?;
                 let text = lines(&text);
                 let mut fence = None;
@@ -41,7 +44,7 @@ pub(super) fn write(out: &mut impl Write, message: &Message, at: Timestamp) -> i
                     writeln!(out, "{fence}")?;
                 }
             }
-            Part::Beside(title, text) => {
+            Shown::Beside(title, text) => {
                 let text = lines(&text);
                 let fence = "`".repeat(longest_run(&text).max(2) + 1);
                 write!(out, "\n{title}:\n\n{fence}\n{}\n{fence}\n", text.trim_end_matches('\n'))?;

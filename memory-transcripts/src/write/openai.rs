@@ -1,40 +1,13 @@
 //! Messages for OpenAI's Chat Completions API.
 
-use std::io::{self, Write};
-
 use base64::{Engine, prelude::BASE64_STANDARD};
 use memory_core::{ContentBlock, Media, Message, Role};
 use serde_json::{Value, json};
 
-use super::left_out::LeftOut;
-
-#[derive(Debug, Default)]
-pub(super) struct OpenAi {
-    has_messages: bool,
-}
-
-impl OpenAi {
-    pub(super) fn begin(out: &mut impl Write) -> io::Result<Self> {
-        out.write_all(b"{\"messages\": [")?;
-        Ok(Self::default())
-    }
-
-    pub(super) fn write(&mut self, out: &mut impl Write, message: &Message, left_out: &mut LeftOut) -> io::Result<()> {
-        for message in messages(message, left_out) {
-            let before = if std::mem::replace(&mut self.has_messages, true) { ",\n" } else { "\n" };
-            out.write_all(before.as_bytes())?;
-            serde_json::to_writer(&mut *out, &message)?;
-        }
-        Ok(())
-    }
-}
-
-pub(super) fn end(out: &mut impl Write) -> io::Result<()> {
-    out.write_all(b"\n]}\n")
-}
+use super::LeftOut;
 
 /// Tool results are messages of their own, each with the id of its call.
-fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
+pub(super) fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
     let mut all = Vec::new();
     let mut parts = Vec::new();
     let mut calls = Vec::new();
@@ -67,7 +40,7 @@ fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
         Role::Assistant => "assistant",
         Role::System => "system",
     };
-    let texts: Option<Vec<&str>> = parts.iter().map(text_of).collect();
+    let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
     let content = match texts {
         _ if parts.is_empty() => Value::Null,
         Some(texts) => texts.join("\n").into(),
@@ -83,10 +56,6 @@ fn messages(message: &Message, left_out: &mut LeftOut) -> Vec<Value> {
     }
     all.push(written);
     all
-}
-
-fn text_of(part: &Value) -> Option<&str> {
-    part.get("text")?.as_str()
 }
 
 /// True if the API accepts a text as a name.

@@ -2,7 +2,7 @@
 
 use memory_core::{ContentBlock, Message, Role};
 
-use super::left_out::LeftOut;
+use super::LeftOut;
 
 /// Text of a result that was never recorded.
 const MISSING: &str = "No result was recorded: the call was interrupted.";

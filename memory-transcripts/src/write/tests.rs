@@ -1,4 +1,4 @@
-//! What is written, read by the readers and by eye.
+//! Output of the writers, read by the readers and compared by eye.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use memory_core::{ContentBlock, Json, Media};

@@ -1,6 +1,6 @@
 //! Text for people.
 
-use memory_core::{ContentBlock, Message, Role, Timestamp, one_line};
+use memory_core::{ContentBlock, Message, Role, Timestamp, text::one_line};
 
 use crate::exact;
 
@@ -22,28 +22,28 @@ pub(super) fn byline(message: &Message, at: Timestamp) -> String {
 }
 
 /// A block as text.
-pub(super) enum Part {
+pub(super) enum Shown {
     /// Words.
     Words(String),
     /// Anything else: title and text.
     Beside(String, String),
 }
 
-pub(super) fn part(block: &ContentBlock) -> Part {
+pub(super) fn shown(block: &ContentBlock) -> Shown {
     match block {
-        ContentBlock::Text(text) => Part::Words(text.clone()),
+        ContentBlock::Text(text) => Shown::Words(text.clone()),
         ContentBlock::ToolUse { name, input, .. } => {
             let input = exact::value(input);
             let input = exact::pretty(&input).unwrap_or_else(|_| exact::written(&input));
-            Part::Beside(format!("Call of {}", one_line(name)), input)
+            Shown::Beside(format!("Call of {}", one_line(name)), input)
         }
         ContentBlock::ToolResult { content, is_error, .. } => {
             let texts: Vec<_> = content.iter().map(|block| block.text().into_owned()).collect();
             let title = if *is_error { "Error of a tool" } else { "Result of a tool" };
-            Part::Beside(title.to_owned(), texts.join("\n"))
+            Shown::Beside(title.to_owned(), texts.join("\n"))
         }
-        ContentBlock::Reasoning { text, .. } => Part::Beside("Reasoning".to_owned(), text.clone()),
-        ContentBlock::Unknown(json) => Part::Beside("Other content".to_owned(), json.to_string()),
-        ContentBlock::Image(_) | ContentBlock::Document { .. } => Part::Words(block.text().into_owned()),
+        ContentBlock::Reasoning { text, .. } => Shown::Beside("Reasoning".to_owned(), text.clone()),
+        ContentBlock::Unknown(json) => Shown::Beside("Other content".to_owned(), json.to_string()),
+        ContentBlock::Image(_) | ContentBlock::Document { .. } => Shown::Words(block.text().into_owned()),
     }
 }

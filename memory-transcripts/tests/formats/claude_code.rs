@@ -219,7 +219,7 @@ fn a_followed_file_goes_on_where_it_was_left_at_every_line() {
             assert!((12..=14).contains(&cut), "only the rewind goes back: {cut}");
             follow_from(&mut read, &path, Format::ClaudeCode, None);
         }
-        // What may go on is given once the file is complete.
+        // An answer that may continue is returned once the file is complete.
         add(&mut read, &path, None);
         check_session(&read);
     }
@@ -359,7 +359,7 @@ fn a_title_may_stand_before_the_first_message_and_be_replaced() {
         files.write("s.jsonl", lines(&all[..count]));
         position = Some(follow_from(&mut grown, &path, Format::ClaudeCode, position.as_ref()));
     }
-    // What was held back is read again, with the titles after it.
+    // Held-back lines are read again, with the titles after it.
     grown.replaced.dedup();
     assert_eq!((&grown.titles, &grown.replaced), (&whole.titles, &whole.replaced));
     let elsewhere = [all[1].clone(), json!({"type": "custom-title", "sessionId": "another", "customTitle": "x"})];

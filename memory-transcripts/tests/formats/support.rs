@@ -33,7 +33,7 @@ impl Files {
 /// Key, message and time of a message.
 pub(crate) type Compared = (MessageKey, String, Option<i64>);
 
-/// What was read, as a store would have it: the messages of each conversation by key, each once.
+/// Items as a store would have them: the messages of each conversation by key, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Read {
     pub(crate) conversations: Vec<Conversation>,

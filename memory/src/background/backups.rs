@@ -2,13 +2,13 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use memory_core::{OwnerId, StoreError, Timestamp};
+use memory_core::{OwnerId, Timestamp, port::StoreError};
 use memory_store::{RescueError, backup_taken, enclosing_store};
 
 use super::{BackgroundWork, Failures};
 use crate::{Config, parts::Parts};
 
-/// Time between looks at the clock, which may be set and may have slept.
+/// Interval of checking the clock, which may be set and may have slept.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(60);
 /// Time between requests for a lease that another process holds.
 const BETWEEN_RETRIES: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ pub(super) struct Backups {
     failures: Arc<Failures>,
 }
 
-/// Outcome of a look at the clock.
+/// Outcome of a check of the clock.
 #[derive(Debug)]
 enum Turn {
     /// No backup is due.

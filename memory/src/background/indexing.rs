@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{ConversationId, RetrieveError, Store, StoreError};
+use memory_core::{
+    ConversationId,
+    port::{RetrieveError, Store, StoreError},
+};
 use tokio::{
     sync::{Mutex, mpsc},
     time::timeout,
@@ -86,7 +89,7 @@ impl Indexer {
             Ok(all) => {
                 self.failures.clear(BackgroundWork::Indexing, None);
                 let is_new = |id: &ConversationId, nodes: u64| nodes > indexed.get(id).copied().unwrap_or_default();
-                let spoken = all.into_iter().filter(|one| !one.is_companion());
+                let spoken = all.into_iter().filter(|one| !one.is_of_notes());
                 due.extend(spoken.filter(|one| is_new(&one.id, one.nodes)).map(|one| (one.id, true)));
             }
             Err(error) => self.failures.add(BackgroundWork::Indexing, None, error.to_string()),

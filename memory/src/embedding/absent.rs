@@ -1,6 +1,9 @@
 //! A stand-in for a missing embedding model.
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder},
+};
 use memory_embed::ModelError;
 
 /// Stands in for a missing model: cached vectors stay, and every question is answered by words with a notice that

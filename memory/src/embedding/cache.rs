@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use memory_embed::{CacheKey, CachedEmbedder, EmbeddingCache};
 use memory_files::Links;
 

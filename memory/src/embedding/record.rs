@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use memory_files::Links;
 
 /// Name of the record in the store's directory.

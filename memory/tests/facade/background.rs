@@ -4,7 +4,10 @@
 use std::{path::Path, sync::Arc};
 
 use memory::{Access, Builder, Config, Conversation, Message, Notice, Query, Scope};
-use memory_core::{Lease, Store as _, testing::HashEmbedder};
+use memory_core::{
+    port::{Lease, Store as _},
+    testing::HashEmbedder,
+};
 use memory_store::LogStore;
 use pollster::block_on;
 

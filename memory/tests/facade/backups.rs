@@ -14,7 +14,7 @@ use std::{
 use memory::{
     Access, BackgroundWork, BackupError, Builder, Config, Message, OpenError, OwnerId, Timestamp, port::Clock,
 };
-use memory_core::{Source as _, Store as _};
+use memory_core::port::{Source as _, Store as _};
 use memory_store::{LogStore, backup_taken, check_backup, restore};
 use pollster::block_on;
 

@@ -9,11 +9,11 @@ mod custom_hook;
 #[path = "../../examples/custom_summarizer.rs"]
 mod custom_summarizer;
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
-#[path = "../../examples/derived_manager.rs"]
-mod derived_manager;
-#[expect(dead_code, reason = "its `main` is for `cargo run`")]
 #[path = "../../examples/embed.rs"]
 mod embed;
+#[expect(dead_code, reason = "its `main` is for `cargo run`")]
+#[path = "../../examples/extended_manager.rs"]
+mod extended_manager;
 
 #[expect(dead_code, reason = "its `main` is for `cargo run`")]
 #[path = "../../examples/model_summaries.rs"]
@@ -32,8 +32,8 @@ fn the_example_embed_shows_what_answers_the_question() {
 }
 
 #[test]
-fn the_example_derived_manager_goes_on_counting_after_a_restart() {
-    let state = derived_manager::run(Dir::new().store()).unwrap();
+fn the_example_extended_manager_goes_on_counting_after_a_restart() {
+    let state = extended_manager::run(Dir::new().store()).unwrap();
     assert!(state.contains(r#""manager":"metered""#) && state.contains(r#""own":3"#), "{state}");
 }
 

@@ -9,7 +9,7 @@ use memory::{
     Access, BackgroundWork, Builder, Config, Message, ModelSummaries, OpenError, PromptOptions, Recall, Timestamp,
     plan::SpendLimits, port::EmbedError,
 };
-use memory_core::{FirstWords, testing::ScriptedModel};
+use memory_core::{testing::ScriptedModel, text::FirstWords};
 use pollster::block_on;
 
 use crate::support::{Dir, Embedding, embedded, remark, wait_until};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use memory::{Access, Builder, Config, Query, Scope, port::HeldInMemory};
+use memory::{Access, Builder, Config, Query, Scope, port::CachedInMemory};
 use memory_core::testing::HashEmbedder;
 use pollster::block_on;
 
@@ -13,7 +13,7 @@ const CONVERSATIONS: usize = 40;
 const LIMIT: usize = 20_000;
 
 /// What is held after a search of each conversation, by kind.
-fn held_after_searches(dir: &Dir, config: impl FnOnce(Config) -> Config) -> Vec<HeldInMemory> {
+fn held_after_searches(dir: &Dir, config: impl FnOnce(Config) -> Config) -> Vec<CachedInMemory> {
     let config = config(Config::new(dir.store(), Access::Write));
     let memory = Builder::of(config).embedder(Arc::new(HashEmbedder::new(32))).background(false).open().unwrap();
     for number in 0..CONVERSATIONS {

@@ -57,7 +57,7 @@ fn the_recall_hook_adds_nothing_that_is_visible_and_nothing_to_a_goodbye() {
     }
     let visible = NodeRange::first_n(20).into_iter().collect();
     let question = "Which locker has my bag?";
-    let added = talk.add_message_beside(Message::user(question), visible).unwrap();
+    let added = talk.add_message_with_visible(Message::user(question), visible).unwrap();
     assert_eq!(added.outgoing.text(), question, "the list shows it");
     let added = talk.add_message(Message::user(question)).unwrap();
     assert!(added.outgoing.text().contains("locker 4471"), "{}", added.outgoing.text());

@@ -8,12 +8,12 @@ use memory::{
     blocking::{Conversation, Memory},
     plan::{BuildError, Thresholds},
     port::{
-        BoxFuture, ConversationManager, DerivedManager, ManagerError, ManagerState, ModelId, Reranker, ScoreScale,
+        BoxFuture, ConversationManager, ExtendedManager, ManagerError, ManagerState, ModelId, Reranker, ScoreScale,
         WrittenBy,
     },
 };
 use memory_core::{
-    RerankError,
+    port::RerankError,
     testing::{EverythingManager, HashEmbedder},
 };
 
@@ -75,7 +75,7 @@ fn thresholds_count_for_the_manager_of_the_configuration() {
 #[derive(Debug)]
 struct Same(Arc<dyn ConversationManager>);
 
-impl DerivedManager for Same {
+impl ExtendedManager for Same {
     fn identity(&self) -> WrittenBy {
         WrittenBy::new("same", "1")
     }

@@ -1,4 +1,4 @@
-//! The figures of a group, as the `figures` binary of the benches reports them, and the bars that they must hold.
+//! The figures of a group, as the `figures` binary of the benches reports them, and the bars that they must meet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -107,7 +107,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// True if a check fails; one of all groups, unlike that of one, takes what is owed.
+    /// True if a check fails. A check of all groups accepts an owed figure, that of one group does not.
     pub(super) fn fails(self, is_of_one_group: bool) -> bool {
         self == Self::FallsShort || self == Self::Owed && is_of_one_group
     }

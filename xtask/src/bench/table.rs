@@ -19,7 +19,7 @@ pub(super) fn render(groups: &[JudgedGroup]) -> Table {
     table
 }
 
-/// The same table of one group for a document.
+/// The table of one group in Markdown, for a document.
 pub(super) fn markdown(group: &JudgedGroup) -> String {
     let line = |cells: [String; 6]| format!("| {} |\n", cells.map(|cell| in_cell(&cell)).join(" | "));
     let mut lines = line(HEADER.map(str::to_owned));
@@ -28,7 +28,7 @@ pub(super) fn markdown(group: &JudgedGroup) -> String {
     lines
 }
 
-/// A Markdown cell is one line, and a vertical bar in it would end it.
+/// The text of a Markdown cell, on one line and without bare vertical bars, which would end the cell.
 fn in_cell(text: &str) -> String {
     text.replace('\n', "<br>").replace('|', "\\|")
 }
@@ -62,7 +62,7 @@ fn measured(figure: &Figure) -> String {
     if figure.note.is_empty() { value } else { format!("{value}\n{}", figure.note) }
 }
 
-/// Enough digits to distinguish figures.
+/// A value with enough digits to distinguish figures.
 fn short(value: f64) -> String {
     let size = value.abs();
     if size >= 1000.0 {

@@ -14,7 +14,7 @@ struct FeatureSet {
     features: &'static [&'static str],
     /// Packages that must not be in its tree, by name or by the part before the first `-`.
     barred: &'static [&'static str],
-    /// Other steps compile it.
+    /// True if other steps compile the package.
     is_compiled: bool,
 }
 
@@ -23,7 +23,12 @@ const SETS: &[FeatureSet] = &[
     FeatureSet { package: "memory-embed", features: &[], barred: &["ort", "aws"], is_compiled: false },
     FeatureSet { package: "memory-embed", features: &["tokens"], barred: &["ort", "aws"], is_compiled: false },
     FeatureSet { package: "memory-embed", features: &["bedrock", "openai"], barred: &["ort"], is_compiled: false },
-    FeatureSet { package: "memory-cli", features: &[], barred: &["aws", "reqwest", "rusqlite"], is_compiled: false },
+    FeatureSet {
+        package: "memory-cli",
+        features: &["hnsw-rs"],
+        barred: &["aws", "reqwest", "rusqlite"],
+        is_compiled: false,
+    },
     // One TLS stack: rustls over ring, which builds in a tenth of the time of aws-lc-rs.
     FeatureSet {
         package: "memory-embed",
@@ -72,7 +77,8 @@ fn readme(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The crates that are compiled for a package, a line each, its build dependencies and macros included; the same everywhere.
+/// The crates that are compiled for a package, one per line, including build dependencies and macros; the same
+/// everywhere.
 fn tree(workspace: &Workspace, package: &str, features: &[&str]) -> Result<String> {
     Invocation::cargo(workspace, "features")
         .args(["tree", "--locked", "-p", package, "--edges", "normal,build", "--prefix", "none"])
@@ -81,7 +87,7 @@ fn tree(workspace: &Workspace, package: &str, features: &[&str]) -> Result<Strin
         .capture()
 }
 
-/// The crates of others in a tree by name and version: ours are listed with their paths.
+/// Foreign crates in a tree, by name and version; ours are listed with their paths.
 fn others(tree: &str) -> BTreeSet<(&str, &str)> {
     let named = |line| -> Option<_> {
         let mut words = str::split_whitespace(line);

@@ -12,7 +12,7 @@ const MANIFESTS: [&str; 2] = ["memory/outside/Cargo.toml", "memory-capture/outsi
 const ANSWER: &str = "7:42 from platform 9";
 
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
-    // With the features and the profile of those programs: nothing of the workspace's own build would fit.
+    // The programs have their own features and profile, so nothing of the workspace's build would fit.
     let target = workspace.root().join("target").join("outside");
     let store = target.join("store");
     if store.exists() {

@@ -15,14 +15,14 @@ const PACKAGES: [&str; 2] =
 const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
-/// Where interpreters and suites are.
+/// Location of interpreters and suites.
 pub(super) struct Environment {
     venv: Venv,
     node: PathBuf,
 }
 
 impl Environment {
-    /// Makes what is missing.
+    /// Installs missing parts.
     pub(super) fn prepare(workspace: &Workspace) -> Result<Self> {
         let suites = |venv: &Venv| {
             let home = home_of_node(venv)?;
@@ -35,7 +35,7 @@ impl Environment {
         Ok(Self { node: in_home(&home_of_node(&venv)?), venv })
     }
 
-    /// The directory of everything.
+    /// The directory of all parts.
     pub(super) fn root(&self) -> &Path {
         self.venv.root()
     }

@@ -1,11 +1,11 @@
-//! The official suite: what it says of a server.
+//! Results of the official suite for a server.
 
 use anyhow::{Result, bail};
 
 use super::environment::Environment;
 use crate::{invocation::Stream, workspace::Workspace};
 
-/// Scenarios that ask for no fixture, so that any server must pass them; those that a revision has.
+/// Scenarios without fixtures, which any server must pass, as far as a revision has them.
 const WITHOUT_FIXTURES: [&str; 12] = [
     "caching",
     "dns-rebinding-protection",

@@ -1,15 +1,15 @@
-//! Checks what no file of the tree may hold: a path of a particular machine, a package registry's host, a secret.
+//! Checks that no file of the tree holds a path of a particular machine, a package registry's host or a secret.
 
 use anyhow::Result;
 use regex::Regex;
 
 use super::{Fault, TreeFile};
 
-/// Each pattern is written so that it does not match its own source text.
+/// A rule, whose pattern is written so that it does not match its own source text.
 struct Rule {
     what: &'static str,
     pattern: &'static str,
-    /// Files that must hold it.
+    /// Files that must hold such text.
     exempt: &'static [&'static str],
 }
 
@@ -56,7 +56,7 @@ pub(super) fn check(files: &[TreeFile]) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// The matched text is not repeated, because a secret must not be logged either.
+/// Faults of a file, without the matched text, because a secret must not be logged either.
 fn matches(rule: &Rule, pattern: &Regex, file: &TreeFile) -> Vec<Fault> {
     pattern
         .find_iter(&file.text)

@@ -1,4 +1,4 @@
-//! Checks what each file is: its first line, its name, its length, what a library needs beside it, and the copy of the bars.
+//! Checks each file: its first line, its name, its length, the files that a library needs, and the copy of the bars.
 
 use std::fs;
 
@@ -50,7 +50,8 @@ fn source(file: &TreeFile) -> Vec<Fault> {
     rules.iter().filter(|(is_broken, _)| *is_broken).map(|(_, what)| Fault::new(&file.path, *what)).collect()
 }
 
-/// A copy of the bars in the tree is there, and is the same byte for byte as the shared one where that is available.
+/// The fault of the tree's copy of the bars, which must exist and equal the shared one byte for byte if that is
+/// available.
 fn bars(shared: Option<&[u8]>, copy: Option<&[u8]>) -> Option<Fault> {
     match (shared, copy) {
         (_, None) => Some(Fault::new(BARS, "is missing")),

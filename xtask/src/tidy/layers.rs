@@ -17,7 +17,7 @@ enum Uses {
     AllBut(&'static [&'static str]),
 }
 
-/// A package in none of the others' directories is a library.
+/// The layer of a package in none of the others' directories.
 const LIBRARY: Layer = Layer { name: "library", directories: &[], uses: Uses::Only(&["core", "files"]) };
 
 const LAYERS: &[Layer] = &[
@@ -40,7 +40,7 @@ const LAYERS: &[Layer] = &[
         &["facade", "transcripts", "capture", "tools", "door", "application", "benches", "xtask"],
     ),
     only("transcripts", &["memory-transcripts"], &["core", "files"]),
-    // `files`: a transcript is opened by a name that may be anything, and the facade opens no files.
+    // `files`: the path of a transcript may be anything, and the facade opens no files.
     only("capture", &["memory-capture"], &["facade", "transcripts", "files"]),
     only("tools", &["memory-tools"], &["facade"]),
     only("door", &["memory-mcp", "memory-web", "memory-agent"], &["facade", "capture", "tools"]),
@@ -85,7 +85,7 @@ fn layer_of(directory: &str) -> &'static Layer {
     LAYERS.iter().find(|layer| layer.holds(directory)).unwrap_or(&LIBRARY)
 }
 
-/// Returns a fault for each forbidden edge, those of dev- and build-dependencies included.
+/// Returns a fault for each forbidden edge, including those of dev- and build-dependencies.
 pub(super) fn check(metadata: &Metadata) -> Vec<Fault> {
     let packages = metadata.workspace_packages();
     let layer = |package: &Package| {

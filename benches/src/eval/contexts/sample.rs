@@ -6,11 +6,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use memory_cli::import::eval::{Question, questions};
-use memory_core::{Node, NodeId, NodeRange, RecallRequest};
+use memory_core::{Node, NodeId, NodeRange, port::RecallRequest};
 use memory_hooks::PromptOptions;
 
-use crate::eval::{EvalParts, subject::Subject};
+use crate::eval::{EvalParts, Question, questions, subject::Subject};
 
 /// A question of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(in crate::eval) struct Asked {
 }
 
 impl Asked {
-    /// The data_name of its data set.
+    /// Name of the question's data set.
     pub(in crate::eval) fn data(&self) -> String {
         data_name(&self.directory)
     }
@@ -45,7 +44,7 @@ pub(in crate::eval) fn sample(directories: &[PathBuf], count: Option<usize>, see
     Ok(picked.into_iter().filter_map(|index| all.get(index).cloned()).collect())
 }
 
-/// The data_name of a data set: that of its directory.
+/// Name of a data set, which is that of its directory.
 pub(in crate::eval) fn data_name(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -65,7 +64,7 @@ impl<'a> Traits<'a> {
 }
 
 impl<'a> Traits<'a> {
-    /// Cells that are counted: its data set, its category there, its conversation, and both together.
+    /// Cells that the sample balances: data set, category, conversation, and category within the conversation.
     fn cells(self) -> [[&'a str; 3]; 4] {
         let Self { data, category, conversation } = self;
         [[data, "", ""], [data, category, ""], [data, "", conversation], [data, category, conversation]]
@@ -93,10 +92,10 @@ fn pick(questions: &[Traits<'_>], count: usize, seed: u64) -> Vec<usize> {
     picked
 }
 
-/// Hits as a model is shown them.
+/// Hits in the form that a model is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hits {
-    /// In order of time.
+    /// Messages in chronological order.
     pub(super) nodes: Vec<NodeId>,
     /// `[Message N, speaker, date]: text` for each, then the question.
     pub(super) text: String,
@@ -129,7 +128,7 @@ pub(super) async fn best_hits(
 }
 
 /// The messages that recall packs into `room` if nothing else is shown, best first, each with `per_message` tokens of
-/// labels. Messages without a word carry no information and are left out.
+/// labels. Blank messages are left out.
 ///
 /// # Errors
 /// When the search fails.

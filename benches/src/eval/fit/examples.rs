@@ -3,34 +3,36 @@
 use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::{Context, Result};
-use memory_cli::import::eval::{Question, questions};
-use memory_core::{ConversationId, Hit, NodeId, Query, Scope};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{Hit, Query, Scope},
+};
 
-use crate::eval::{Asked, Bars, EvalParts, everything, import, index};
+use crate::eval::{Asked, Bars, EvalParts, Question, everything, import, index, questions};
 
-/// Hits of a question that are used: those that the ranker considers.
+/// Number of hits of a question, which is that of the ranker's candidates.
 const CANDIDATES: usize = 200;
-/// The signals of a hit that its probability depends on.
+/// Signals that the probability of a hit depends on.
 const COVERAGE: [&str; 2] = ["coverage", "coverage_window"];
-/// The signals that tell an agent's conversations, and those of more than two people.
+/// Signals that mark conversations with an agent, and conversations of more than two people.
 const OF_AGENT: &str = "of_agent";
 const OF_GROUP: &str = "of_group";
 /// The signal of a hit that was compared by token vectors.
 const LATE: &str = "late";
-/// Signals that are no features: what stands for those that were not measured, and what the neighbours' scores add.
+/// Signals that are not features: the substitute for unmeasured ones, and the contribution of the neighbours.
 const NO_FEATURES: [&str; 2] = ["unmeasured", "neighbours"];
 
 /// A question's candidates in one scope.
 pub(super) struct Example {
     /// The number of its data directory.
     pub(super) data: usize,
-    /// `None` if it was asked of a conversation of other data, which does not answer it.
+    /// The scope; `None` if the question was asked of a conversation of other data, which does not answer it.
     pub(super) asked: Option<Asked>,
     pub(super) conversation: String,
     pub(super) candidates: Vec<Row>,
     /// Turns of evidence, including those that are not candidates.
     pub(super) evidence: usize,
-    /// Where the coverages stand among the values.
+    /// Indices of the coverages among the values.
     pub(super) coverage: [Option<usize>; 2],
 }
 

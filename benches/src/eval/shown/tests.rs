@@ -1,6 +1,6 @@
 //! Contexts that show all of a conversation, a part of it, and a message that looks like the layout.
 
-use memory_core::{ConversationId, Message, NodeDraft, NodeRange, Store, Timestamp, testing::WordCounter};
+use memory_core::{ConversationId, Message, NodeDraft, NodeRange, Timestamp, port::Store, testing::WordCounter};
 use memory_hooks::{Memory, PromptOptions};
 
 use super::*;

@@ -10,16 +10,16 @@ mod state;
 use std::time::Duration;
 
 use memory::parts::Parts;
-use memory_core::{ConversationId, Level, NodeId, NodeRange, Scope, SummaryId};
+use memory_core::{ConversationId, Level, NodeId, NodeRange, SummaryId, port::Scope};
 use memory_hooks::{Conversation, LevelsRequest, ListOptions};
 use memory_search::FindRequest;
 use ratatui::crossterm::event::{self, Event};
 
 use self::{
     item::Item,
-    listing::{At, Load, PAGE, Page, Place},
+    listing::{ListingPlace, Load, PAGE, Page, PagePosition},
     screen::Screen,
-    signals::{Input, Signals, Wish},
+    signals::{SignalRequest, Signals, WaitEnd},
     state::{Browser, Effect},
 };
 use crate::{
@@ -89,12 +89,12 @@ impl Driver {
                 draw::draw(frame, &self.browser, is_colored);
             })?;
             let effect = loop {
-                match signals.wish() {
-                    Some(Wish::End(signal)) => return Ok(Some(signal)),
-                    Some(Wish::Stop) => break Some(Effect::Suspend),
+                match signals.request() {
+                    Some(SignalRequest::End(signal)) => return Ok(Some(signal)),
+                    Some(SignalRequest::Stop) => break Some(Effect::Suspend),
                     None => {}
                 }
-                if signals.wait(PATIENCE)? == Input::Gone {
+                if signals.wait(PATIENCE)? == WaitEnd::TerminalGone {
                     return Ok(None);
                 }
                 if event::poll(Duration::ZERO)? {
@@ -154,7 +154,7 @@ impl Driver {
             let [id, title, messages, _, last, tags] = list::row(one);
             let fields = [id, title, format!("{messages} messages"), last, tags];
             let fields: Vec<_> =
-                fields.iter().filter(|field| !field.is_empty()).map(|f| memory_core::one_line(f)).collect();
+                fields.iter().filter(|field| !field.is_empty()).map(|f| memory_core::text::one_line(f)).collect();
             fields.join("  ")
         });
         self.browser.choose(rows.collect());
@@ -220,22 +220,22 @@ impl Driver {
 async fn page(conversation: &Conversation, load: &Load, messages: u64) -> anyhow::Result<Page> {
     let all = NodeRange::first_n(messages);
     let (level, span) = match load.place {
-        Place::Below(summary) => {
+        ListingPlace::Below(summary) => {
             let below = conversation.levels_below(summary, MOST_BELOW).await?;
             return Ok(Page { items: below.entries.iter().map(Item::of).collect(), ..Page::default() });
         }
-        Place::Top => (None, all),
-        Place::Messages(span) => (Some(Level::Full), Some(span)),
+        ListingPlace::Top => (None, all),
+        ListingPlace::Messages(span) => (Some(Level::Full), Some(span)),
     };
     let Some(span) = span else { return Ok(Page::default()) };
     let Some(asked) = asked(load.at, span) else { return Ok(Page::default()) };
     // A page with a fixed end is read whole; it has no more entries than messages, and ARCHIVEs around them.
-    let limit = if matches!(load.at, At::Before(_) | At::End) { MOST_BELOW } else { PAGE };
+    let limit = if matches!(load.at, PagePosition::Before(_) | PagePosition::End) { MOST_BELOW } else { PAGE };
     let request = LevelsRequest::default().level(level).from(asked.first()).to(asked.last()).limit(limit);
     let read = conversation.levels(request).await?;
     let is_new = |item: &Item| match load.at {
-        At::Before(node) => item.nodes.last() < node,
-        At::After(node) => item.nodes.first() > node,
+        PagePosition::Before(node) => item.nodes.last() < node,
+        PagePosition::After(node) => item.nodes.first() > node,
         _ => true,
     };
     let items: Vec<_> = read.entries.iter().map(Item::of).filter(is_new).collect();
@@ -245,17 +245,17 @@ async fn page(conversation: &Conversation, load: &Load, messages: u64) -> anyhow
 }
 
 /// The messages that a page covers.
-fn asked(at: At, span: NodeRange) -> Option<NodeRange> {
+fn asked(at: PagePosition, span: NodeRange) -> Option<NodeRange> {
     let back = |from: NodeId, count: usize| {
         let first = from.get().saturating_sub(count as u64).max(span.first().get());
         NodeId::new(first).unwrap_or(span.first())
     };
     let (first, last) = match at {
-        At::Start => (span.first(), span.last()),
-        At::End => (back(span.last(), PAGE), span.last()),
-        At::Around(node) => (back(node, PAGE / 2), span.last()),
-        At::Before(node) => (back(node, PAGE), NodeId::new(node.get() - 1)?),
-        At::After(node) => (node.next(), span.last()),
+        PagePosition::Start => (span.first(), span.last()),
+        PagePosition::End => (back(span.last(), PAGE), span.last()),
+        PagePosition::Around(node) => (back(node, PAGE / 2), span.last()),
+        PagePosition::Before(node) => (back(node, PAGE), NodeId::new(node.get() - 1)?),
+        PagePosition::After(node) => (node.next(), span.last()),
     };
     NodeRange::new(first, last)
 }

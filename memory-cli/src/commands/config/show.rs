@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::At;
+use super::FileLocation;
 use crate::{
     config_file::{CONFIGURE, ConfigFile, Key, Setting, is_secret, json_of, keys, shown_text, variable},
     globals::Globals,
@@ -55,7 +55,7 @@ impl Origin {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer<'a> {
     #[serde(flatten)]
-    at: At,
+    at: FileLocation,
     settings: Vec<Effective<'a>>,
     /// Environment variables that are no options.
     variables: Vec<Variable<'a>>,
@@ -112,7 +112,7 @@ pub(super) fn run(changed: bool, globals: &Globals) -> anyhow::Result<()> {
             value: value.as_ref().and_then(|value| shown(name, value)),
         });
         return Ok(output.value(&Answer {
-            at: At::of(file),
+            at: FileLocation::of(file),
             settings: rows.iter().map(|row| row.effective(file)).collect(),
             variables: variables.collect(),
         })?);

@@ -1,17 +1,14 @@
 //! Report of `memory doctor` on the surroundings of a store: present and missing parts, and remedies.
 
+mod hooks;
 mod models;
 
-use memory::parts::Parts;
 use memory_core::ModelId;
 use memory_store::{AutoIndex, AutoOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::{
-    hook::{InstalledState, installed},
-    plugins::registry,
-};
+use super::super::plugins::registry;
 use crate::{
     Access, Config,
     config_file::Choice,
@@ -20,7 +17,7 @@ use crate::{
     output::{Output, counted},
 };
 use memory::models::ModelRecord;
-use memory_core::VectorIndex as _;
+use memory_core::port::VectorIndex as _;
 
 /// State of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,7 +80,7 @@ pub(super) async fn look(config: &Config, globals: &Globals) -> Vec<Item> {
     let mut items = configuration(globals);
     items.extend(models::look(config, globals));
     items.extend(behind(config).await);
-    items.extend(hooks());
+    items.extend(hooks::look());
     items.extend(strategies(config, globals));
     items
 }
@@ -119,7 +116,14 @@ async fn behind(config: &Config) -> Option<Item> {
     // Another item reports a broken model, and `doctor` itself a broken store.
     let record = ModelRecord::read(&config.store).ok().flatten()?;
     let parts = open(&config.clone().access(Access::Read).without_model()).ok()?;
-    let (behind, conversations) = count(&parts, &record).await?;
+    let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
+    let (mut behind, mut conversations) = (0, 0);
+    // Notes are never embedded.
+    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_of_notes()) {
+        let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
+        behind += missing;
+        conversations += u64::from(missing > 0);
+    }
     Some(if behind == 0 {
         Item::new(WHAT, State::Here, "all of them, so that recall finds them by meaning")
     } else {
@@ -130,41 +134,6 @@ async fn behind(config: &Config) -> Option<Item> {
         );
         Item::new(WHAT, State::Missing, detail).remedy("memory index")
     })
-}
-
-/// Numbers of messages that the vectors lack, and of their conversations.
-async fn count(parts: &Parts, record: &ModelRecord) -> Option<(u64, u64)> {
-    let index = AutoIndex::beside(&parts.log, ModelId::new(&record.id), record.dimensions, AutoOptions::default());
-    let (mut behind, mut conversations) = (0, 0);
-    // Companions of conversations are never embedded.
-    for conversation in parts.store.conversations().await.ok()?.iter().filter(|state| !state.is_companion()) {
-        let missing = conversation.nodes.saturating_sub(index.stats(&conversation.id).through);
-        behind += missing;
-        conversations += u64::from(missing > 0);
-    }
-    Some((behind, conversations))
-}
-
-fn hooks() -> Vec<Item> {
-    let item = |hooks: super::super::hook::Installed| {
-        let what = if hooks.agent == "codex" { "hooks of Codex" } else { "hooks of Claude Code" };
-        let project = if hooks.is_of_project { " --project" } else { "" };
-        let install = format!("memory hook install {}{project}", hooks.agent);
-        let file = hooks.file.display();
-        match hooks.state {
-            InstalledState::Absent => {
-                Item::new(what, State::Missing, format!("none in {file}: its sessions are not taken in"))
-                    .remedy(install)
-            }
-            InstalledState::Calls(program) => Item::new(what, State::Here, format!("{program}, by {file}")),
-            InstalledState::CallsNothing(program) => {
-                let detail = format!("{file} calls {program}, which does not exist: its sessions are not taken in");
-                Item::new(what, State::Wrong, detail).remedy(install)
-            }
-            InstalledState::Unreadable(why) => Item::new(what, State::Wrong, format!("{file}: {why}")),
-        }
-    };
-    installed().into_iter().map(item).collect()
 }
 
 /// Plugins that are not loaded, and strategies that no plugin has. Loading runs their code, so it comes last.

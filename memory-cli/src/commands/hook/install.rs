@@ -32,7 +32,7 @@ const CLAUDE_CODE: [&str; 7] =
 /// Events of Codex, which has none at the end of a session: the last turn's end comes last.
 const CODEX: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop"];
 
-/// Which settings change, and how.
+/// Settings that change, and the way they do.
 #[derive(Debug, ClapArgs)]
 pub(super) struct Args {
     #[arg(value_enum)]
@@ -63,8 +63,8 @@ pub(super) fn install(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         };
         let added = settings::add(without.as_deref(), args.events(), &group)?;
         let is_there = text.map(settings::commands).transpose()?.is_some_and(|commands| {
-            let ours: Vec<_> = commands.iter().filter(|(_, command)| is_call(command, agent, &own)).collect();
-            ours.len() == args.events().len() && ours.iter().all(|(_, there)| *there == command)
+            let ours: Vec<_> = commands.iter().filter(|command| is_call(command, agent, &own)).collect();
+            ours.len() == args.events().len() && ours.iter().all(|there| **there == command)
         });
         Ok(if is_there { text.map(str::to_owned) } else { Some(added) })
     };
@@ -97,7 +97,7 @@ impl Args {
 }
 
 /// The settings file of an agent, with links resolved: a link stays a link.
-pub(super) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<PathBuf> {
+pub(in crate::commands) fn settings_file(agent: Agent, of_project: bool) -> anyhow::Result<PathBuf> {
     let (variable, directory) = match agent {
         Agent::ClaudeCode => ("CLAUDE_CONFIG_DIR", ".claude"),
         Agent::Codex => ("CODEX_HOME", ".codex"),
@@ -186,7 +186,7 @@ fn apply(args: &Args, globals: &Globals, done: &str, is_so: &str, change: &Chang
     Ok(true)
 }
 
-pub(super) fn text_of(file: &Path) -> anyhow::Result<Option<String>> {
+pub(in crate::commands) fn text_of(file: &Path) -> anyhow::Result<Option<String>> {
     match read_to_string(file, Links::Refuse, LARGEST) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -13,7 +13,7 @@ use super::Agent;
 const OPTIONS: [&str; 3] = ["--config", "--store", "--owner"];
 
 /// The program as this call found it. A link stays a link: its target may go with the next version.
-pub(super) fn own_path() -> anyhow::Result<PathBuf> {
+pub(in crate::commands) fn own_path() -> anyhow::Result<PathBuf> {
     let program = env::current_exe().context("cannot find this program's own path")?;
     let called = env::args_os().next().and_then(|called| as_called(Path::new(&called), &program));
     Ok(called.unwrap_or(program))
@@ -32,7 +32,7 @@ fn as_called(called: &Path, program: &Path) -> Option<PathBuf> {
 
 /// True if a command is an installed call, with any path, store and owner: `PROGRAM --store DIR hook AGENT` and nothing
 /// else. A command of a person that does more is the person's.
-pub(super) fn is_call(command: &str, agent: Agent, own: &Path) -> bool {
+pub(in crate::commands) fn is_call(command: &str, agent: Agent, own: &Path) -> bool {
     let Some(words) = words(command) else { return false };
     let [program, options @ .., hook, named] = words.as_slice() else { return false };
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) fn is_call(command: &str, agent: Agent, own: &Path) -> bool {
 }
 
 /// The words of a command as a POSIX shell reads them; `None` if the command is more than words, such as `a && b`.
-pub(super) fn words(command: &str) -> Option<Vec<String>> {
+pub(in crate::commands) fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = command.trim().chars();

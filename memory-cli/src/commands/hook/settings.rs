@@ -14,7 +14,7 @@ use serde_json::{Value, value::RawValue};
 
 /// Reasons why an edit cannot be made.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum SettingsError {
+pub(in crate::commands) enum SettingsError {
     #[error("it is not JSON ({0})")]
     NotJson(String),
     #[error("{0} is expected to be {1}")]
@@ -60,9 +60,9 @@ pub(super) fn remove(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Optio
 }
 
 /// The commands of all hooks.
-pub(super) fn commands(text: &str) -> Result<Vec<(String, String)>, SettingsError> {
+pub(in crate::commands) fn commands(text: &str) -> Result<Vec<String>, SettingsError> {
     let mut found = Vec::new();
-    each(text, &mut |event, command, _| found.push((event.to_owned(), command.to_owned())))?;
+    each(text, &mut |command, _| found.push(command.to_owned()))?;
     Ok(found)
 }
 
@@ -79,7 +79,7 @@ type Chain<'a> = Vec<(&'a Container, usize)>;
 const GROUP: usize = 3;
 const HANDLERS: usize = 4;
 
-fn each(text: &str, take: &mut dyn FnMut(&str, &str, &Chain<'_>)) -> Result<(), SettingsError> {
+fn each(text: &str, take: &mut dyn FnMut(&str, &Chain<'_>)) -> Result<(), SettingsError> {
     let root = Container::object(text, 0..text.len(), "the whole")?;
     let Some(hooks) = root.get("hooks")? else { return Ok(()) };
     let of_root = root.position("hooks");
@@ -107,7 +107,7 @@ fn each(text: &str, take: &mut dyn FnMut(&str, &str, &Chain<'_>)) -> Result<(), 
                     (&group, of_group),
                     (&handlers, of_handlers),
                 ];
-                take(&name, command, &chain);
+                take(command, &chain);
             }
         }
     }
@@ -116,7 +116,7 @@ fn each(text: &str, take: &mut dyn FnMut(&str, &str, &Chain<'_>)) -> Result<(), 
 
 fn remove_last(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Edit, SettingsError> {
     let mut edit = Edit::Nothing;
-    each(text, &mut |_, command, chain| {
+    each(text, &mut |command, chain| {
         if is_ours(command) {
             edit = cut(text, chain);
         }
@@ -372,7 +372,7 @@ mod tests {
             for event in EVENTS {
                 assert_eq!(value["hooks"][event].as_array().unwrap().last(), Some(&group()), "{added}");
             }
-            assert_eq!(commands(&added).unwrap().iter().filter(|(_, command)| is_ours(command)).count(), 3);
+            assert_eq!(commands(&added).unwrap().iter().filter(|command| is_ours(command)).count(), 3);
             assert_eq!(remove(&added, &is_ours).unwrap().as_deref(), Some(text), "{added}");
             assert_eq!(remove(text, &is_ours).unwrap().as_deref(), Some(text), "nothing of ours is in it");
         }

@@ -3,17 +3,17 @@
 use std::{io, path::Path};
 
 use memory::parts::Parts;
-use memory_core::{ConversationId, Verification};
+use memory_core::{ConversationId, port::Verification};
 use memory_embed::TiktokenCounter;
 use memory_store::{ExchangeError, ExportFile, ImportedExport, ReadLimits};
 
-use super::{Rest, Row};
+use super::{KindFigures, Row};
 use crate::{
     commands::verify,
     failure::Damage,
     import::is_pipe,
     news::{self, News},
-    output::{Output, grouped},
+    output::{Output, counted, grouped},
 };
 
 /// Result of importing a file.
@@ -44,14 +44,16 @@ pub(super) async fn import(
     let imported = memory_store::import(&*runtime.store, file, name, Some(&TiktokenCounter::cl100k()), &bar).await?;
     bar.finish();
     let mut news = Vec::new();
-    if imported.nodes == 0 && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation) {
+    if imported.nodes + imported.notes == 0
+        && runtime.store.conversations().await?.iter().all(|one| one.id != imported.conversation)
+    {
         // A salvage writes such a file for a conversation that has lost all its messages.
-        news.push(News::NothingToImport { file: file.name().to_owned() });
+        news.push(News::nothing_to_import(file.name()));
         let verification = Verification::of(Vec::new(), Vec::new());
         return Ok(Restored { file: file.name().to_owned(), imported, verification, news });
     }
     if imported.orphaned_summaries > 0 {
-        news.push(News::SummariesLeftOut { summaries: imported.orphaned_summaries, file: file.name().to_owned() });
+        news.push(News::summaries_left_out(imported.orphaned_summaries, file.name()));
     }
     if embed {
         let bar = output.bar("embedding");
@@ -62,10 +64,12 @@ pub(super) async fn import(
     let verification = runtime.store.verify(Some(&imported.conversation)).await?;
     if verification.nodes > imported.nodes {
         let messages = verification.nodes - imported.nodes;
-        news.push(News::LongerThanFile { conversation: imported.conversation.clone(), messages });
+        news.push(News::longer_than_file(&imported.conversation, messages));
     }
     // A conversation with more messages has another root; its beginning was compared with the file's messages.
-    let is_whole = verification.is_whole() && (verification.nodes > imported.nodes || verification.root == file.root());
+    // So has one whose messages became notes.
+    let has_root = verification.nodes == imported.nodes && imported.nodes == file.nodes();
+    let is_whole = verification.is_whole() && (!has_root || verification.root == file.root());
     if !is_whole {
         return Err(Damage(format!(
             "`{}` was imported, and: {}",
@@ -87,9 +91,11 @@ impl Restored {
             nodes: verification.nodes,
             summaries: imported.summaries,
             new_summaries: imported.new_summaries,
-            rest: Rest::Export {
+            rest: KindFigures::Export {
                 verified: verification.verified,
                 orphaned_summaries: imported.orphaned_summaries,
+                notes: imported.notes,
+                new_notes: imported.new_notes,
                 root: verification.root,
             },
         }
@@ -106,5 +112,9 @@ pub(super) fn print(output: Output, restored: &Restored) -> io::Result<()> {
         grouped(imported.summaries),
         grouped(imported.new_summaries)
     ))?;
+    if imported.notes > 0 {
+        let notes = counted(imported.notes, "note", "notes");
+        output.line(&format!("  {notes}, {} of them new", grouped(imported.new_notes)))?;
+    }
     output.line(&verify::last_line(verification))
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, io::Read, path::Path};
 use memory_core::ConversationId;
 use memory_files::{Links, open};
 
-use super::Checked;
+use super::CheckedFile;
 use crate::{failure::Usage, import::is_pipe};
 
 /// Refuses UTF-16, which Windows calls Unicode and no format has.
@@ -21,13 +21,13 @@ pub(super) fn refuse_utf16(file: &Path) -> Result<(), Usage> {
 }
 
 /// Refuses files that would become one conversation only because they have the same name.
-pub(super) fn refuse_namesakes(files: &[(&Path, &Checked)]) -> Result<(), Usage> {
+pub(super) fn refuse_namesakes(files: &[(&Path, &CheckedFile)]) -> Result<(), Usage> {
     let mut named: HashMap<&ConversationId, &Path> = HashMap::new();
     for (path, checked) in files {
         let of_names: Vec<_> = match checked {
-            Checked::Jsonl(id, _) => vec![(id, *path)],
-            Checked::Transcripts(files) => files.named_by_files().collect(),
-            Checked::Eval(_) | Checked::Memory(_) => Vec::new(),
+            CheckedFile::Jsonl(id, _) => vec![(id, *path)],
+            CheckedFile::Transcripts(files) => files.named_by_files().collect(),
+            CheckedFile::Memory(_) => Vec::new(),
         };
         for (id, path) in of_names {
             let Some(other) = named.insert(id, path).filter(|other| *other != path) else { continue };

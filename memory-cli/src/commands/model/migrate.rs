@@ -8,7 +8,7 @@ use memory::{
     models::{self, ModelRecord, from_anywhere},
     parts::{assemble, open_log},
 };
-use memory_core::{Source, Store, VectorIndex};
+use memory_core::port::{Source, Store, VectorIndex};
 use memory_store::{AutoIndex, AutoOptions, forget_other_models};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use clap::Args as ClapArgs;
 use memory::models;
-use memory_core::Embedder;
+use memory_core::port::Embedder;
 use schemars::JsonSchema;
 use serde::Serialize;
 

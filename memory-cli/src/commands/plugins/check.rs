@@ -58,14 +58,14 @@ struct Finding {
     /// Name of the check.
     check: String,
     /// Verdict of the check.
-    verdict: Given,
+    verdict: VerdictName,
     /// Reason for the verdict.
     why: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Given {
+enum VerdictName {
     Kept,
     Broken,
     Skipped,
@@ -74,18 +74,18 @@ enum Given {
 /// A line of the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum ChildLine {
     Verdict(Finding),
     Failed { error: String },
 }
 
 impl Finding {
-    fn of(check: Check, verdict: Given, why: Option<&str>) -> Self {
+    fn of(check: Check, verdict: VerdictName, why: Option<&str>) -> Self {
         Self { check: check.name().to_owned(), verdict, why: why.map(str::to_owned) }
     }
 }
 
-impl Given {
+impl VerdictName {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
         };
         globals.output.table(["check", "verdict", "why"], findings.iter().map(row))?;
     }
-    let broken = findings.iter().filter(|finding| finding.verdict == Given::Broken);
+    let broken = findings.iter().filter(|finding| finding.verdict == VerdictName::Broken);
     let broken: Vec<_> = broken.map(|finding| finding.check.as_str()).collect();
     if !broken.is_empty() {
         bail!("{} breaks its contract: {}", args.file.display(), broken.join(", "));
@@ -134,23 +134,23 @@ fn check_here(args: &Args) -> anyhow::Result<()> {
     options.configuration.clone_from(&args.configuration);
     let mut end = |check: Check, verdict: &Verdict| {
         let (verdict, why) = match verdict {
-            Verdict::Kept => (Given::Kept, None),
-            Verdict::Skipped(why) => (Given::Skipped, Some(*why)),
-            Verdict::Broken(why) => (Given::Broken, Some(why.as_str())),
+            Verdict::Kept => (VerdictName::Kept, None),
+            Verdict::Skipped(why) => (VerdictName::Skipped, Some(*why)),
+            Verdict::Broken(why) => (VerdictName::Broken, Some(why.as_str())),
         };
-        if tell(&Line::Verdict(Finding::of(check, verdict, why))).is_err() {
+        if tell(&ChildLine::Verdict(Finding::of(check, verdict, why))).is_err() {
             // The parent no longer waits for the other checks.
             std::process::exit(1);
         }
     };
     if let Err(error) = check(&args.file, &options, &mut |_| {}, &mut end) {
-        tell(&Line::Failed { error: error.to_string() })?;
+        tell(&ChildLine::Failed { error: error.to_string() })?;
     }
     Ok(())
 }
 
 /// Prints a line, after one that the plugin may have left open.
-fn tell(line: &Line) -> std::io::Result<()> {
+fn tell(line: &ChildLine) -> std::io::Result<()> {
     terminal::exactly(format!("\n{}\n", serde_json::to_string(line)?).as_bytes())
 }
 
@@ -176,23 +176,23 @@ fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Finding>> {
     for check in Check::ALL {
         if ended {
             let why = "the process of the plugin had ended";
-            findings.push(Finding::of(check, Given::Skipped, Some(why)));
+            findings.push(Finding::of(check, VerdictName::Skipped, Some(why)));
             continue;
         }
         // The first check opens the library and makes the strategy; the others run up to `CALLS` jobs.
         let calls = if check == Check::Configuration { 3 } else { CALLS };
         let until = all_until.min(Instant::now() + args.deadline() * calls + REST);
         let why = match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Line::Verdict(finding)) if finding.check == check.name() => {
+            Ok(ChildLine::Verdict(finding)) if finding.check == check.name() => {
                 findings.push(finding);
                 continue;
             }
-            Ok(Line::Verdict(finding)) => format!("a verdict on something else was given: {}", finding.check),
-            Ok(Line::Failed { error }) => bail!("{error}"),
+            Ok(ChildLine::Verdict(finding)) => format!("a verdict on something else was given: {}", finding.check),
+            Ok(ChildLine::Failed { error }) => bail!("{error}"),
             Err(RecvTimeoutError::Timeout) => LATE.to_owned(),
             Err(RecvTimeoutError::Disconnected) => how_it_ended(child, until)?,
         };
-        findings.push(Finding::of(check, Given::Broken, Some(&why)));
+        findings.push(Finding::of(check, VerdictName::Broken, Some(&why)));
         ended = true;
     }
     Ok(findings)
@@ -201,7 +201,7 @@ fn findings(args: &Args, child: &mut Child) -> anyhow::Result<Vec<Finding>> {
 const LATE: &str = "it gave no answer in time and its process was ended";
 
 /// Verdicts and errors among the lines of `output`. Other lines are a plugin's, and may be endless.
-fn lines(output: impl Read + Send + 'static) -> Receiver<Line> {
+fn lines(output: impl Read + Send + 'static) -> Receiver<ChildLine> {
     let (send, lines) = sync_channel(1);
     let mut output = BufReader::new(output);
     thread::spawn(move || {

@@ -1,13 +1,15 @@
-//! `memory plugins list`: shows all strategies with their versions.
+//! `memory plugins list` and `info`: show all strategies, or one.
+
+use std::path::Path;
 
 use clap::Args as ClapArgs;
-use memory_plugins::PluginInfo;
+use memory_plugins::{Origin, PluginInfo, Registry};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::registry;
-use crate::globals::Globals;
+use crate::{failure::NotFound, globals::Globals};
 
 /// Shows all strategies with their versions, and the files that could not be loaded.
 #[derive(Debug, ClapArgs)]
@@ -77,7 +79,7 @@ struct Capabilities {
 }
 
 impl<'a> Strategy<'a> {
-    pub(super) fn of(info: &'a PluginInfo) -> Self {
+    fn of(info: &'a PluginInfo) -> Self {
         let schema = info.configuration_schema.as_deref();
         Self {
             name: &info.name,
@@ -94,4 +96,48 @@ impl<'a> Strategy<'a> {
             configuration_schema: schema.map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.into())),
         }
     }
+}
+
+/// Shows one strategy, including the schema of its configuration.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Info {
+    /// Its name, or a plugin's file
+    #[arg(value_name = "NAME|FILE")]
+    strategy: String,
+}
+
+pub(crate) fn info(args: &Info, globals: &Globals) -> anyhow::Result<()> {
+    let info = find(&args.strategy, globals)?;
+    if globals.output.json {
+        globals.output.value(&Strategy::of(&info))?;
+        return Ok(());
+    }
+    globals.output.line(&format!("{} {}, {}: {}", info.name, info.version, info.kind, info.description))?;
+    globals.output.line(&format!("from:          {}", info.origin))?;
+    if let Some(sha256) = info.sha256 {
+        globals.output.line(&format!("sha256:        {sha256}"))?;
+    }
+    if matches!(info.origin, Origin::File(_)) {
+        globals.output.line(&format!("capabilities:  {}", info.capabilities))?;
+    }
+    let schema = info.configuration_schema.as_deref().unwrap_or("it takes none");
+    globals.output.line(&format!("configuration: {schema}"))?;
+    Ok(())
+}
+
+fn find(strategy: &str, globals: &Globals) -> anyhow::Result<PluginInfo> {
+    let path = Path::new(strategy);
+    // A name has no separator; a file in the current directory is recognized by its extension.
+    if path.is_file() {
+        return Ok(Registry::with_builtins().load(path)?);
+    }
+    let (registry, refused) = registry(globals);
+    if let Some(info) = registry.get(strategy) {
+        return Ok(info.clone());
+    }
+    let beside = match refused.len() {
+        0 => String::new(),
+        refused => format!("; {refused} files could not be loaded, see `memory plugins list`"),
+    };
+    Err(NotFound(format!("no strategy is called {strategy:?}{beside}")).into())
 }

@@ -10,7 +10,11 @@ use serde::Serialize;
 use super::Session;
 use crate::{
     Access,
-    commands::{around::Said, detail, list, resolve, show},
+    commands::{
+        list,
+        message::{self, Brief},
+        resolve, show,
+    },
     globals::Globals,
     news, open,
     output::shorten,
@@ -33,7 +37,7 @@ pub(crate) struct Answer<'a> {
     /// Conversations of the session, the most recent first.
     conversations: Vec<OfAgent>,
     /// Last message of the first conversation.
-    last: Option<Said<'a>>,
+    last: Option<Brief<'a>>,
     /// State of the first conversation.
     state: &'a DerivedState,
 }
@@ -78,7 +82,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
             listed,
         };
         let conversations = listed.into_iter().map(of_agent).collect();
-        let last = last.as_ref().map(Said::of);
+        let last = last.as_ref().map(Brief::of);
         return Ok(output.value(&Answer { session: &session.name, conversations, last, state: &state })?);
     }
     let rows = listed.iter().map(|(agent, one)| {
@@ -90,7 +94,7 @@ pub(crate) async fn run(args: &Args, globals: &Globals) -> anyhow::Result<()> {
     show::print_state(output, &state)?;
     if let Some(node) = last {
         output.line("")?;
-        output.line(&format!("last: {}", detail::heading(&node)))?;
+        output.line(&format!("last: {}", message::heading(&node)))?;
         output.line(&shorten(&node.message.text(), 400))?;
     }
     news::print(output, &news);

@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, io};
 
 use memory::Usage;
-use memory_core::{ConversationId, DerivedKind, NodeId, NodeRange, Store, canonical_bytes};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{DerivedKind, Store},
+    proof::canonical_bytes,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,11 +32,11 @@ pub(super) struct OfStore {
     /// The most bytes of words that a process holds in memory, and as many of vectors and of token vectors.
     held_bytes: u64,
     /// Derived data, by kind.
-    derived: BTreeMap<&'static str, Kind>,
+    derived: BTreeMap<&'static str, KindBytes>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Kind {
+struct KindBytes {
     /// Number of items.
     count: u64,
     /// Bytes on disk.
@@ -53,7 +57,7 @@ impl Bytes {
     pub(super) fn of_store(&self) -> OfStore {
         let derived = self.0.derived.iter().map(|(kind, holdings)| {
             let total = holdings.total();
-            (kind.name(), Kind { count: total.count, bytes: total.disk })
+            (kind.name(), KindBytes { count: total.count, bytes: total.disk })
         });
         OfStore {
             messages: self.0.messages,

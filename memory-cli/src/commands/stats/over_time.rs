@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memory_core::{ConversationId, Period, Timestamp};
+use memory_core::{ConversationId, Timestamp, time::Period};
 use memory_hooks::{OverTime, PeriodStats};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -9,7 +9,7 @@ use memory_hooks::{ListedSummary, SummariesRequest};
 use super::number;
 use crate::{
     Access,
-    commands::{level, resolve},
+    commands::{filter, resolve},
     failure::{NotFound, Usage},
     globals::Globals,
     open,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NODE", value_parser = resolve::node)]
     to: Option<NodeId>,
     /// Only this level [default: all]
-    #[arg(long, value_parser = level::from(Level::Summary))]
+    #[arg(long, value_parser = filter::level(Level::Summary))]
     level: Option<Level>,
     /// Also those that others have replaced
     #[arg(long)]

@@ -2,8 +2,9 @@
 
 use super::{Compaction, merge, newest_pair, oldest_equals, oldest_full, runs_of};
 use crate::{
-    Level, NodeId, ShrinkScope,
+    Level, NodeId,
     plan::{Thresholds, Tree},
+    port::ShrinkScope,
 };
 
 /// Plans the next step of a manager that summarizes the oldest `ratio` of the FULL messages, at least one, and never

@@ -1,6 +1,6 @@
 //! Errors of reducing a list, and of configurations.
 
-/// Why a list of messages cannot be made smaller. The list is unchanged.
+/// Reason why a list of messages cannot be made smaller. The list is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {

@@ -67,7 +67,7 @@ pub trait Listed: Clone {
 const PINNED: &str = "pinned";
 
 impl Listed for Message {
-    /// Pinned by `"pinned": true` in its metadata.
+    /// Outline of the message, pinned by `"pinned": true` in the metadata.
     fn item(&self) -> ListItem {
         ListItem::new(self.role, self.text().chars().count())
             .calls(self.tool_calls().map(str::to_owned).collect())

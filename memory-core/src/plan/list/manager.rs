@@ -11,7 +11,10 @@ use super::{
     state::{Extent, ListState},
     summarizing::Summarizing,
 };
-use crate::{ManagerError, ManagerState, ReduceCause, WrittenBy};
+use crate::{
+    WrittenBy,
+    port::{ManagerError, ManagerState, ReduceCause},
+};
 
 /// Strategy for a list that is too long.
 #[derive(Clone, Debug, PartialEq)]

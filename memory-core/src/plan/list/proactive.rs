@@ -17,12 +17,12 @@ const DEFAULT_THRESHOLD: f64 = 0.7;
 pub struct ProactiveCompression(Option<f64>);
 
 impl ProactiveCompression {
-    /// Never.
+    /// No reduction.
     pub const OFF: Self = Self(None);
-    /// From 0.7 of the window.
+    /// Reduction from 0.7 of the window.
     pub const ON: Self = Self(Some(DEFAULT_THRESHOLD));
 
-    /// From this share of the window, greater than 0 and at most 1.
+    /// Reduction from this share of the window, greater than 0 and at most 1.
     ///
     /// # Errors
     /// If the share is out of range.

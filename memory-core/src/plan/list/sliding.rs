@@ -13,7 +13,7 @@ use super::{
     slots::ListPlan,
     split::trim_point,
 };
-use crate::ReduceCause;
+use crate::port::ReduceCause;
 
 /// Keeps the newest messages of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,17 +129,17 @@ pub(super) fn oldest_to_shorten(items: &[ListItem]) -> Vec<usize> {
 /// Model calls before which a manager is applied. As JSON: `false`, `true`, or a number from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PerTurn {
-    /// Never.
+    /// No call.
     #[default]
     Off,
-    /// Before every call.
+    /// Every call.
     Every,
     /// Every call whose number is a multiple of this.
     Nth(NonZeroU64),
 }
 
 impl PerTurn {
-    /// Before every `n`th call.
+    /// Every `n`th call.
     ///
     /// # Errors
     /// If `n` is 0.

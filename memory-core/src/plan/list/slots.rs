@@ -1,4 +1,4 @@
-//! A plan for a list, and how it is applied.
+//! Plans for a list, and their application.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{
     item::{ListItem, Listed},
     pins,
 };
-use crate::ReduceCause;
+use crate::port::ReduceCause;
 
 /// Changes to a list of messages. Indices refer to the list before the changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

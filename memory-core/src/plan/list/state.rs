@@ -11,7 +11,7 @@ use super::item::{ListItem, Listed};
 #[non_exhaustive]
 pub struct ListState<M> {
     /// User and model messages that were removed from the list, without those that the manager wrote. A
-    /// [`ManagerState`](crate::ManagerState) holds this number in a field of its own.
+    /// [`ManagerState`](crate::port::ManagerState) holds this number in a field of its own.
     #[serde(skip)]
     pub removed_message_count: u64,
     /// Model calls so far.

@@ -13,7 +13,7 @@ use super::{
     split::split_within,
     state::Extent,
 };
-use crate::{ReduceCause, plan::compaction::share_of};
+use crate::{plan::compaction::share_of, port::ReduceCause};
 
 /// Replaces the oldest messages of a list with a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,7 +100,8 @@ impl Summarizing {
         self.plan_unless_spent(items, first_reduction, cause, None)
     }
 
-    /// [`Self::plan_reduce`], unless a summary of the messages in `spent` was already paid for in vain.
+    /// [`Self::plan_reduce`], unless a summary of the messages in `spent` was already paid for without shortening the
+    /// list.
     pub(super) fn plan_unless_spent(
         &self,
         items: &[ListItem],
@@ -148,7 +149,7 @@ pub enum RecentMessages {
     Tools,
     /// `documents`: 4, for long messages.
     Documents,
-    /// This many.
+    /// A number of messages.
     Count(usize),
 }
 

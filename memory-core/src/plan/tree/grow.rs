@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::{Place, Superseded, Tree, ViewPolicy};
-use crate::{Changes, Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline};
+use crate::{Level, NodeId, NodeOutline, NodeRange, SummaryId, SummaryOutline, port::Changes};
 
 /// Tokens of the line that marks an omitted middle.
 const CUT: u32 = 24;
@@ -185,7 +185,7 @@ impl Tree {
         Some(heights?.into_iter().max()? + 1)
     }
 
-    /// Makes a summary the parent of what it covers.
+    /// Makes a summary the parent of the parts that it covers.
     fn enter(&mut self, id: SummaryId) {
         let Some(summary) = self.summary(id).cloned() else { return };
         if summary.level == Level::Summary {

@@ -108,7 +108,7 @@ fn a_dissolved_summary_is_shown_by_its_parts_at_the_same_cost() {
             .iter()
             .map(|piece| match piece {
                 CutPiece::Summary { id, .. } => both.summary_cost(*id),
-                piece => both.words_of(piece.span()),
+                piece => both.verbatim_cost(piece.span()),
             })
             .sum();
         assert_eq!(u64::from(cut.tokens), cost);
@@ -184,7 +184,7 @@ fn told(tree: &Tree) -> Told {
         levels: nodes.map(|node| tree.level(node)).collect(),
         nodes_per_level: tree.nodes_per_level(),
         words: tree.placed().map(|there| (tree.words_for(there.id), there.tokens)).collect(),
-        view: plan_view(tree, u32::try_from(tree.top() + tree.words()).unwrap() / 2),
+        view: plan_view(tree, u32::try_from(tree.top() + tree.verbatim_total()).unwrap() / 2),
     }
 }
 

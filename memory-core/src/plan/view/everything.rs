@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ContextStrategy, PlanRequest, WrittenBy,
+    WrittenBy,
     plan::{Cut, PlanError, Tree, cut::tokens},
+    port::{ContextStrategy, PlanRequest},
 };
 
 /// Shows every message verbatim, or fails with the tokens needed. Never summarizes or omits anything.
@@ -29,7 +30,7 @@ impl ContextStrategy for EverythingView {
     }
 
     fn smallest(&self, tree: &Tree) -> u32 {
-        tokens(tree.words())
+        tokens(tree.verbatim_total())
     }
 
     fn removed(&self, _tree: &Tree) -> u64 {

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::settled;
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    WrittenBy,
     plan::{
         Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction, plan_merge_before_end, plan_shrink,
         plan_shrink_before_end,
     },
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The hierarchical view: FULL nodes verbatim, and for the rest the most valuable cut that fits.

@@ -36,11 +36,11 @@ enum Unit {
 /// Display of a unit at a point of its profile.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
-    /// By its own summary or SUMMARYs.
+    /// The unit's own summary or SUMMARYs.
     Summarized,
-    /// By its messages.
+    /// The unit's messages.
     Verbatim,
-    /// By choices below it, which are this point of the table below.
+    /// Choices below it: this point of the table below.
     Below(u16),
 }
 
@@ -77,7 +77,7 @@ impl<'t> Knapsack<'t> {
     fn cost(&self, piece: CutPiece) -> u64 {
         match piece {
             CutPiece::Summary { id, .. } => self.tree.summary_cost(id),
-            CutPiece::Verbatim(turn) => self.tree.words_of(turn),
+            CutPiece::Verbatim(turn) => self.tree.verbatim_cost(turn),
             CutPiece::Omitted(_) => 0,
         }
     }
@@ -138,7 +138,7 @@ impl<'t> Knapsack<'t> {
         None
     }
 
-    /// Points of a unit, and how each is shown. Values are relative to the unit's last node.
+    /// Points of a unit, each with its display. Values are relative to the unit's last node.
     fn points(&self, unit: &Unit) -> Vec<(Point, Shown)> {
         match unit {
             Unit::Branch(id) => self.opened(*id).1,
@@ -150,8 +150,10 @@ impl<'t> Knapsack<'t> {
                 };
                 let cost = ids.iter().map(|id| self.tree.summary_cost(*id)).sum();
                 let summarized = Point { tokens: tokens(cost), value: ids.iter().map(value).sum() };
-                let words =
-                    |run: NodeRange| Point { tokens: tokens(self.tree.words_of(run)), value: self.verbatim_value(run) };
+                let words = |run: NodeRange| Point {
+                    tokens: tokens(self.tree.verbatim_cost(run)),
+                    value: self.verbatim_value(run),
+                };
                 let mut points = vec![(summarized, Shown::Summarized)];
                 points.extend(run.map(|run| (words(run), Shown::Verbatim)));
                 points.sort_by(|(a, _), (b, _)| a.tokens.cmp(&b.tokens).then(b.value.total_cmp(&a.value)));

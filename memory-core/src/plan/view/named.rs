@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::{
-    EverythingView, HierarchicalView, ImportanceWindowView, KnowledgeView, QueryAwareView, SlidingWindowView,
-    SummarizingView, TieredView,
+    EverythingView, HierarchicalView, SelectedView, SlidingWindowView, SummarizingView, TieredView,
+    selected::SelectedSettings,
 };
 use crate::{
-    ContextStrategy,
     plan::{InvalidThresholds, Thresholds, list::InvalidListConfig},
+    port::ContextStrategy,
 };
 
 /// Names of the managers, the default first.
@@ -26,11 +26,11 @@ pub const MANAGERS: [&str; 9] = [
     "knowledge",
 ];
 
-/// Why a manager cannot be created.
+/// Reason why a manager cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerNameError {
-    /// There is no manager of this name.
+    /// No manager has this name.
     #[error("no manager is called `{name}`; there are {}", MANAGERS.join(", "))]
     Unknown {
         /// The name.
@@ -68,7 +68,7 @@ pub enum ManagerNameError {
 ///
 /// # Errors
 /// [`ManagerNameError`]: an unknown name, an unknown field, or a value out of range.
-pub fn manager_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrategy>, ManagerNameError> {
+pub fn strategy_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrategy>, ManagerNameError> {
     let summarizing = |is_semantic: bool| {
         let view: SummarizingView = read(name, settings)?;
         view.check().map_err(|source| ManagerNameError::Ratio { name: name.to_owned(), source })?;
@@ -76,6 +76,11 @@ pub fn manager_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrate
     };
     let checked = |thresholds: Thresholds| {
         thresholds.check().map_err(|source| ManagerNameError::Thresholds { name: name.to_owned(), source })
+    };
+    let selected = |view: SelectedView| {
+        let settings: SelectedSettings = read(name, settings)?;
+        checked(settings.thresholds)?;
+        Ok::<_, ManagerNameError>(view.configured(settings))
     };
     Ok(match name {
         "hierarchical" => {
@@ -92,21 +97,9 @@ pub fn manager_named(name: &str, settings: &str) -> Result<Arc<dyn ContextStrate
             checked(view.thresholds())?;
             Arc::new(view)
         }
-        "importance-window" => {
-            let view: ImportanceWindowView = read(name, settings)?;
-            checked(view.thresholds)?;
-            Arc::new(view)
-        }
-        "query-aware" => {
-            let view: QueryAwareView = read(name, settings)?;
-            checked(view.thresholds)?;
-            Arc::new(view)
-        }
-        "knowledge" => {
-            let view: KnowledgeView = read(name, settings)?;
-            checked(view.thresholds)?;
-            Arc::new(view)
-        }
+        "importance-window" => Arc::new(selected(SelectedView::importance_window())?),
+        "query-aware" => Arc::new(selected(SelectedView::query_aware())?),
+        "knowledge" => Arc::new(selected(SelectedView::knowledge())?),
         name => return Err(ManagerNameError::Unknown { name: name.to_owned() }),
     })
 }
@@ -124,15 +117,15 @@ mod tests {
     #[test]
     fn every_name_makes_the_manager_of_that_name() {
         for name in MANAGERS {
-            assert_eq!(manager_named(name, "{}").unwrap().identity().strategy, name);
+            assert_eq!(strategy_named(name, "{}").unwrap().identity().strategy, name);
         }
-        let unknown = manager_named("window", "").unwrap_err().to_string();
+        let unknown = strategy_named("window", "").unwrap_err().to_string();
         assert!(unknown.contains("sliding-window"), "{unknown}");
     }
 
     #[test]
     fn settings_out_of_range_and_unknown_members_are_errors() {
-        let check = |name, settings, ok: bool| assert_eq!(manager_named(name, settings).is_ok(), ok, "{settings}");
+        let check = |name, settings, ok: bool| assert_eq!(strategy_named(name, settings).is_ok(), ok, "{settings}");
         check("summarizing", r#"{"summary_ratio": 0.8}"#, true);
         check("summarizing", r#"{"summary_ratio": 0.9}"#, false);
         check("summarizing", r#"{"summary_ratio": "much"}"#, false);

@@ -143,12 +143,12 @@ impl<'t> Refinement<'t> {
 
     fn verbatim_cost(&self, turn: NodeRange) -> i64 {
         let replaced: u64 = self.leaves(turn).iter().map(|&leaf| self.tree.summary_cost(leaf)).sum();
-        difference(self.tree.words_of(turn), replaced)
+        difference(self.tree.verbatim_cost(turn), replaced)
     }
 
     fn set_verbatim(&mut self, turn: NodeRange) {
         self.leaves(turn).into_iter().for_each(|leaf| self.hide(leaf));
-        self.tokens += self.tree.words_of(turn);
+        self.tokens += self.tree.verbatim_cost(turn);
         self.shown.insert(turn.first(), CutPiece::Verbatim(turn));
     }
 
@@ -172,6 +172,18 @@ impl<'t> Refinement<'t> {
             if !self.restore(turn, budget) {
                 return;
             }
+        }
+    }
+
+    /// Restores turns verbatim, newest first, until those shown cost more than `most`, or one does not fit.
+    pub(super) fn restore_newest(&mut self, most: u64, budget: u64) {
+        let (mut node, mut cost) = (NodeId::new(self.tree.total()), 0);
+        while let Some(turn) = node.and_then(|node| self.tree.turn_of(node)) {
+            cost += self.tree.verbatim_cost(turn);
+            if cost > most || !self.restore(turn, budget) {
+                return;
+            }
+            node = NodeId::new(turn.first().get() - 1);
         }
     }
 

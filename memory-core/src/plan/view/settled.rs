@@ -12,11 +12,11 @@ use crate::{
 /// stable until then. If more messages come, the older part is cut again at most twice: for half of the budget, then as
 /// coarse as possible.
 pub(super) fn plan(tree: &Tree, thresholds: &Thresholds, budget: u32) -> Result<Cut, PlanError> {
-    let Some(recent) = recent(tree).filter(|_| tree.words() > u64::from(budget)) else {
+    let Some(recent) = recent(tree).filter(|_| tree.verbatim_total() > u64::from(budget)) else {
         return plan_view(tree, budget);
     };
-    let since: u64 = recent.iter().map(|turn| tree.words_of(*turn)).sum();
-    let words = tree.words() - since;
+    let since: u64 = recent.iter().map(|turn| tree.verbatim_cost(*turn)).sum();
+    let words = tree.verbatim_total() - since;
     let since = tokens(since);
     let older = NodeId::new(recent.first().map_or(tree.total(), |turn| turn.first().get() - 1));
     let Some(left) = budget.checked_sub(since) else {

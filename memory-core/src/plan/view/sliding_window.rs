@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ContextStrategy, NodeId, NodeOutline, NodeRange, PlanRequest, WrittenBy,
+    NodeId, NodeOutline, NodeRange, WrittenBy,
     plan::{Cut, CutPiece, PlanError, Tree, cut::tokens},
+    port::{ContextStrategy, PlanRequest},
 };
 
 /// Tokens of the line for omitted messages.
@@ -74,7 +75,7 @@ impl ContextStrategy for SlidingWindowView {
         let cost = |start: usize| {
             let begins_later = window(start).first().is_some_and(|turn| turn.first() != NodeId::FIRST);
             let omitted = if begins_later { OMITTED } else { 0 };
-            window(start).iter().map(|turn| tree.words_of(*turn)).sum::<u64>() + omitted
+            window(start).iter().map(|turn| tree.verbatim_cost(*turn)).sum::<u64>() + omitted
         };
         let budget = u64::from(request.budget);
         let smallest = starts.last().map_or(0, |start| cost(*start));
@@ -84,14 +85,14 @@ impl ContextStrategy for SlidingWindowView {
         let smallest_window = starts.last().and_then(|start| window(*start).first());
         let mut pinned = smallest_window.map_or_else(Vec::new, |turn| self.pinned(tree, turn.first()));
         pinned.retain(|turn| {
-            let cost = tree.words_of(*turn) + OMITTED;
+            let cost = tree.verbatim_cost(*turn) + OMITTED;
             let fits = cost <= left;
             left -= if fits { cost } else { 0 };
             fits
         });
         let of_pinned = |window: &[NodeRange]| {
             let before = |turn: &&NodeRange| window.first().is_some_and(|first| turn.last() < first.first());
-            pinned.iter().filter(before).map(|turn| tree.words_of(*turn) + OMITTED).sum::<u64>()
+            pinned.iter().filter(before).map(|turn| tree.verbatim_cost(*turn) + OMITTED).sum::<u64>()
         };
         let fits = |start: &&usize| cost(**start) + of_pinned(window(**start)) <= budget;
         let start = starts.iter().find(fits).or(starts.last()).copied().unwrap_or_default();

@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::selected::selected;
+use super::selected::refined;
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    WrittenBy,
     plan::{
         Compaction, Cut, PlanError, Tree,
         list::{InvalidListConfig, Summarizing},
         plan_ratio,
     },
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The summarizing manager of Strands Agents 1.62 on the summary tree. Appending a message makes nothing due. If a view
@@ -71,6 +72,6 @@ impl ContextStrategy for SummarizingView {
     }
 
     fn plan(&self, tree: &Tree, request: &PlanRequest<'_>) -> Result<Cut, PlanError> {
-        selected(tree, request.budget, [])
+        refined(tree, request.budget, |_| {})
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::selected::{newest, refined};
+use super::selected::refined;
 use crate::{
-    ContextStrategy, PlanRequest, ShrinkScope, WrittenBy,
+    NodeId, WrittenBy,
     plan::{Compaction, Cut, PlanError, Thresholds, Tree, plan_compaction},
+    port::{ContextStrategy, PlanRequest, ShrinkScope},
 };
 
 /// The last messages verbatim (immediate), a SUMMARY for each of those before (working), and METAs and ARCHIVEs for
@@ -113,4 +114,10 @@ impl ContextStrategy for TieredView {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
 fn share_of(budget: u32, share: f32) -> u64 {
     (f64::from(budget) * f64::from(share.clamp(0.0, 1.0))) as u64
+}
+
+/// The last `count` nodes, the newest first.
+fn newest(tree: &Tree, count: u64) -> impl Iterator<Item = NodeId> {
+    let first = tree.total().saturating_sub(count) + 1;
+    (first..=tree.total()).rev().filter_map(NodeId::new)
 }

@@ -2,8 +2,10 @@
 
 use super::{draft, id, keyed, node, range, summary};
 use crate::{
-    ConversationId, Event, ForkedFrom, Hash, Level, MerkleFrontier, MessageKey, Node, NodeProof, Recorded, Revision,
-    Shown, ShownRun, Store, StoreError, Summary, SummaryId, Timestamp, View, ViewDraft, ViewId, WrittenBy,
+    ConversationId, Hash, Level, MessageKey, Node, Summary, SummaryId, Timestamp, ViewId, WrittenBy,
+    port::{Event, ForkedFrom, NodeProof, Recorded, Revision, Store, StoreError},
+    proof::MerkleFrontier,
+    view::{Shown, ShownRun, View, ViewDraft},
 };
 
 /// Everything that a store returns for a conversation.

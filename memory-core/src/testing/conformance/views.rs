@@ -2,8 +2,9 @@
 
 use super::{draft, id, node, range, summary};
 use crate::{
-    Event, Level, Recorded, Revision, Shown, ShownElsewhere, ShownRun, Store, StoreError, SummaryId, Timestamp,
-    ViewDraft, ViewId, WrittenBy, run_check, text_hash,
+    Level, SummaryId, Timestamp, ViewId, WrittenBy,
+    port::{Event, Recorded, Revision, Store, StoreError},
+    view::{Shown, ShownElsewhere, ShownRun, ViewDraft, run_check, text_hash},
 };
 
 /// A view of five messages: a summary over two of them, one that is lost, and two verbatim.
@@ -45,7 +46,7 @@ pub(super) async fn views_are_kept_as_they_were_shown(store: &dyn Store) {
 
     let revision = store.changes(&watched, Revision::default()).await.unwrap().revision;
     let mut shown = ["one?", "two?", "two?", "\u{1F600}\r\nthree?"].map(view);
-    // A conversation that no store has to know.
+    // No store needs to know this conversation.
     let run = ShownRun { shown: Shown::Messages(range(70, 72)), check: [4; 8] };
     let elsewhere = ShownElsewhere::new(id("never"), vec![run, run]);
     let times = [Timestamp::from_millis(-9), Timestamp::default()];

@@ -7,8 +7,10 @@ use std::{
 
 use super::{DerivedUnderTest, derived_conformance};
 use crate::{
-    BoxFuture, ConversationId, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Hash,
-    Holding, Holdings, NodeId,
+    ConversationId, Hash, NodeId,
+    port::{
+        BoxFuture, Derived, DerivedError, DerivedFault, DerivedKind, DerivedSize, Forget, Forgotten, Holding, Holdings,
+    },
 };
 
 /// The derived bytes of each node with their hash.

@@ -3,9 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use crate::{
-    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MerkleFrontier, MessageKey, Node,
-    NodeDraft, NodeId, NodeOutline, NodeProof, NodeRange, OwnerId, Place, ReadNodes, Recorded, Revision, Source, Store,
-    StoreError, Summary, Verification, VerifiedConversation, View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, ViewId,
+    port::{
+        Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, Note, Place, ReadNodes, Recorded,
+        Revision, Source, Store, StoreError, Verification, VerifiedConversation,
+    },
+    proof::MerkleFrontier,
+    view::View,
 };
 
 use super::{Conversation, MemoryStore};
@@ -55,32 +59,22 @@ impl Store for MemoryStore {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
-            conversation.check_noted(batch.iter().map(|draft| &draft.message))?;
-            let mut all = self.lock();
-            let mut trial = Conversation { owner: owner.cloned(), ..Conversation::default() };
-            let there = all.get_mut(conversation);
-            if there.as_ref().is_some_and(|there| owner.is_some() && there.owner.as_ref() != owner) {
-                return Err(StoreError::NameTaken { id: conversation.clone() });
-            }
-            conversation.check_notes_of(there.as_ref().map_or(owner, |there| there.owner.as_ref()))?;
-            let is_new = there.is_none();
-            if is_new {
-                conversation.check_new()?;
-            }
-            let appended = there.unwrap_or(&mut trial).append(conversation, batch)?;
-            if is_new {
-                all.insert(conversation.clone(), trial);
-            }
-            Ok(appended)
+            self.with_or_new(owner, conversation, false, |there| there.append(conversation, batch))
         })
     }
 
-    fn record<'a>(
+    fn record_for<'a>(
         &'a self,
+        owner: Option<&'a OwnerId>,
         conversation: &'a ConversationId,
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
-        Box::pin(async move { self.with(conversation, |c| c.record(conversation, events)) })
+        Box::pin(async move {
+            if matches!(events.first(), Some(Event::Note(_))) {
+                return self.with_or_new(owner, conversation, true, |there| there.record(conversation, events));
+            }
+            self.with(conversation, |there| there.record(conversation, events))
+        })
     }
 
     fn fork<'a>(
@@ -98,8 +92,7 @@ impl Store for MemoryStore {
             if all.contains_key(child) {
                 return Err(StoreError::NameTaken { id: child.clone() });
             }
-            child.check_no_notes()?;
-            child.check_new()?;
+            child.check_beginning(there.owner.as_ref(), false)?;
             let fork = there.fork(parent, node);
             let state = fork.state(child);
             all.insert(child.clone(), fork);
@@ -133,6 +126,20 @@ impl Store for MemoryStore {
             self.with(conversation, |c| {
                 let wanted = |view: &&View| (first..=last).contains(&view.id);
                 Ok(c.views.iter().filter(wanted).cloned().collect())
+            })
+        })
+    }
+
+    fn notes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: NoteId,
+        last: NoteId,
+    ) -> BoxFuture<'a, Result<Vec<Note>, StoreError>> {
+        Box::pin(async move {
+            self.with(conversation, |c| {
+                let wanted = |note: &&Note| (first..=last).contains(&note.id);
+                Ok(c.notes.iter().filter(wanted).cloned().collect())
             })
         })
     }

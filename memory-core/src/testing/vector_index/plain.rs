@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{DIMENSIONS, Nodes};
-use crate::{NodeId, NodeSet, Slot};
+use crate::{NodeId, NodeSet, port::Slot};
 
 /// The expected content of an index.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use memory_core::{
-    ConversationId, Embedder, ModelId,
+    ConversationId, ModelId,
+    port::Embedder,
     testing::{DerivedUnderTest, HashEmbedder, derived_conformance},
 };
 use pollster::block_on;

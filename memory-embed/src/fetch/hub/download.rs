@@ -1,7 +1,6 @@
 //! Downloads a file of a hub and resumes an interrupted download.
 
 use std::{
-    convert::Infallible,
     fs::File,
     io::{Read, Seek, SeekFrom, Write},
     ops::Range,
@@ -11,7 +10,7 @@ use std::{
 
 use memory_files::Links;
 
-use super::request::{HubClient, Reply, RequestError, header, with_retries};
+use super::request::{HubClient, RequestError, header, with_retries};
 use crate::fetch::FetchError;
 
 const BUFFER: usize = 256 << 10;
@@ -44,10 +43,7 @@ pub(super) fn download(
 /// Appends one response, from the start of `rest`.
 fn append(client: &HubClient<'_>, file: &mut File, path: &Path, rest: Range<u64>) -> Result<(), RequestError> {
     let disk = |error| RequestError::Disk(FetchError::io(path)(error));
-    let response = match client.get(&format!("bytes={}-", rest.start), |_| None::<Infallible>)? {
-        Reply::Body(response) => response,
-        Reply::FromHub(never) => match never {},
-    };
+    let response = client.get(&format!("bytes={}-", rest.start), |_| false)?.ok_or(RequestError::WrongRange)?;
     let begins = match (response.status().as_u16(), header(&response, "content-range")) {
         // A hub without support for ranges sends the whole file.
         (200, _) => Some(0),
@@ -61,7 +57,7 @@ fn append(client: &HubClient<'_>, file: &mut File, path: &Path, rest: Range<u64>
     let mut body = response.into_body().into_reader().take(rest.end - begins + 1);
     let mut buffer = vec![0; BUFFER];
     loop {
-        let read = body.read(&mut buffer).map_err(|error| RequestError::Network(Box::new(error.into())))?;
+        let read = body.read(&mut buffer).map_err(ureq::Error::from)?;
         match buffer.get(..read) {
             None | Some([]) => return Ok(()),
             Some(bytes) => file.write_all(bytes).map_err(disk)?,

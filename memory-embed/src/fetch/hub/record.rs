@@ -1,16 +1,12 @@
 //! The record of a fetch from a hub, stored next to the model's files.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fetch::{FetchError, wheel::move_into_place},
-    files,
+    fetch::FetchError,
+    files::{self, if_there},
 };
 
 /// The name of the file in the model's directory.
@@ -37,30 +33,22 @@ impl HubRecord {
     /// Reads the record; `None` if it is missing or invalid, so that all files are fetched.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, FetchError> {
         let path = directory.join(NAME);
-        match files::read_text(&path) {
-            Ok(json) => Ok(serde_json::from_slice(&json).ok()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FetchError::io(&path)(error)),
-        }
+        let json = if_there(files::read_text(&path)).map_err(FetchError::io(&path))?;
+        Ok(json.and_then(|json| serde_json::from_slice(&json).ok()))
     }
 
     pub(super) fn write(&self, directory: &Path) -> Result<(), FetchError> {
-        let partial = directory.join(".hub.json.partial");
-        let written = || -> io::Result<()> {
-            memory_files::make_way(&partial)?;
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(&serde_json::to_vec_pretty(self)?)?;
-            file.sync_all()
-        };
-        written().map_err(FetchError::io(&partial))?;
-        move_into_place(&partial, &directory.join(NAME))
+        let path = directory.join(NAME);
+        let json = serde_json::to_vec_pretty(self).map_err(std::io::Error::from);
+        json.and_then(|json| files::replace(&path, &json)).map_err(FetchError::io(&path))
     }
 
     pub(super) fn remove(directory: &Path) -> Result<(), FetchError> {
-        let path = directory.join(NAME);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FetchError::io(&path)(error)),
-            _ => Ok(()),
-        }
+        remove(&directory.join(NAME))
     }
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), FetchError> {
+    if_there(fs::remove_file(path)).map(drop).map_err(FetchError::io(path))
 }

@@ -13,14 +13,14 @@ use hf_hub::{
     api::sync::{ApiBuilder, ApiError, ApiRepo},
 };
 use http::Uri;
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use memory_files::Links;
 use sha1::{Digest, Sha1};
 
 use super::{
     download::download,
-    metadata::{Metadata, metadata},
-    request::{RequestError, STALLED_AFTER, with_retries},
+    record::{RecordedFile, remove},
+    request::{Metadata, RequestError, STALLED_AFTER, metadata, status_of, with_retries},
 };
 use crate::{
     checksum::{copy_and_hash, hex},
@@ -57,13 +57,11 @@ impl Listing {
     }
 }
 
-/// A downloaded and verified file.
+/// A downloaded and verified file, and where it was downloaded to.
 #[derive(Debug)]
 pub(super) struct Fetched {
-    pub(super) name: String,
+    pub(super) file: RecordedFile,
     pub(super) path: PathBuf,
-    pub(super) size: u64,
-    pub(super) sha256: String,
 }
 
 impl Repository {
@@ -192,7 +190,7 @@ impl Repository {
             return Err(FetchError::Checksum { what: what(), expected: etag.clone(), actual });
         }
         file.sync_all().map_err(FetchError::io(path))?;
-        Ok(Fetched { name: name.to_owned(), path: path.to_path_buf(), size, sha256 })
+        Ok(Fetched { file: RecordedFile { path: name.to_owned(), size, sha256 }, path: path.to_path_buf() })
     }
 
     /// Removes the downloads of this repository.
@@ -221,25 +219,17 @@ impl Repository {
 
     fn request_error(&self, what: &str, error: RequestError) -> FetchError {
         match error {
-            RequestError::Network(error) => self.failed(what, ApiError::RequestError(error)),
+            RequestError::Request(error) => self.failed(what, *error),
             RequestError::Disk(error) => error,
             RequestError::Truncated => self.refused(what, "the download was interrupted at every attempt".into()),
             RequestError::WrongRange => FetchError::PartialFile { what: format!("{what} of {}", self.id) },
             RequestError::Refused(why) => self.refused(what, why.into()),
-            RequestError::Client(error) => self.failed(what, *error),
         }
     }
 
     fn failed(&self, what: &str, error: ApiError) -> FetchError {
-        let status = match &error {
-            ApiError::RequestError(error) => match **error {
-                ureq::Error::StatusCode(status) => Some(status),
-                _ => None,
-            },
-            _ => None,
-        };
         let (id, revision) = (self.id.clone(), self.revision.clone());
-        match status {
+        match status_of(&error) {
             Some(404) => FetchError::NotOnHub { what: what.to_owned(), id, revision },
             Some(401 | 403) => FetchError::NotAllowed { what: what.to_owned(), id },
             _ => self.refused(what, error.into()),
@@ -269,11 +259,4 @@ impl io::Write for Sha1Writer<'_> {
 
 fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn remove(path: &Path) -> Result<(), FetchError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FetchError::io(path)(error)),
-        _ => Ok(()),
-    }
 }

@@ -30,8 +30,8 @@ pub(super) const STALLED_AFTER: Duration = Duration::from_secs(60);
 /// Why a request or download failed.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// The network failed, or the hub sent an error status.
-    Network(Box<ureq::Error>),
+    /// The network or the client `hf-hub` failed, or the hub sent an error status.
+    Request(Box<ApiError>),
     /// A file cannot be read or written.
     Disk(FetchError),
     /// The connection was closed before the end of the file.
@@ -40,22 +40,28 @@ pub(super) enum RequestError {
     WrongRange,
     /// The hub's response is invalid.
     Refused(&'static str),
-    /// The client `hf-hub` failed in another way.
-    Client(Box<ApiError>),
 }
 
 impl From<ureq::Error> for RequestError {
     fn from(error: ureq::Error) -> Self {
-        Self::Network(Box::new(error))
+        ApiError::RequestError(Box::new(error)).into()
     }
 }
 
 impl From<ApiError> for RequestError {
     fn from(error: ApiError) -> Self {
-        match error {
-            ApiError::RequestError(error) => Self::Network(error),
-            other => Self::Client(Box::new(other)),
-        }
+        Self::Request(Box::new(error))
+    }
+}
+
+/// Status that the hub sent in place of an answer.
+pub(super) fn status_of(error: &ApiError) -> Option<u16> {
+    match error {
+        ApiError::RequestError(error) => match **error {
+            ureq::Error::StatusCode(status) => Some(status),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -63,12 +69,12 @@ impl RequestError {
     /// True if another attempt may succeed.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Network(error) => match **error {
-                ureq::Error::StatusCode(status) => status == 408 || status == 429 || status >= 500,
-                _ => true,
+            Self::Request(error) => match status_of(error) {
+                Some(status) => status == 408 || status == 429 || status >= 500,
+                None => matches!(**error, ApiError::RequestError(_)),
             },
             Self::Truncated => true,
-            Self::Disk(_) | Self::WrongRange | Self::Refused(_) | Self::Client(_) => false,
+            Self::Disk(_) | Self::WrongRange | Self::Refused(_) => false,
         }
     }
 }
@@ -110,13 +116,13 @@ impl<'t> HubClient<'t> {
         Ok(Self { agent, hub, token })
     }
 
-    /// Requests a range of the file, following redirects. Calls `inspect` with each response of the hub itself; if it
-    /// returns a value, the request ends.
-    pub(super) fn get<T>(
+    /// Requests a range of the file, following redirects. Calls `is_enough` with each response of the hub itself; if it
+    /// returns true, the request ends without a response.
+    pub(super) fn get(
         &self,
         range: &str,
-        mut inspect: impl FnMut(&Response<Body>) -> Option<T>,
-    ) -> Result<Reply<T>, RequestError> {
+        mut is_enough: impl FnMut(&Response<Body>) -> bool,
+    ) -> Result<Option<Response<Body>>, RequestError> {
         let mut uri = self.hub.clone();
         for _ in 0..MAX_REDIRECTS {
             let is_hub = uri.scheme() == self.hub.scheme() && uri.authority() == self.hub.authority();
@@ -131,23 +137,16 @@ impl<'t> HubClient<'t> {
             if status.is_client_error() && status.as_u16() != 416 || status.is_server_error() {
                 return Err(ureq::Error::StatusCode(status.as_u16()).into());
             }
-            if is_hub && let Some(found) = inspect(&response) {
-                return Ok(Reply::FromHub(found));
+            if is_hub && is_enough(&response) {
+                return Ok(None);
             }
             if !status.is_redirection() {
-                return Ok(Reply::Body(response));
+                return Ok(Some(response));
             }
             uri = redirected(uri, &response)?;
         }
         Err(RequestError::Refused("it redirects too often"))
     }
-}
-
-/// The outcome of a request.
-pub(super) enum Reply<T> {
-    /// A value that `inspect` took from a response of the hub.
-    FromHub(T),
-    Body(Response<Body>),
 }
 
 fn redirected(from: Uri, response: &Response<Body>) -> Result<Uri, RequestError> {
@@ -164,4 +163,41 @@ fn redirected(from: Uri, response: &Response<Body>) -> Result<Uri, RequestError>
 
 pub(super) fn header(response: &Response<Body>, name: &str) -> Option<String> {
     response.headers().get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// Metadata of a file, not validated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Metadata {
+    pub(super) commit: String,
+    /// Checksum: SHA-256 of a large file, git's hash of a small one.
+    pub(super) etag: String,
+    pub(super) size: u64,
+}
+
+/// Requests the metadata of the file at `url`. The hub redirects a large file to its storage, possibly on another host.
+/// The redirect contains the metadata; the storage is asked only if the redirect does not state the size.
+pub(super) fn metadata(url: &str, token: Option<&str>) -> Result<Metadata, RequestError> {
+    let client = HubClient::new(url, token, STALLED_AFTER)?;
+    with_retries(|| {
+        let (mut commit, mut etag, mut size) = (None, None, None);
+        let response = client.get("bytes=0-0", |response| {
+            commit = header(response, "x-repo-commit").or_else(|| commit.take());
+            etag = header(response, "x-linked-etag").or_else(|| header(response, "etag")).or_else(|| etag.take());
+            size = header(response, "x-linked-size").and_then(|size| size.parse().ok());
+            size.is_some()
+        })?;
+        let of_body = |response: Response<Body>| {
+            let range = header(&response, "content-range").and_then(|range| range.split('/').next_back()?.parse().ok());
+            // A server without support for ranges sends the whole file.
+            let whole = || header(&response, "content-length")?.parse().ok();
+            range.or_else(|| whole().filter(|_| response.status().as_u16() == 200))
+        };
+        let size = size.or_else(|| of_body(response?));
+        let etag = etag.ok_or(RequestError::Refused("its response has no checksum"))?;
+        Ok(Metadata {
+            commit: commit.ok_or(RequestError::Refused("its response names no commit"))?,
+            etag: etag.trim_start_matches("W/").replace('"', ""),
+            size: size.ok_or(RequestError::Refused("its response has no size"))?,
+        })
+    })
 }

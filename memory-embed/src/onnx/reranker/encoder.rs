@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 use tokenizers::{TruncationDirection, TruncationParams, TruncationStrategy, utils::truncation::truncate_encodings};
 
 use crate::{
@@ -38,8 +38,12 @@ pub(super) struct Pair {
 }
 
 impl Sequence for Pair {
-    fn tokens(&self) -> usize {
-        self.ids.len()
+    fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    fn types(&self) -> &[u32] {
+        &self.types
     }
 }
 
@@ -207,7 +211,7 @@ mod tests {
         assert_eq!(ids(&" ".repeat(2_000), 3), [[0, 3, 5, 1, 1]]);
         // The question leaves no room for passages.
         let crowded = pairs(16).best(&"a ".repeat(9), &long, 3).unwrap();
-        assert_eq!((crowded.len(), crowded[0].tokens()), (1, 16));
+        assert_eq!((crowded.len(), crowded[0].ids.len()), (1, 16));
     }
 
     #[test]
@@ -217,7 +221,7 @@ mod tests {
         let read = pairs.best("c", &text, 100).unwrap();
         let tokens: usize = read.iter().map(|pair| pair.types.iter().filter(|kind| **kind == 1).count() - 1).sum();
         assert!(tokens >= pairs.splitter.tokens(&text).unwrap().0.len());
-        assert!(read.iter().all(|pair| pair.tokens() <= 24) && read.len() > 2, "{read:?}");
+        assert!(read.iter().all(|pair| pair.ids.len() <= 24) && read.len() > 2, "{read:?}");
     }
 
     #[test]

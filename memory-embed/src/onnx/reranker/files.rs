@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::{
-    ModelError, files,
+    ModelError,
+    files::{self, if_there},
     models::{DEFAULT_MAX_TOKENS, positions_read},
 };
 
@@ -90,16 +91,16 @@ impl RerankerFiles {
             return Err(missing("the reranker's tokenizer", tokenizer));
         }
         let config = directory.join("config.json");
-        let max_tokens = match files::read_text(&config) {
-            Ok(json) => {
-                let config: RerankerConfig = serde_json::from_slice(&json)
-                    .map_err(|source| ModelError::Io { path: config.clone(), source: source.into() })?;
+        let unread = |source| ModelError::Io { path: config.clone(), source };
+        let positions = match if_there(files::read_text(&config)).map_err(unread)? {
+            Some(json) => {
+                let config: RerankerConfig = serde_json::from_slice(&json).map_err(|error| unread(error.into()))?;
                 let read = |positions| positions_read(config.model_type.as_deref(), positions);
-                config.max_position_embeddings.map_or(DEFAULT_MAX_TOKENS, read)
+                config.max_position_embeddings.map(read)
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => DEFAULT_MAX_TOKENS,
-            Err(source) => return Err(ModelError::Io { path: config, source }),
+            None => None,
         };
+        let max_tokens = positions.unwrap_or(DEFAULT_MAX_TOKENS);
         Ok(Self::new(name, runtime, model, tokenizer).max_tokens(max_tokens))
     }
 }

@@ -1,65 +1,36 @@
 //! An ONNX session that scores pairs.
 
-use memory_core::BoxError;
-use ort::{
-    environment::Environment,
-    session::{Session, SessionInputValue},
-    value::TensorRef,
-};
+use memory_core::port::BoxError;
+use ort::environment::Environment;
 
 use super::encoder::Pair;
 use crate::onnx::{
-    rows::{mask, padded},
-    session::{IDS, MASK, TYPES, build},
+    session::{TokenSession, width_of},
     workers::{Engine, WorkError},
 };
 
 const LOGITS: &str = "logits";
 
 #[derive(Debug)]
-pub(super) struct PairSession {
-    session: Session,
-    takes_types: bool,
-    pad: u32,
-}
+pub(super) struct PairSession(TokenSession);
 
 impl PairSession {
     /// Loads `graph`, running it on `threads` threads and padding rows with token `pad`.
     pub(super) fn open(environment: &Environment, graph: &[u8], threads: usize, pad: u32) -> Result<Self, BoxError> {
-        let session = build(environment, graph, threads)?;
-        let takes = |name: &str| session.inputs().iter().any(|input| input.name() == name);
-        if let Some(missing) = [IDS, MASK].into_iter().find(|name| !takes(name)) {
-            return Err(format!("it has no input {missing}").into());
-        }
-        let logits = session.outputs().iter().find(|output| output.name() == LOGITS);
-        let logits = logits.ok_or_else(|| format!("it has no output {LOGITS}"))?;
-        // A size of -1 is dynamic.
-        let shape = logits.dtype().tensor_shape().map(|shape| shape.to_vec());
+        let (session, shape) = TokenSession::open(environment, graph, threads, pad, LOGITS)?;
         if !matches!(shape.as_deref(), Some(&[_, -1 | 1 | 2])) {
             return Err(format!("its output {LOGITS} has shape {shape:?}, not [batch, 1] or [batch, 2]").into());
         }
-        Ok(Self { takes_types: takes(TYPES), session, pad })
+        Ok(Self(session))
     }
 }
 
 impl Engine<Pair, f32> for PairSession {
     fn run(&mut self, pairs: &[Pair]) -> Result<Vec<f32>, WorkError> {
-        let lengths: Vec<usize> = pairs.iter().map(|pair| pair.ids.len()).collect();
-        let Some(width) = lengths.iter().copied().max().filter(|width| *width > 0) else {
+        if width_of(pairs) == 0 {
             return Ok(Vec::new());
-        };
-        let shape = [pairs.len(), width];
-        let ids = padded(pairs.iter().map(|pair| pair.ids.as_slice()), width, self.pad);
-        let types = padded(pairs.iter().map(|pair| pair.types.as_slice()), width, 0);
-        let mask = mask(&lengths, width);
-        let mut inputs: Vec<(&str, SessionInputValue<'_>)> = vec![
-            (IDS, TensorRef::from_array_view((shape, ids.as_slice()))?.into()),
-            (MASK, TensorRef::from_array_view((shape, mask.as_slice()))?.into()),
-        ];
-        if self.takes_types {
-            inputs.push((TYPES, TensorRef::from_array_view((shape, types.as_slice()))?.into()));
         }
-        let outputs = self.session.run(inputs)?;
+        let outputs = self.0.run(pairs)?;
         let logits = outputs.get(LOGITS).ok_or_else(|| WorkError::BadOutput(format!("no {LOGITS}")))?;
         let (shape, values) = logits.try_extract_tensor::<f32>()?;
         scores(values, pairs.len()).ok_or_else(|| {

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memory_core::BoxError;
+use memory_core::port::BoxError;
 
 use super::lock;
 

@@ -1,11 +1,11 @@
 //! Turns that a model judges to matter for a question, to be shown verbatim.
 
-use memory_core::{Level, NodeRange, Notice};
+use memory_core::{Level, NodeRange, port::Notice};
 
 use super::Assembly;
 use crate::{
     ContextJudged, MemoryError,
-    judge::{Judge, Told},
+    judge::{Judge, JudgedSummary},
     render::{Body, Part},
 };
 
@@ -50,15 +50,20 @@ impl Assembly<'_> {
         }
     }
 
-    /// The messages that matter, the most important first; otherwise the reason why they are unknown.
-    async fn chosen(&self, judge: &Judge, question: &str, mut told: Vec<Told>) -> Result<Vec<NodeRange>, String> {
+    /// The messages that matter, the most important first; otherwise the reason for a missing choice.
+    async fn chosen(
+        &self,
+        judge: &Judge,
+        question: &str,
+        mut told: Vec<JudgedSummary>,
+    ) -> Result<Vec<NodeRange>, String> {
         let (tree, mut spans) = (&self.snapshot.tree, Vec::new());
         for round in 1..=ROUNDS {
             let chosen = judge.choose(question, &told, self.parts.counter.as_ref()).await;
             let mut under = Vec::new();
             for told in chosen.map_err(|error| error.to_string())? {
                 let children = self.under(told).await.map_err(|error| error.to_string())?;
-                if round == ROUNDS || children.is_empty() || tree.words_of(told.nodes) <= FEW_TOKENS {
+                if round == ROUNDS || children.is_empty() || tree.verbatim_cost(told.nodes) <= FEW_TOKENS {
                     spans.push(told.nodes);
                 } else {
                     under.extend(children);
@@ -73,7 +78,7 @@ impl Assembly<'_> {
     }
 
     /// The summaries that a merged one was made from.
-    async fn under(&self, told: &Told) -> Result<Vec<Told>, MemoryError> {
+    async fn under(&self, told: &JudgedSummary) -> Result<Vec<JudgedSummary>, MemoryError> {
         let tree = &self.snapshot.tree;
         // A rewritten summary is shown in the place of another one.
         let place = tree.placed().find(|there| there.span == told.nodes && there.level != Level::Summary);
@@ -81,7 +86,7 @@ impl Assembly<'_> {
         let words: Vec<_> = parts.into_iter().map(|id| tree.words_for(id)).collect();
         let children = self.parts.store.summaries_of(self.conversation, &words).await?;
         let redacted = |text: &str| self.snapshot.redactor.redact(text);
-        let told = children.iter().map(|child| Told {
+        let told = children.iter().map(|child| JudgedSummary {
             id: child.id,
             nodes: child.body.span,
             text: redacted(&child.body.text),
@@ -91,7 +96,7 @@ impl Assembly<'_> {
 }
 
 /// A shown summary.
-fn told(part: &Part) -> Option<Told> {
+fn told(part: &Part) -> Option<JudgedSummary> {
     let Body::Summary { summary, .. } = &part.body else { return None };
-    Some(Told { id: summary.id, nodes: part.nodes, text: summary.body.text.clone() })
+    Some(JudgedSummary { id: summary.id, nodes: part.nodes, text: summary.body.text.clone() })
 }

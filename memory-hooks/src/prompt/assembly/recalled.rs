@@ -6,8 +6,9 @@ use std::{
 };
 
 use memory_core::{
-    ConversationId, Excerpt, Hit, Losses, Node, NodeId, NodeRange, Recall, RecallRequest, Scope, Timestamp,
+    ConversationId, Node, NodeId, NodeRange, Timestamp,
     plan::PlanError,
+    port::{Excerpt, Hit, Losses, Recall, RecallRequest, Scope},
 };
 use memory_strategies::is_small_talk;
 
@@ -31,7 +32,7 @@ const MOST_SIGNALS: usize = 3;
 impl Assembly<'_> {
     /// The whole prompt: the given history, turns that were judged to matter, and as many recalled words as the budget
     /// has room for.
-    pub(super) async fn recall_beside(
+    pub(super) async fn prompt_with_recall(
         &self,
         history: &HistoryPart,
         judged: &[NodeRange],
@@ -124,7 +125,7 @@ impl Assembly<'_> {
     ) -> Result<(Vec<Part>, u32), MemoryError> {
         let (mut pieces, mut left, tree) = (Vec::new(), room, &self.snapshot.tree);
         for turn in turns.iter().copied() {
-            let cost = u32::try_from(tree.words_of(turn)).unwrap_or(u32::MAX);
+            let cost = u32::try_from(tree.verbatim_cost(turn)).unwrap_or(u32::MAX);
             if cost > left || shown.iter().any(|run| run.covers(turn)) {
                 continue;
             }

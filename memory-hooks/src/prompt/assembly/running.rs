@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use memory_core::{
-    ConversationId, Losses, ManagedView, ManagerError, Node, NodeId, NodeRange, Notice, View, ViewId, ViewPiece,
-    ViewRequest, plan::PlanError,
+    ConversationId, Node, NodeId, NodeRange, ViewId,
+    plan::PlanError,
+    port::{Losses, ManagedView, ManagerError, Notice, ViewPiece, ViewRequest},
+    view::View,
 };
 
 use super::{Assembly, part};
@@ -19,7 +21,7 @@ use crate::{
     windows::Window,
 };
 
-/// Least free share of the budget for a question asked aside; with less the window moves.
+/// Least free share of the budget for a side question; with less, the window moves.
 const ASIDE: f32 = 0.25;
 /// Number of the last recorded views that may hold the last window of an earlier process.
 const LOOKED_AT: u64 = 8;
@@ -47,8 +49,8 @@ pub(crate) async fn turn(
     Ok(running.finish(prompt).await)
 }
 
-/// The prompt for a question that is asked aside: the agent's window, the messages recalled for the question, and the
-/// question. Later prompts do not depend on it.
+/// The prompt for a side question: the agent's window, the messages recalled for the question, and the question. Later
+/// prompts do not depend on it.
 pub(crate) async fn aside(
     parts: &Parts,
     conversation: &ConversationId,
@@ -238,7 +240,7 @@ impl<'a> Running<'a> {
         self.note(&losses);
         self.notices.extend(recall.notices.iter().cloned());
         let mut recalled = self.assembly.recalled_pieces(&visible, &recall, &BTreeMap::new());
-        // Messages since the window moved are visible: corrections of that time need not be known.
+        // Messages since the window moved are visible, so corrections among them need not be known.
         let Assembly { parts, conversation, snapshot, .. } = &self.assembly;
         self.assembly.learned = match snapshot.learned.seen {
             0 if !recalled.is_empty() => learning::learned(parts, conversation, snapshot).await?,
@@ -283,7 +285,7 @@ impl<'a> Running<'a> {
     async fn view(&mut self, whole: u32, floor: u32) -> Result<Window, MemoryError> {
         let budget = self.assembly.options.budget;
         let tree = &self.assembly.snapshot.tree;
-        let all = NodeRange::first_n(tree.total()).map_or(0, |all| tree.words_of(all));
+        let all = NodeRange::first_n(tree.total()).map_or(0, |all| tree.verbatim_cost(all));
         let wider = floor / 2 + budget / 2;
         let budgets = if all <= u64::from(whole) { [whole, wider, budget] } else { [floor, wider, budget] };
         let mut refused = None;

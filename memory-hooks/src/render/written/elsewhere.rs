@@ -21,7 +21,7 @@ impl Writer<'_> {
     }
 }
 
-/// `A` to `Z`, then `AA`, `AB`: as columns of a table are named.
+/// `A` to `Z`, then `AA`, `AB`, like the columns of a spreadsheet.
 fn mark(index: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or_default());
     match index / 26 {

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use memory_core::{
-    FirstWords, Level, NodeId, NodeRange, Role, SummaryJob, SummaryMetadata, SummarySource, TokenCounter,
+    Level, NodeId, NodeRange, Role, SummaryMetadata,
+    port::{SummaryJob, SummarySource, TokenCounter},
+    text::FirstWords,
 };
 use memory_plugin_abi::v1::{self, Failure, Flags, SummarizerPlugin, SummaryHost, Written};
 

@@ -1,6 +1,9 @@
 //! The rule-based scorer as a plugin with the name `official-rules`; the built-in one has the plain name.
 
-use memory_core::{ImportanceScorer, NodeId, Role, ScoreJob, Timestamp};
+use memory_core::{
+    NodeId, Role, Timestamp,
+    port::{ImportanceScorer, ScoreJob},
+};
 use memory_plugin_abi::v1::{self, Failure, ScoreHost, ScorerPlugin};
 use memory_strategies::Rules;
 

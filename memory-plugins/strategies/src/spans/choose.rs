@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use memory_core::{Level, SummaryJob};
+use memory_core::{Level, port::SummaryJob};
 
 use super::{
     compose::{Composer, Cut},

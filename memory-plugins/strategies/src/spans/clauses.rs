@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use memory_core::SummaryJob;
+use memory_core::port::SummaryJob;
 
 use super::{
     compose::Composer,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::SummaryJob;
+use memory_core::port::SummaryJob;
 
 use super::{
     units::{Unit, Units, stops},

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use memory_core::{Role, SummaryJob};
+use memory_core::{Role, port::SummaryJob};
 
 use super::{
     compose::{Composer, Cut},

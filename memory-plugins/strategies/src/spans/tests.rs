@@ -1,6 +1,10 @@
 //! Tests of summaries made of spans.
 
-use memory_core::{Level, Role, SummarySource, TokenCounter, testing::WordCounter};
+use memory_core::{
+    Level, Role,
+    port::{SummarySource, TokenCounter},
+    testing::WordCounter,
+};
 use proptest::prelude::*;
 
 use super::*;

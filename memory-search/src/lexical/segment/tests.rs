@@ -5,7 +5,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use memory_core::{ConversationId, Filter, Json, Losses, Message, Node, NodeId, Place, StoreError, Timestamp};
+use memory_core::{
+    ConversationId, Filter, Json, Message, Node, NodeId, Timestamp,
+    port::{Losses, Place, StoreError},
+};
 use proptest::prelude::*;
 
 use super::*;

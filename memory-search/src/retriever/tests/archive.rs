@@ -1,6 +1,6 @@
 //! Limits of the archive.
 
-use memory_core::canonical_bytes;
+use memory_core::proof::canonical_bytes;
 
 use super::*;
 use crate::{ArchiveLimits, Archived};
@@ -17,7 +17,7 @@ fn best(retriever: &HybridRetriever, words: &str) -> Option<u64> {
 fn bytes_of_newest(store: &CountingStore, count: u64) -> u64 {
     let nodes = pollster::block_on(store.conversation(&id("talk"))).unwrap().nodes;
     let run = NodeRange::new(NodeId::new(nodes - count + 1).unwrap(), NodeId::new(nodes).unwrap()).unwrap();
-    let read = pollster::block_on(memory_core::Source::readable_nodes(store, &id("talk"), run)).unwrap();
+    let read = pollster::block_on(memory_core::port::Source::readable_nodes(store, &id("talk"), run)).unwrap();
     read.nodes.iter().map(|node| canonical_bytes(&node.message, node.at).len() as u64).sum()
 }
 

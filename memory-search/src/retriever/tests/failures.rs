@@ -1,6 +1,9 @@
 //! Models that reject texts and caches that fail: queries are still answered, and indexing reports what is missing.
 
-use memory_core::{EmbedError, NodeSet, VectorAnswer, VectorError, VectorIndexStats, VectorQuery};
+use memory_core::{
+    NodeSet,
+    port::{EmbedError, VectorAnswer, VectorError, VectorIndexStats, VectorQuery},
+};
 
 use super::{
     fakes::{CountingStore, ExactIndex, WrongCount},

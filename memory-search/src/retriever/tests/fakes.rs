@@ -12,9 +12,12 @@ use std::{
 };
 
 use memory_core::{
-    AnsweredBy, BoxFuture, ConversationId, ConversationState, EmbedError, Embedder, ModelId, NodeId, NodeOutline,
-    NodeRange, NodeSet, ReadNodes, Slot, Source, StoreError, Summary, TokenEmbedder, TokenEmbedding, VectorAnswer,
-    VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart, VectorQuery,
+    ConversationId, ModelId, NodeId, NodeOutline, NodeRange, NodeSet, Summary,
+    port::{
+        AnsweredBy, BoxFuture, ConversationState, EmbedError, Embedder, ReadNodes, Slot, Source, StoreError,
+        TokenEmbedder, TokenEmbedding, VectorAnswer, VectorError, VectorHit, VectorIndex, VectorIndexStats, VectorPart,
+        VectorQuery,
+    },
     testing::{HashEmbedder, MemoryStore},
 };
 

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use memory_core::{Event, Filter, Hash, Hit, Level, SummaryDraft, TimeRange, WrittenBy, testing::MemoryStore};
+use memory_core::{
+    Filter, Hash, Level, SummaryDraft, WrittenBy,
+    port::{Event, Hit},
+    testing::MemoryStore,
+    time::TimeRange,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -97,7 +102,7 @@ proptest! {
             let level = if is_covered { Level::Summary } else { Level::Full };
             let session = Filter::session_of(node);
             let clock = clocks[&hit.conversation];
-            let is_during = |words: &memory_core::TimeWords| words.ranges(clock).iter().any(|at| at.contains(node.at));
+            let is_during = |words: &memory_core::time::TimeWords| words.ranges(clock).iter().any(|at| at.contains(node.at));
             filter.during.as_ref().is_none_or(is_during)
                 && filter.time.contains(node.at)
                 && (filter.roles.is_empty() || filter.roles.contains(&node.message.role))

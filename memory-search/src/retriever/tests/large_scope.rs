@@ -176,7 +176,7 @@ fn vectors_choose_too_and_what_has_none_is_counted_in_the_whole_scope() {
 #[test]
 fn a_title_leads_to_its_conversation_in_a_small_scope_and_in_a_large_one() {
     let store = chats();
-    let title = [memory_core::Event::Title("Lisbon trip".to_owned())];
+    let title = [memory_core::port::Event::Title("Lisbon trip".to_owned())];
     pollster::block_on(store.record(&id(&name(120)), title.to_vec())).unwrap();
     let cache = Arc::new(MemoryBlocks::beside(store.clone()));
     for retriever in [choosing(&store, &cache), by_words(&store)] {

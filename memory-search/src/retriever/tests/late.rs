@@ -10,7 +10,8 @@ use std::{
 };
 
 use memory_core::{
-    NodeSet, RerankError, ScoreScale, TokenAnswer, TokenIndexStats, TokenPart, TokenVectors, VectorError,
+    NodeSet,
+    port::{RerankError, ScoreScale, TokenAnswer, TokenIndexStats, TokenPart, TokenVectors, VectorError},
 };
 
 use super::{

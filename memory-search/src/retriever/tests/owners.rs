@@ -1,6 +1,6 @@
 //! Two owners in one store: nothing of one bears on what the other is answered.
 
-use memory_core::{OwnerId, StoreError};
+use memory_core::{OwnerId, port::StoreError};
 
 use super::{
     fakes::{CountingStore, ExactIndex},

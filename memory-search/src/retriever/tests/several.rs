@@ -1,6 +1,6 @@
 //! Recall from several conversations under one budget.
 
-use memory_core::{Conversations, Excerpt};
+use memory_core::port::{Conversations, Excerpt};
 
 use super::*;
 

@@ -1,6 +1,9 @@
 //! Packs under an index of vectors: nothing is lost, nothing that is forgotten is left, wherever it is stopped.
 
-use memory_core::{ConversationId, ModelId, NodeId, NodeSet, VectorHit, VectorIndex, VectorPart, VectorQuery};
+use memory_core::{
+    ConversationId, ModelId, NodeId, NodeSet,
+    port::{VectorHit, VectorIndex, VectorPart, VectorQuery},
+};
 use pollster::block_on;
 use tempfile::TempDir;
 

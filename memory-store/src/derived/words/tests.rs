@@ -3,7 +3,8 @@
 use std::{fs, sync::Arc};
 
 use memory_core::{
-    ConversationId, Derived, Forget, Forgotten, Message, NodeDraft, NodeId, NodeRange, NodeSet, Store, Timestamp,
+    ConversationId, Message, NodeDraft, NodeId, NodeRange, NodeSet, Timestamp,
+    port::{Derived, Forget, Forgotten, Store},
     testing::block_cache_conformance,
 };
 use tempfile::TempDir;

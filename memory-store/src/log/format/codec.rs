@@ -29,17 +29,17 @@ pub(crate) enum Record<'a> {
     Message(MessageRecord<'a>),
     /// The next nodes, this many, were lost before the store was salvaged.
     Lost(u64),
-    /// Anything else.
+    /// Any other record.
     Event(EventRecord<'a>),
 }
 
-/// How a conversation begins.
+/// Beginning of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) name: ConversationId,
-    /// The owner, if there is one.
+    /// The owner, if any.
     pub(crate) owner: Option<OwnerId>,
-    /// Where it was forked from, if it was.
+    /// Past that is shared with the parent; `None` without a parent.
     pub(crate) past: Option<Past>,
 }
 
@@ -48,18 +48,18 @@ pub(crate) struct Opening {
 pub(crate) struct Past {
     /// The parent's number.
     pub(crate) parent: u64,
-    /// How many of its nodes are shared; at least one.
+    /// Number of shared nodes; at least one.
     pub(crate) nodes: u64,
-    /// The number of the parent's last summary at that place: the fork's own have higher ones.
+    /// Number of the parent's last summary at the fork; the fork's own summaries have higher numbers.
     pub(crate) summaries: u32,
-    /// The number of the last view that both have in common.
+    /// Number of the last common view.
     pub(crate) views: u32,
 }
 
-/// The fields of [`Past`], as they stand in a record.
+/// The fields of [`Past`] in a record.
 type WirePast = (u64, u64, u32, u32);
 
-/// The whole record, header included, that opens a conversation, one of its own or a fork.
+/// The whole record, including the header, that opens a conversation or a fork.
 ///
 /// Name and owner are one record: no crash and no damage leaves a conversation without its owner.
 pub(crate) fn encode_opened(
@@ -77,7 +77,7 @@ pub(crate) fn encode_opened(
     }
 }
 
-/// The whole record, header included, that stands for `count` lost nodes.
+/// The whole record, including the header, that stands for `count` lost nodes.
 pub(crate) fn encode_lost(count: u64) -> Result<Vec<u8>, CodecError> {
     encode(kind::LOST, &count)
 }

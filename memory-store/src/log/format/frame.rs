@@ -10,20 +10,20 @@ use crate::checksum;
 pub(crate) const FRAME_HEADER: usize = 52;
 /// Bytes in front of each record: length and checksum.
 pub(crate) const RECORD_HEADER: usize = 8;
-/// Longest record, its header left out.
+/// Longest record, without its header.
 pub(crate) const MAX_RECORD: usize = 64 << 20;
 /// Longest payload of a frame.
 pub(crate) const MAX_PAYLOAD: usize = 256 << 20;
 /// Version of the frame layout.
 const FRAME_FORMAT: u8 = 1;
-/// Begins every frame; no UTF-8 text holds its first byte.
+/// Beginning of every frame; no UTF-8 text holds its first byte.
 const MAGIC: [u8; 4] = [0xF7, b'm', b'e', b'm'];
 
 /// Random bytes that identify a store; they seed the checksum of each header.
 pub(crate) type StoreId = [u8; 16];
 
-/// Where a frame stands. Its header's checksum covers the place, so that bytes which look like a frame but were copied
-/// there, from a backup or inside a message, are not taken for one.
+/// Place of a frame. The checksum of the frame's header covers it, so that bytes of a frame that were copied there,
+/// from a backup or inside a message, are not taken for a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) store: StoreId,
@@ -46,7 +46,7 @@ impl Place {
 pub(crate) enum FrameKind {
     /// One batch of records of one conversation.
     Batch = 1,
-    /// A filler: it stands for the log sequence numbers of frames without live records.
+    /// A filler, which stands for the log sequence numbers of frames without live records.
     Filler = 2,
 }
 
@@ -62,21 +62,22 @@ pub(crate) struct FrameHeader {
     pub(crate) kind: FrameKind,
     /// The conversation's number: the log sequence number of the frame that opened it.
     pub(crate) conversation: u64,
-    /// Dense over the whole log, from 1.
+    /// The log sequence number, dense over the whole log, from 1.
     pub(crate) lsn: u64,
-    /// Nodes in the conversation before this frame; in a filler frame, how many log sequence numbers it stands for.
+    /// Nodes in the conversation before this frame; in a filler frame, the number of log sequence numbers that it
+    /// stands for.
     pub(crate) nodes_before: u64,
     /// Bytes of the payload.
     pub(crate) payload: u32,
-    /// All of the segment before this offset was on disk when the frame was written.
+    /// Offset before which all of the segment was on disk when the frame was written.
     pub(crate) durable: u32,
 }
 
-/// Why bytes are not a good frame.
+/// Reason why bytes are not a good frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadFrame {
     pub(crate) why: &'static str,
-    /// The header, when only what follows it is bad.
+    /// The header, if only the payload is bad.
     pub(crate) header: Option<FrameHeader>,
 }
 
@@ -183,7 +184,7 @@ impl FrameHeader {
     }
 }
 
-/// A frame being built: records are added one after the other, after room for the header.
+/// A frame that is being built: room for the header, then the records added so far.
 #[derive(Debug)]
 pub(crate) struct Payload {
     bytes: Vec<u8>,
@@ -201,12 +202,12 @@ impl Default for Payload {
 }
 
 impl Payload {
-    /// An empty one with room for records of so many bytes.
+    /// An empty payload with room for `records` bytes of records.
     pub(crate) fn with_capacity(records: usize) -> Self {
         Self::within(Vec::new(), records)
     }
 
-    /// As [`Self::with_capacity`], in an existing buffer.
+    /// [`Self::with_capacity`] in an existing buffer.
     pub(crate) fn within(mut buffer: Vec<u8>, records: usize) -> Self {
         buffer.clear();
         buffer.reserve(FRAME_HEADER + records + ROOM_BEHIND);
@@ -214,7 +215,7 @@ impl Payload {
         Self { bytes: buffer }
     }
 
-    /// Adds finished records, and gives their place in the frame.
+    /// Adds finished records; returns their place in the frame.
     pub(crate) fn push(&mut self, records: &[u8]) -> usize {
         let offset = self.bytes.len();
         self.bytes.extend_from_slice(records);
@@ -248,7 +249,7 @@ impl Payload {
         out.extend_from_slice(payload);
     }
 
-    /// As [`Self::finish`], but a large frame becomes `out` itself where that is empty. Gives the buffer that is no
+    /// [`Self::finish`], except that a large frame becomes `out` itself if that is empty. Returns the buffer that is no
     /// longer needed.
     pub(crate) fn finish_into(mut self, header: &FrameHeader, place: &Place, out: &mut Vec<u8>) -> Vec<u8> {
         if !out.is_empty() || self.bytes.len() < WORTH_KEEPING {
@@ -262,7 +263,7 @@ impl Payload {
     }
 }
 
-/// Fills in length and checksum of a record whose body stands after [`RECORD_HEADER`] bytes of room; `None` when it is
+/// Fills in length and checksum of a record whose body follows [`RECORD_HEADER`] bytes of room; `None` when it is
 /// longer than [`MAX_RECORD`].
 pub(crate) fn finish_record(record: &mut [u8]) -> Option<()> {
     let (header, body) = record.split_first_chunk_mut::<RECORD_HEADER>()?;
@@ -295,7 +296,7 @@ pub(crate) fn parse_record(bytes: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-/// The records of a payload: where in the frame each stands, and its body.
+/// The records of a payload: the place of each in the frame, and its body.
 pub(crate) fn records(payload: &[u8]) -> impl Iterator<Item = Result<(Range<usize>, &[u8]), &'static str>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -338,7 +339,7 @@ fn count_scanned(bytes: usize) {
     SCANNED.set(SCANNED.get() + bytes as u64);
 }
 
-/// How many there were since the last call.
+/// Number of bytes scanned since the last call.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn take_scanned() -> u64 {
     SCANNED.take()

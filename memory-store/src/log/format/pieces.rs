@@ -9,7 +9,7 @@ pub(crate) enum Piece<'a> {
     Frame {
         offset: u32,
         header: FrameHeader,
-        /// The payload, as far as it is there.
+        /// The payload, as far as it is present.
         payload: &'a [u8],
         /// Fault of the payload, if any.
         broken: Option<&'static str>,
@@ -42,7 +42,7 @@ impl Piece<'_> {
         matches!(self, Self::Frame { broken: None, .. })
     }
 
-    /// The durable offset that it names; 0 for anything but a whole frame.
+    /// The durable offset that a whole frame names; 0 for any other piece.
     pub(super) fn durable(&self) -> u32 {
         match self {
             Self::Frame { header, broken: None, .. } => header.durable,
@@ -55,15 +55,15 @@ impl Piece<'_> {
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<'a> {
     bytes: &'a [u8],
-    /// Where in the log `bytes` begin.
+    /// Place in the log at which `bytes` begin.
     base: Place,
     at: usize,
-    /// No piece begins at or after this offset.
+    /// Offset from which no piece begins.
     used: usize,
 }
 
 impl<'a> Pieces<'a> {
-    /// With `sealed`, zeros at the end are bytes like others; otherwise they are not a piece.
+    /// Iterates over `bytes`. Zeros at the end are a piece only if `sealed`.
     pub(super) fn new(bytes: &'a [u8], base: Place, sealed: bool) -> Self {
         let used = if sealed { bytes.len() } else { used(bytes) };
         Self { bytes, base, at: 0, used }
@@ -94,7 +94,7 @@ impl<'a> Pieces<'a> {
         self.base.offset.saturating_add(small(at))
     }
 
-    /// The frame at the offset of the next piece, or why there is none.
+    /// The frame at the offset of the next piece, or the reason for a missing one.
     pub(super) fn frame(&self) -> Result<(FrameHeader, &'a [u8]), BadFrame> {
         self.frame_at(self.at)
     }

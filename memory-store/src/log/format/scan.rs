@@ -20,7 +20,7 @@ pub(crate) enum Found<'a> {
         /// The conversation, when the frame's header is still good.
         conversation: Option<u64>,
     },
-    /// Bytes that no good frame proves to have been on disk: what a crash left of the last write.
+    /// Bytes that no good frame proves to have been on disk: the remains of the last write after a crash.
     Torn {
         offset: u32,
         /// Bytes up to the last that is not zero.
@@ -34,7 +34,7 @@ pub(crate) struct Scan<'a> {
     pieces: Pieces<'a>,
     /// True if a later segment follows, so that all of this one was on disk.
     sealed: bool,
-    /// Where the next frame would be written.
+    /// Offset for the next frame.
     end: u32,
     /// The highest durable offset that a good frame named so far.
     durable: u32,
@@ -43,43 +43,43 @@ pub(crate) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// `bytes` is the whole segment, header included.
+    /// A scan of the whole segment in `bytes`, including the header.
     pub(crate) fn new(bytes: &'a [u8], store: StoreId, segment: u32, sealed: bool) -> Self {
         let mut scan = Self::after(bytes, 0, store, segment, sealed).proven(SEGMENT_HEADER);
         scan.pieces.skip_to(SEGMENT_HEADER);
         scan
     }
 
-    /// `bytes` is the segment from `base` on; a frame begins there.
+    /// A scan of the segment from `base` on, in `bytes`; a frame begins there.
     pub(crate) fn after(bytes: &'a [u8], base: u32, store: StoreId, segment: u32, sealed: bool) -> Self {
         let pieces = Pieces::new(bytes, Place { store, segment, offset: base }, sealed);
         Self { pieces, sealed, end: base, durable: base, ahead: None }
     }
 
-    /// The same scan, where everything before `durable` is known to have been on disk.
+    /// The same scan, with everything before `durable` known to have been on disk.
     pub(crate) fn proven(self, durable: u32) -> Self {
         Self { durable: self.durable.max(durable), end: self.end.max(SEGMENT_HEADER), ..self }
     }
 
-    /// Where the next frame would be written; final once the scan has ended.
+    /// Offset for the next frame; final once the scan has ended.
     pub(crate) fn end(&self) -> u32 {
         self.end
     }
 
-    /// Everything before this offset is proven to have been on disk.
+    /// Offset before which everything is proven to have been on disk.
     pub(crate) fn durable(&self) -> u32 {
         self.durable
     }
 
-    /// The next piece as it is, without classifying damage and torn tails.
+    /// The next piece, not classified as damage or torn tail.
     pub(crate) fn next_piece(&mut self) -> Option<Piece<'a>> {
         let piece = self.pieces.next()?;
         self.durable = self.durable.max(piece.durable());
         Some(piece)
     }
 
-    /// Bytes from this piece to the last that is not zero, if a torn tail begins with it: it is not a good frame, and
-    /// no good frame proves it to have been on disk.
+    /// Bytes from this piece to the last that is not zero, if a torn tail begins with it: a bad frame that no good
+    /// frame proves to have been on disk.
     pub(crate) fn torn(&mut self, piece: &Piece<'_>) -> Option<u64> {
         let is_torn = !self.sealed && !piece.is_whole() && !self.is_proven(piece.offset());
         is_torn.then(|| u64::from(self.pieces.used().saturating_sub(piece.offset())))
@@ -88,8 +88,8 @@ impl<'a> Scan<'a> {
     /// True if the bytes at `offset`, in the piece that was read last, are known to have been on disk: a good frame
     /// names a higher durable offset.
     ///
-    /// The highest offset ahead is computed once: later calls are for places further on, and the frames between the
-    /// first place and theirs were read since, with their durable offsets.
+    /// The highest offset ahead is computed once: later calls are for places further on, and the scan has read the
+    /// frames up to there since, with their durable offsets.
     fn is_proven(&mut self, offset: u32) -> bool {
         if self.durable > offset {
             return true;
@@ -112,8 +112,8 @@ impl<'a> Scan<'a> {
         self.damage(offset, next, why, conversation)
     }
 
-    /// Damage up to the frame at `next`, or else to the end of what was on disk: zeros after the last frame of the last
-    /// segment are room for later frames.
+    /// Damage up to the frame at `next`, or else to the end of the bytes that were on disk: zeros after the last frame
+    /// of the last segment are room for later frames.
     fn damage(&mut self, offset: u32, next: Option<u32>, why: &'static str, conversation: Option<u64>) -> Found<'a> {
         let rest = self.pieces.used().max(self.durable).min(self.pieces.end());
         self.end = next.unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! Segments: the numbered files that frames are written to.
+//! Segments: the numbered files of frames.
 
 mod header;
 
@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 pub(crate) use self::header::{MAGIC, SEGMENT_HEADER, SegmentHeader};
 use super::{
@@ -21,19 +21,19 @@ use crate::log::{
     media::{Access, Map, Media, MediaFile, read_from, read_part},
 };
 
-/// An open segment: the one seam through which the log is read. A sealed one is mapped, the active one is read by
-/// position. A compressed one gives its image, by the same offsets.
+/// An open segment, through which alone the log is read. A sealed segment is mapped, the active one is read by
+/// position. A compressed one is read as its image, at the same offsets.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     number: u32,
     path: Arc<Path>,
     file: Arc<dyn MediaFile>,
-    /// The file, once the segment is sealed and where files can be mapped.
+    /// The mapped file, once the segment is sealed, if files can be mapped.
     map: Option<Arc<Map>>,
     encoding: Encoding,
 }
 
-/// How a segment is encoded in its file.
+/// Encoding of a segment in its file.
 #[derive(Clone, Debug)]
 enum Encoding {
     Plain,
@@ -69,8 +69,8 @@ impl Segment {
         Self { number, path: path.into(), file: file.into(), map: None, encoding }
     }
 
-    /// The same segment read-only, once nothing writes to its file or cuts it. It is mapped where that is
-    /// possible; elsewhere it is still read by position.
+    /// The same segment read-only, once nothing writes to its file or cuts it. The file is mapped if possible,
+    /// otherwise read by position.
     pub(crate) fn sealed(self) -> Self {
         let map = self.file.map().unwrap_or_else(|error| {
             tracing::debug!(%error, path = %self.path.display(), "a sealed segment is not mapped");
@@ -91,7 +91,7 @@ impl Segment {
         &*self.file
     }
 
-    /// Checks that the file still has its name: if not, it goes away with this opening.
+    /// Checks that the file still has its name. Without a name it would vanish with this opening.
     pub(crate) fn check_place(&self) -> io::Result<()> {
         if self.file.is_at(&self.path) {
             return Ok(());
@@ -100,7 +100,7 @@ impl Segment {
         Err(io::Error::new(io::ErrorKind::NotFound, why))
     }
 
-    /// True if the file is a compressed segment: it may not be written to, and is never torn.
+    /// True if the file is a compressed segment, which is never written to and never torn.
     pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self.encoding, Encoding::Plain)
     }
@@ -110,12 +110,12 @@ impl Segment {
         Place { store, segment: self.number, offset }
     }
 
-    /// The whole contents without a copy, where the segment is mapped and not compressed.
+    /// The whole contents without a copy, if the segment is mapped and not compressed.
     pub(crate) fn mapped(&self) -> Option<&[u8]> {
         self.map.as_deref().filter(|_| !self.is_compressed()).map(|map| &**map)
     }
 
-    /// `length` bytes from `offset`, fewer only at the end of the segment: borrowed where it is mapped, else read into
+    /// `length` bytes from `offset`, fewer only at the end of the segment: borrowed from the map, or else read into
     /// `scratch`, whose contents are lost.
     pub(crate) fn bytes<'a>(&'a self, offset: u32, length: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         if let Some(map) = self.mapped() {
@@ -143,7 +143,7 @@ impl Segment {
         Ok(image)
     }
 
-    /// `length`, but at most what there is after `offset`: a damaged length may be anything.
+    /// `length`, limited to the bytes after `offset`, because a damaged length may have any value.
     fn at_most(&self, offset: u32, length: usize) -> io::Result<usize> {
         const WORTH_ASKING: usize = 1 << 20;
         if length <= WORTH_ASKING {
@@ -158,8 +158,8 @@ impl Segment {
         Ok(usize::try_from(left).map_or(length, |left| left.min(length)))
     }
 
-    /// All bytes from `offset` on, by plain reads: a sector that cannot be read is an error here, and not a signal as
-    /// in a map. Lost parts of a compressed segment read as zeros.
+    /// All bytes from `offset` on, by plain reads: an unreadable sector is an error, not a signal as in a map. Lost
+    /// parts of a compressed segment read as zeros.
     pub(crate) fn image_from(&self, offset: u32) -> io::Result<Vec<u8>> {
         match &self.encoding {
             Encoding::Plain => read_from(&*self.file, u64::from(offset)),
@@ -174,7 +174,7 @@ impl Segment {
         }
     }
 
-    /// Damaged places of the file that stand in it twice, and what is wrong there. Nothing of the image is lost.
+    /// Damaged places of the file that have an intact copy there, with their faults. Nothing of the image is lost.
     pub(crate) fn damaged_copies(&self) -> Vec<(Range<u32>, String)> {
         let Encoding::Compressed(compressed) = &self.encoding else { return Vec::new() };
         let told = |(place, what): (Range<u32>, &str)| {
@@ -188,7 +188,7 @@ impl Segment {
         compressed.damaged_copies(&*self.file).into_iter().map(told).collect()
     }
 
-    /// All of it, by plain reads.
+    /// The whole image, by plain reads.
     pub(crate) fn image(&self) -> io::Result<Vec<u8>> {
         self.image_from(0)
     }

@@ -1,4 +1,4 @@
-//! Checksums made right, so that a fuzzer's bytes reach what lies after them.
+//! Corrected checksums, so that a fuzzer's bytes reach the code behind the checks.
 
 use crate::{
     checksum,
@@ -26,13 +26,13 @@ fn seal(bytes: &mut [u8], range: std::ops::Range<usize>, at: usize) -> Option<()
     put(bytes, at, crc.to_le_bytes())
 }
 
-/// A segment, plain or compressed, of this store and number.
+/// Corrects a segment, plain or compressed, of this store and number.
 pub(crate) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
     let known = bytes.starts_with(b"MEMSEG");
     if !known {
         return;
     }
-    // A field that does not fit into the bytes stays as it is.
+    // A field that does not fit into the bytes stays unchanged.
     let _: Option<()> = (|| {
         put(bytes, 12, segment.to_le_bytes())?;
         put(bytes, 16, store)
@@ -45,7 +45,7 @@ pub(crate) fn segment(bytes: &mut [u8], store: StoreId, segment: u32) {
     }
 }
 
-/// Every frame that begins where the one before ends, or with the magic somewhere after.
+/// Corrects every frame that begins where the one before ends, or with the magic somewhere after.
 fn frames(bytes: &mut [u8], store: StoreId, segment: u32) {
     let mut at = SEGMENT_HEADER as usize;
     while let Some(found) = FrameHeader::next_magic(bytes, at) {
@@ -53,7 +53,7 @@ fn frames(bytes: &mut [u8], store: StoreId, segment: u32) {
     }
 }
 
-/// Makes the frame at `at` right; gives back its length.
+/// Corrects the frame at `at`; returns its length.
 fn frame(bytes: &mut [u8], at: usize, store: StoreId, segment: u32) -> Option<usize> {
     let payload = number(bytes, at + 36)?;
     let (start, end) = (at + FRAME_HEADER, at + FRAME_HEADER + payload);
@@ -67,7 +67,7 @@ fn frame(bytes: &mut [u8], at: usize, store: StoreId, segment: u32) -> Option<us
     bytes.get(start..end).map(|_| end - at)
 }
 
-/// Every record whose length fits.
+/// Corrects every record whose length fits.
 fn records(payload: &mut [u8]) {
     let mut at = 0;
     while let Some(length) = number(payload, at) {
@@ -80,7 +80,7 @@ fn records(payload: &mut [u8]) {
     }
 }
 
-/// A compressed segment, by its header in front: each block, dictionary, table and header.
+/// Corrects a compressed segment, by its header in front: each block, dictionary, table and header.
 pub(super) fn compressed(bytes: &mut [u8]) {
     let _: Option<()> = (|| {
         let (image, block) = (number(bytes, 32)?, number(bytes, 36)?);
@@ -103,7 +103,7 @@ pub(super) fn compressed(bytes: &mut [u8]) {
     let _: Option<()> = seal(bytes, 0..60, 60);
 }
 
-/// A checkpoint of this store.
+/// Corrects a checkpoint of this store.
 pub(super) fn checkpoint(bytes: &mut [u8], store: StoreId) {
     let _: Option<()> = put(bytes, 12, store);
     if let Some(end) = bytes.len().checked_sub(4) {

@@ -1,8 +1,8 @@
 //! A map of a small file that outlives a cut of the file.
 //!
-//! When a program cuts a file, the next access to a map of it is a signal (SIGBUS) that ends the process. Here it is
-//! not: a handler puts zeros in the place of such a page, as journald does for its files, and the map knows that it was
-//! cut. Signals elsewhere go on to the handler that was there before.
+//! After a program cuts a file, access to a map of it raises a signal (SIGBUS) that ends the process. The handler here
+//! instead replaces such a page with zeros, as journald does for its files, and marks the map as cut. Other signals
+//! pass to the previous handler.
 
 use std::{
     fs::File,
@@ -15,17 +15,17 @@ use std::{
 
 use memmap2::{MmapOptions, MmapRaw};
 
-/// Most maps of a process; whoever finds no place reads and writes the file by position.
+/// Maximum maps of a process; without a free place, the file is read and written by position.
 const PLACES: usize = 256;
 
-/// Where maps begin, for the handler; 0 where a place is free.
+/// Addresses of the maps, for the handler; 0 for a free place.
 static BEGINS: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
 /// The bytes of the map in each place.
 static LENGTHS: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
 /// True for each place whose map was cut.
 static CUT: [AtomicBool; PLACES] = [const { AtomicBool::new(false) }; PLACES];
 
-/// The handler that was there before this one; `None` where none could be replaced.
+/// The previous handler; `None` if none could be replaced.
 static BEFORE: OnceLock<Option<libc::sigaction>> = OnceLock::new();
 
 /// The first words of a file.
@@ -37,7 +37,7 @@ pub(super) struct CutSafeMap {
 }
 
 impl CutSafeMap {
-    /// Maps the first `words` words of a file; `None` where no place is left for another map.
+    /// Maps the first `words` words of a file; `None` if no place is left for another map.
     pub(super) fn of(file: &File, words: usize, writable: bool) -> io::Result<Option<Self>> {
         if !is_guarded() {
             return Ok(None);
@@ -84,13 +84,13 @@ impl CutSafeMap {
 
 impl Drop for CutSafeMap {
     fn drop(&mut self) {
-        // Before the address is unmapped, and given to somebody else.
+        // The place is freed before the address is unmapped and reused.
         self.mark(&LENGTHS).store(0, Ordering::Release);
         self.mark(&BEGINS).store(0, Ordering::Release);
     }
 }
 
-/// Puts the handler in place, once for the process.
+/// Installs the handler, once for the process.
 #[expect(unsafe_code, reason = "signal handlers have no safe interface")]
 fn is_guarded() -> bool {
     let install = || {
@@ -129,7 +129,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     pass_on(signal, info, context);
 }
 
-/// Gives a signal to the handler that was there before.
+/// Passes a signal to the previous handler.
 #[expect(unsafe_code, reason = "signal handlers have no safe interface")]
 fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let before = BEFORE.get().and_then(Option::as_ref);

@@ -4,11 +4,11 @@ use std::{fmt, fs::File, io, ops::Deref};
 
 use crate::prefetch;
 
-/// The contents of a file as it was when it was mapped.
+/// The contents of a file at the time of mapping.
 pub(crate) struct Map(memmap2::Mmap);
 
 impl Map {
-    /// Maps all of `file`. See [`MediaFile::map`](super::MediaFile::map) for what the file must be.
+    /// Maps all of `file`. [`MediaFile::map`](super::MediaFile::map) states the requirements on the file.
     #[expect(unsafe_code, reason = "a map is unsafe while others may change the file")]
     pub(super) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: the bytes must not change under the slice. Only sealed segments and checkpoints are mapped. This

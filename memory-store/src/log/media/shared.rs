@@ -17,11 +17,11 @@ use super::{Media, WORDS, Words, cut_safe_map::CutSafeMap};
 
 const WORD: usize = size_of::<u64>();
 const BYTES: usize = WORDS * WORD;
-/// Where Linux names the current run of the machine.
+/// File in which Linux names the current run of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file of [`WORDS`] words, mapped where that is possible and else read and written by position. Words that one
-/// process stores the others load at once in either way, since all of them use the page cache.
+/// A file of [`WORDS`] words, mapped if possible, otherwise read and written by position. Either way, the other
+/// processes load stored words at once, since all use the page cache.
 #[derive(Debug)]
 pub(super) struct SharedWords {
     file: File,
@@ -30,7 +30,7 @@ pub(super) struct SharedWords {
     /// Device and inode.
     inode: (u64, u64),
     identity: [u8; 32],
-    /// Something could not be written: the others do not know what they should.
+    /// True once a word could not be written, so that other processes lack it.
     failed: AtomicBool,
 }
 
@@ -43,17 +43,16 @@ impl SharedWords {
             if !writable {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // Written, and not only extended: a full disk is an error here, and not at the first word that is stored.
-            // And appended, so that it overwrites nothing that another process has put there meanwhile; it does no harm
-            // if both append.
+            // Zeros are written, since a mere extension would report a full disk only at the first stored word. They
+            // are appended, so that they overwrite nothing of another process; two appends do no harm.
             let missing = vec![0; BYTES - usize::try_from(metadata.len()).unwrap_or(0)];
             open_with(OpenOptions::new().append(true), path, Links::Refuse)?.write_all(&missing)?;
             if file.metadata()?.len() < BYTES as u64 {
                 return Err(io::Error::other("the file was replaced while it was opened"));
             }
         }
-        // Where the run of the machine has no name, each opening has an identity of its own: the words are valid for
-        // those who share them now, and not for later openings.
+        // If the run of the machine has no name, each opening has its own identity: the words are valid for those who
+        // share them now, not for later openings.
         let boot = fs::read(BOOT_ID).unwrap_or_else(|_| format!("{:?}-{}", SystemTime::now(), process::id()).into());
         let inode = (metadata.dev(), metadata.ino());
         let identity = *Hash::of_parts([boot.as_slice(), &inode.0.to_le_bytes(), &inode.1.to_le_bytes()]).as_bytes();

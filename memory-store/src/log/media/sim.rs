@@ -1,6 +1,6 @@
 //! A disk in memory: it fails at a chosen operation, and loses unsynced data on demand.
 //!
-//! Fuzzers use it as well, as a file system that holds any bytes they put there, and neither fails nor loses anything.
+//! Fuzzers also use the disk, as a file system with any bytes that never fails and loses nothing.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 mod disk;
@@ -166,7 +166,7 @@ impl MediaFile for SimHandle {
         let at = usize::try_from(offset).unwrap();
         if let Err(error) = disk.operate() {
             if !disk.power_lost {
-                // A write that fails has often written a part.
+                // A failed write has often written a part.
                 disk.write(self.file, Write::Bytes(at, bytes[..bytes.len() / 2].to_vec()));
             }
             return Err(error);
@@ -176,7 +176,7 @@ impl MediaFile for SimHandle {
     }
 
     fn write_zeros(&self, range: Range<u64>) -> io::Result<()> {
-        // A write for each piece, so that the power may fail between them.
+        // Each piece is a separate write, so that the power may fail between them.
         const PIECE: usize = 64 << 10;
         range.clone().step_by(PIECE).try_for_each(|start| {
             let bytes = usize::try_from(range.end - start).unwrap().min(PIECE);

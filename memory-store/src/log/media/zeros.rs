@@ -17,8 +17,8 @@ const CHUNK: usize = 1 << 20;
 
 /// Writes zeros to `range`.
 ///
-/// These bytes are written a second time when frames come. Past the page cache the first time costs the processor
-/// almost nothing. Where that does not work the zeros are written the usual way.
+/// Frames overwrite these bytes later. Past the page cache, the first write costs the processor almost nothing. If that
+/// is impossible, the zeros are written the usual way.
 pub(super) fn write(file: &File, range: Range<u64>) -> io::Result<()> {
     let zeros = vec![0; CHUNK + ALIGNMENT];
     let skip = zeros.as_ptr().align_offset(ALIGNMENT);
@@ -37,7 +37,7 @@ pub(super) fn write(file: &File, range: Range<u64>) -> io::Result<()> {
 /// The same file, opened again for writing past the page cache.
 #[cfg(target_os = "linux")]
 fn direct(file: &File) -> io::Result<File> {
-    // By its descriptor, since its name may have changed.
+    // The descriptor is used, since the name may have changed.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path)
 }

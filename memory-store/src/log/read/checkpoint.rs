@@ -28,6 +28,8 @@ const MAGIC: [u8; 8] = *b"MEMCKPT\n";
 const FORMAT: u32 = 3;
 /// The format in which conversations have owners; without any, the older one says the same.
 const WITH_OWNERS: u32 = 4;
+/// The format in which conversations have owners and notes; without notes, an older one says the same.
+const WITH_NOTES: u32 = 5;
 
 /// Bytes in front of the body: magic, format, store, and the body's length. The keys come after the body.
 const KEYS_BEHIND: usize = 32;
@@ -36,8 +38,8 @@ const KEYS_BEHIND: usize = 32;
 pub(crate) struct Saved {
     file: Kept,
     pub(crate) store: StoreId,
-    /// True if the checkpoint records owners of conversations.
-    has_owners: bool,
+    /// Its format.
+    format: u32,
     /// Bytes of the body.
     body: usize,
     end: Location,
@@ -54,16 +56,15 @@ impl Saved {
         if fields.array()? != MAGIC {
             return None;
         }
-        let has_owners = match u32::from_le_bytes(fields.array()?) {
-            FORMAT => false,
-            WITH_OWNERS => true,
-            _ => return None,
-        };
+        let format = u32::from_le_bytes(fields.array()?);
+        if !(FORMAT..=WITH_NOTES).contains(&format) {
+            return None;
+        }
         let store = fields.array()?;
         let body = u32::from_le_bytes(fields.array()?) as usize;
         let mut fields = In(fields.take(body)?);
         let end = Location { segment: fields.u32()?, offset: fields.u32()? };
-        Some(Self { file: kept, store, has_owners, body, end })
+        Some(Self { file: kept, store, format, body, end })
     }
 
     /// Where the log ended when it was written. Everything before that was on disk: a log that ends sooner has lost its
@@ -129,7 +130,7 @@ fn fitting(saved: &Saved, media: &dyn Media, directory: &Directory, numbers: &[u
         return None;
     }
     state.segments = Arc::new(segments);
-    body::decode(&mut fields, saved.has_owners, &mut state, kept, place)?;
+    body::decode(&mut fields, saved.format, &mut state, kept, place)?;
     Some(state)
 }
 
@@ -169,13 +170,18 @@ pub(crate) fn encode(state: &State) -> Option<(Vec<u8>, KeyRanges)> {
         out.bytes(&header_crc(segment)?.to_le_bytes());
         out.number(if segment.number() == cursor.end.segment { 0 } else { segment.file().size().ok()? });
     }
-    let has_owners = state.conversations().any(|conversation| conversation.owner.is_some());
-    let (keys, ranges) = body::encode(state, has_owners, &mut out);
+    let format = if state.conversations().any(|conversation| conversation.notes.last() > 0) {
+        WITH_NOTES
+    } else if state.conversations().any(|conversation| conversation.owner.is_some()) {
+        WITH_OWNERS
+    } else {
+        FORMAT
+    };
+    let (keys, ranges) = body::encode(state, format, &mut out);
     let body = out.0;
 
     let mut bytes = Vec::with_capacity(body.len() + keys.len() + 36);
     bytes.extend_from_slice(&MAGIC);
-    let format = if has_owners { WITH_OWNERS } else { FORMAT };
     bytes.extend_from_slice(&format.to_le_bytes());
     bytes.extend_from_slice(&state.store);
     bytes.extend_from_slice(&u32::try_from(body.len()).ok()?.to_le_bytes());

@@ -1,11 +1,11 @@
-//! The store's directory: which files are in it, and `FORMAT`, which names the store.
+//! The store's directory: its files, and `FORMAT`, which names the store.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use super::watermark::WATERMARK_FILE;
 use crate::{
@@ -24,9 +24,9 @@ use crate::{
 const FORMAT: u32 = 1;
 const MAGIC: &str = "memory-store";
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
-/// Longer than the `FORMAT` of any version.
+/// Limit on the bytes of `FORMAT`, above those of any version.
 pub(crate) const FORMAT_BYTES: u64 = 1 << 16;
-/// Its name until all of it is on disk.
+/// Name of `FORMAT` until all of it is on disk.
 pub(crate) const FORMAT_TEMPORARY: &str = "FORMAT.tmp";
 /// The file that names the holder of the write lock.
 pub(crate) const LOCK_FILE: &str = "LOCK";
@@ -105,7 +105,7 @@ pub(crate) fn sync_dir(media: &dyn Media, path: &Path) -> Result<(), StoreError>
     media.sync_dir(path).map_err(io_error("sync", path))
 }
 
-/// Makes the names in a directory durable, and its own.
+/// Makes the names in a directory durable, and the directory's own.
 pub(crate) fn sync_with_parent(media: &dyn Media, path: &Path) -> Result<(), StoreError> {
     sync_dir(media, path)?;
     path.parent().map_or(Ok(()), |parent| sync_dir(media, parent))
@@ -139,7 +139,7 @@ pub(crate) fn is_unfinished(media: &dyn Media, log: &Path) -> Result<bool, Store
     Ok(true)
 }
 
-/// The error for a directory without a `FORMAT` of ours: a store that lost it has segments still.
+/// The error for a directory without a `FORMAT` of ours: a store that lost it still has segments.
 fn lacks_format(media: &dyn Media, path: &Path, why: &str) -> StoreError {
     let log = path.join(LOG);
     let is_segment = |name: &String| name.ends_with(".seg");
@@ -168,7 +168,7 @@ pub(crate) fn read_format(media: &dyn Media, path: &Path) -> Result<Option<Store
     let damaged = |why: &str| StoreError::Damaged { place: Place::from(&file).offset(0), why: why.to_owned() };
     let format = lines.next().and_then(|line| line.strip_prefix("format ")).and_then(|number| number.parse().ok());
     match format {
-        // A newer version may lay out the rest as it likes.
+        // A newer version may have another layout after this line.
         Some(found) if found > FORMAT => Err(StoreError::NewerFormat { place: path.into(), found, supported: FORMAT }),
         Some(FORMAT) => {
             let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(parse_id);

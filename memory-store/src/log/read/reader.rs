@@ -2,7 +2,11 @@
 
 use std::{io::ErrorKind, ops::Range, path::Path};
 
-use memory_core::{MessageKey, Node, NodeId, NodeProof, Place, StoreError, Summary, View};
+use memory_core::{
+    MessageKey, Node, NodeId, Summary,
+    port::{NodeProof, Note, Place, StoreError},
+    view::View,
+};
 
 use crate::log::{
     format::{
@@ -70,22 +74,31 @@ impl<'s> Reader<'s> {
 
     /// The summary at `location`.
     pub(crate) fn summary(&mut self, location: Location) -> Result<Summary, StoreError> {
-        let segment = find(self.segments, location)?;
-        match codec::decode(self.body(location, None)?) {
-            Ok(Record::Event(EventRecord::Summary(summary))) => Ok(*summary),
-            Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
-            Err(error) => Err(damaged(segment.path(), location, error.0)),
-        }
+        self.event(location, |event| if let EventRecord::Summary(summary) = event { Some(*summary) } else { None })
     }
 
     /// The view at `location`.
     pub(crate) fn view(&mut self, location: Location) -> Result<View, StoreError> {
-        let segment = find(self.segments, location)?;
-        match codec::decode(self.body(location, None)?) {
-            Ok(Record::Event(EventRecord::View(view))) => Ok(*view),
-            Ok(_) => Err(damaged(segment.path(), location, "another record stands here".into())),
-            Err(error) => Err(damaged(segment.path(), location, error.0)),
-        }
+        self.event(location, |event| if let EventRecord::View(view) = event { Some(*view) } else { None })
+    }
+
+    /// The note at `location`.
+    pub(crate) fn note(&mut self, location: Location) -> Result<Note, StoreError> {
+        self.event(location, |event| if let EventRecord::Note(note) = event { Some(*note) } else { None })
+    }
+
+    fn event<T>(
+        &mut self,
+        location: Location,
+        of_kind: impl FnOnce(EventRecord<'_>) -> Option<T>,
+    ) -> Result<T, StoreError> {
+        let segments = self.segments;
+        let read = match codec::decode(self.body(location, None)?) {
+            Ok(Record::Event(event)) => of_kind(event).ok_or_else(|| "another record stands here".into()),
+            Ok(_) => Err("another record stands here".into()),
+            Err(error) => Err(error),
+        };
+        read.map_err(|error| undecodable(segments, location, error))
     }
 
     /// The stored message at `location`.

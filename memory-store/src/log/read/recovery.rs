@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use super::{
     checkpoint::{self, Saved},
@@ -32,11 +32,11 @@ pub struct OpenReport {
     pub created: bool,
     /// Conversations.
     pub conversations: u64,
-    /// Nodes in them.
+    /// Nodes of these conversations.
     pub nodes: u64,
     /// The half-written end, which is cut off unless the store was opened read-only.
     pub torn: Option<TornTail>,
-    /// Parts that cannot be read any more. The rest can.
+    /// Parts that cannot be read any more; the rest is readable.
     pub damage: Vec<Damage>,
     /// Nodes that are known to be missing: lost to damage now, or before the store was salvaged.
     pub lost: Vec<LostNodes>,
@@ -47,7 +47,7 @@ pub struct OpenReport {
 pub(crate) struct Recovered {
     pub(crate) state: State,
     pub(crate) torn: Option<TornTail>,
-    /// Where the checkpoint that was read ends; the beginning of the log when there was none.
+    /// End of the checkpoint that was read; the beginning of the log without one.
     pub(crate) checkpoint: Location,
     /// The durable watermark.
     pub(crate) durable: Option<Location>,
@@ -58,7 +58,7 @@ pub(crate) struct Recovered {
 /// Access to the log: reading, or changing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Reads as far as the log is known to be on disk; where that is not known, as far as there are good frames.
+    /// Reads the part of the log that is known to be on disk; if that is unknown, as far as there are good frames.
     ReadOnly,
     /// Reads everything, cuts the tail to the last good frame, and makes the log durable again. The caller holds the
     /// write lock.
@@ -77,7 +77,7 @@ pub(crate) fn saved(media: &dyn Media, directory: &Directory) -> Option<Saved> {
 }
 
 /// Reads the log of `directory`, from its checkpoint on if that fits. `durable` is the durable watermark, and `known`
-/// what another source, read before it, knows to be on disk.
+/// the end of the log according to another source, which was read before.
 pub(crate) fn recover(
     media: &dyn Media,
     directory: &Directory,
@@ -91,7 +91,7 @@ pub(crate) fn recover(
     for name in media.list(&log).map_err(io_error("list", &log))? {
         match segment_number(&name) {
             Some(number) => numbers.push(number),
-            // A segment whose making was interrupted: nothing was ever written to it.
+            // The creation of this segment was interrupted: nothing was ever written to it.
             None if mode == Mode::Write && name.ends_with(".tmp") => {
                 let path = log.join(&name);
                 media.remove(&path).map_err(io_error("remove", &path))?;
@@ -107,7 +107,7 @@ pub(crate) fn recover(
         let path = segment_path(&log, 1);
         return Err(StoreError::Damaged { place: Place::from(path).offset(0), why: "the segment is missing".into() });
     };
-    // The segment that it ends in may have become shorter since it was sealed, by being rewritten.
+    // A rewrite may have shortened the segment in which the known part ends.
     let proven = durable.max(known.filter(|known| known.segment >= last));
     let state = saved.and_then(|saved| saved.state(media, directory, &numbers));
     let mut state = state.unwrap_or_else(|| State::new(directory.id));
@@ -136,13 +136,13 @@ pub(crate) fn recover(
     Ok(Recovered { state, torn, checkpoint, durable, known })
 }
 
-/// How a segment is read.
+/// Parameters for reading a segment.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     sealed: bool,
-    /// Everything before this offset is known to have been on disk.
+    /// Offset before which everything is known to have been on disk.
     proven: Option<u32>,
-    /// Nothing from this offset on is read.
+    /// Offset at which reading ends.
     limit: Option<u32>,
     mode: Mode,
 }
@@ -195,7 +195,7 @@ fn read_segment(
     Ok(read)
 }
 
-/// Applies what stands after the end of `state`, up to `durable`; anything wrong with it is damage.
+/// Applies the log from the end of `state` up to `durable`; any fault there is damage.
 pub(crate) fn read_to(
     state: &mut State,
     media: &dyn Media,
@@ -214,11 +214,11 @@ pub(crate) fn read_to(
     Ok(())
 }
 
-/// Cuts what stands after the end of the log and writes everything that is not proven durable once more. `bytes` is the
-/// segment from `base` on.
+/// Cuts the bytes after the end of the log and rewrites everything that is not proven durable. `bytes` is the segment
+/// from `base` on.
 ///
 /// Bytes that no later frame proves to be on disk may be only in the page cache: after a failed sync the kernel treats
-/// them as clean, and a sync would not write them. Once they are read here they count as stored.
+/// them as clean, and a sync would not write them. Once read here, they count as stored.
 pub(crate) fn renew_tail(
     media: &dyn Media,
     segment: &Segment,

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use crate::log::{
     format::{
@@ -213,6 +213,7 @@ fn read_frame(state: &State, frame: Location, header: &FrameHeader, payload: &[u
                     Change::Summary { id: summary.id, level: summary.body.level, span: summary.body.span, location }
                 }
                 EventRecord::View(view) => Change::View { id: view.id, location },
+                EventRecord::Note(note) => Change::Note { id: note.id, location },
                 EventRecord::Importance { node, importance } => Change::Importance { node, importance },
                 EventRecord::Pin { node, pinned } => Change::Pin { node, pinned },
                 EventRecord::Title(title) => Change::Title(title.to_owned()),

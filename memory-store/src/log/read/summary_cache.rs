@@ -1,4 +1,4 @@
-//! Summaries that were read lately, so that views of a long conversation do not read them again each time.
+//! Recently read summaries, so that views of a long conversation do not read them again each time.
 
 use std::{
     collections::HashMap,
@@ -7,14 +7,14 @@ use std::{
 
 use memory_core::Summary;
 
-/// About the most that the cache holds.
+/// Approximate maximum bytes of the cache.
 const MOST_BYTES: usize = 48 << 20;
 
 /// The first summaries of a conversation, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     pub(crate) summaries: Arc<Vec<Summary>>,
-    /// How many of the conversation's summaries were read, lost ones included.
+    /// Number of the conversation's summaries that were read, including lost ones.
     pub(crate) read: usize,
     bytes: usize,
     used: u64,
@@ -47,8 +47,7 @@ impl SummaryCache {
         known.clone()
     }
 
-    /// Keeps these, the readable ones of the first `read` summaries, if there is room. Evicts what was unused for
-    /// longest.
+    /// Stores the readable ones of the first `read` summaries, if there is room. Evicts the least recently used ones.
     pub(crate) fn put(&self, conversation: u64, summaries: Arc<Vec<Summary>>, read: usize) {
         let bytes = summaries.iter().map(bytes_of).sum();
         let mut inner = self.lock();

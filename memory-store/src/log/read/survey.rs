@@ -10,7 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, NodeId, NodeRange, Progress, StoreError};
+use memory_core::{
+    ConversationId, NodeId, NodeRange,
+    port::{Progress, StoreError},
+};
 
 use crate::log::{
     failure::io_error,
@@ -279,7 +282,8 @@ impl Survey<'_> {
         let known = self.nodes.get(&conversation).copied();
         let opened = reading.opened.clone();
         let nodes = known.unwrap_or(0);
-        let lost_before = header.nodes_before.saturating_sub(nodes);
+        let nodes_before = if reading.is_of_notes { nodes } else { header.nodes_before };
+        let lost_before = nodes_before.saturating_sub(nodes);
         let past = opened.as_ref().and_then(|opening| opening.past).map(|past| {
             let there = self.nodes.get(&past.parent).copied().unwrap_or(0);
             (Past { nodes: past.nodes.min(there), ..past }, past.nodes.saturating_sub(there))
@@ -290,8 +294,8 @@ impl Survey<'_> {
         let why = match &opened {
             Some(_) if conversation != header.lsn => Some("a conversation's number is not that of its first frame"),
             Some(_) if known.is_some() => Some("a conversation is opened twice"),
-            Some(_) if header.nodes_before > 0 => Some("the first frame of a conversation counts nodes before it"),
-            _ if header.nodes_before < nodes => Some("the frame repeats nodes that are there already"),
+            Some(_) if nodes_before > 0 => Some("the first frame of a conversation counts nodes before it"),
+            _ if nodes_before < nodes => Some("the frame repeats nodes that are there already"),
             _ if depth > MOST_DEPTH => Some("it is a fork of more forks than can follow each other"),
             _ if lost > MOST_LOST => Some("it records more lost nodes than a log can lose"),
             _ => None,
@@ -306,7 +310,7 @@ impl Survey<'_> {
         if depth > 0 {
             self.depths.insert(conversation, depth);
         }
-        let before = past.map_or(header.nodes_before, |past| past.nodes.saturating_add(lost_past));
+        let before = past.map_or(nodes_before, |past| past.nodes.saturating_add(lost_past));
         self.nodes.insert(conversation, before.saturating_add(reading.nodes));
         if lost_past > 0 {
             let why = "the conversation is a fork, and a part of the past that it shares is lost".to_owned();

@@ -1,8 +1,8 @@
-//! The durable watermark: how far the log is on disk, published to every process in a few shared words.
+//! The durable watermark: the end of the log on disk, published to every process in a few shared words.
 
 use std::{io, path::Path};
 
-use memory_core::{Hash, StoreError};
+use memory_core::{Hash, port::StoreError};
 
 use crate::log::{
     failure::io_error,
@@ -14,19 +14,19 @@ use crate::log::{
 };
 
 pub(crate) const WATERMARK_FILE: &str = "HORIZON";
-/// Begins the file: `MEMHORZ` and the format.
+/// Beginning of the file: `MEMHORZ` and the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"MEMHORZ\x01");
 
-/// Places of the words. Words that are stored together stand together.
+/// Indices of the words. Words that are stored together are adjacent.
 mod word {
     pub(crate) const MAGIC: usize = 0;
-    /// Even; odd while segments are being replaced. The next is the durable place.
+    /// The generation: even, or odd while segments are being replaced. The next word is the durable place.
     pub(crate) const GENERATION: usize = 1;
-    /// The last writer. The next is the word below.
+    /// The last writer. The next word is [`WRITING`].
     pub(crate) const WRITER: usize = 3;
-    /// Not 0 while a commit group is being written, and after its writer died.
+    /// The present writer: not 0 while a commit group is being written, and after its writer died.
     pub(crate) const WRITING: usize = 4;
-    /// Counts how often a process waited for the write lock.
+    /// Number of times that a process waited for the write lock.
     pub(crate) const WANTED: usize = 5;
     /// Two slots of generation, place and check, written in turn: while one is being written, the other is valid.
     pub(crate) const SLOTS: [usize; 2] = [8, 11];
@@ -35,9 +35,9 @@ mod word {
 /// Part of the log that is known to be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Durable {
-    /// Changes when segments were replaced.
+    /// Number that changes when segments are replaced.
     pub(crate) generation: u64,
-    /// Everything before this place was synced.
+    /// Location before which everything was synced.
     pub(crate) end: Location,
 }
 
@@ -57,8 +57,8 @@ impl Durable {
 /// The store's file `HORIZON`.
 ///
 /// The file is changed only under the write lock, except by [`Self::want`]. It is valid only on the file system and in
-/// the run of the machine that it was written in: after a loss of power the frames themselves show what was on disk. So
-/// it is never synced, and may hold anything after a crash.
+/// the run of the machine that it was written in: after a loss of power the frames themselves show which data was on
+/// disk. So it is never synced, and may hold anything after a crash.
 #[derive(Debug)]
 pub(crate) struct Watermark {
     words: Box<dyn Words>,
@@ -152,7 +152,7 @@ impl Watermark {
         self.words.store(word::WRITING, &[writer]);
     }
 
-    /// Records that what `writer` wrote is published, or gone.
+    /// Records that the data of `writer` is published, or gone.
     pub(crate) fn finish(&self, writer: u64) {
         self.words.store(word::WRITER, &[writer, 0]);
     }
@@ -172,8 +172,8 @@ impl Watermark {
         Self::want_at(&*self.words);
     }
 
-    /// The same, where nothing more is known of the store. Two that begin at once may count as one; nothing but
-    /// courtesy depends on it.
+    /// [`Self::want`] for words alone, without a known store. Two processes that begin at once may count as one, which
+    /// affects only courtesy.
     pub(crate) fn want_at(words: &dyn Words) {
         let mut wanted = [0];
         words.load(word::WANTED, &mut wanted);
@@ -181,7 +181,7 @@ impl Watermark {
         words.store(word::WANTED, &[wanted.wrapping_add(1)]);
     }
 
-    /// Changes whenever a process begins to wait for the write lock.
+    /// Number that changes whenever a process begins to wait for the write lock.
     pub(crate) fn wanted(&self) -> u64 {
         let [wanted] = self.load(word::WANTED);
         wanted

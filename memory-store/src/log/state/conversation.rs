@@ -1,17 +1,17 @@
 //! State of one conversation in memory.
 
 use memory_core::{
-    Changes, ConversationId, ConversationState, ForkedFrom, Level, NodeId, NodeOutline, NodeRange, OwnerId, Revision,
-    Role, StoreError, SummaryId, Timestamp, ViewId,
+    ConversationId, Level, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Role, SummaryId, Timestamp, ViewId,
+    port::{Changes, ConversationState, ForkedFrom, Revision, StoreError},
 };
 
 use super::{
     damage::{Damage, LostNodes},
     keys::Keys,
     nodes::{Nodes, ReadRequest},
+    numbered::Numbered,
     revised::Revised,
     summaries::Summaries,
-    views::Views,
 };
 use crate::log::format::{Location, codec::Past};
 
@@ -42,6 +42,10 @@ pub(crate) enum Change {
         id: ViewId,
         location: Location,
     },
+    Note {
+        id: NoteId,
+        location: Location,
+    },
     Importance {
         node: NodeId,
         importance: f32,
@@ -60,7 +64,8 @@ impl Change {
         if let Self::Node { location, .. }
         | Self::Lost { location, .. }
         | Self::Summary { location, .. }
-        | Self::View { location, .. } = self
+        | Self::View { location, .. }
+        | Self::Note { location, .. } = self
         {
             *location = Location { segment: frame.segment, offset: location.offset.saturating_add(frame.offset) };
         }
@@ -81,7 +86,8 @@ pub(crate) struct Conversation {
     pub(crate) depth: u32,
     pub(crate) nodes: Nodes,
     pub(crate) summaries: Summaries,
-    pub(crate) views: Views,
+    pub(crate) views: Numbered,
+    pub(crate) notes: Numbered,
     /// Nodes whose importance or pin was changed lately.
     pub(crate) revised: Revised,
     pub(crate) title: Option<String>,
@@ -104,7 +110,8 @@ impl Conversation {
             depth: 0,
             nodes: Nodes::default(),
             summaries: Summaries::default(),
-            views: Views::default(),
+            views: Numbered::default(),
+            notes: Numbered::default(),
             revised: Revised::default(),
             title: None,
             tags: Vec::new(),
@@ -141,7 +148,7 @@ impl Conversation {
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let views = match self.nodes.location(node.next()) {
             Some(next) => self.views.last_before(next),
-            None => self.views.last().map_or(0, ViewId::get),
+            None => self.views.last(),
         };
         Past {
             parent: self.number,
@@ -178,7 +185,8 @@ impl Conversation {
         ConversationState::new(self.id.clone())
             .nodes(self.nodes())
             .summaries(self.summaries.len())
-            .views(self.views.last().map_or(0, ViewId::get))
+            .views(self.views.last())
+            .notes(self.notes.last())
             .first_at(at(NodeId::FIRST))
             .last_at(self.last_time())
             .tokens(self.nodes.tokens())
@@ -219,7 +227,8 @@ impl Conversation {
             }
             Change::Lost { count, location } => self.lose(self.nodes().saturating_add(count), location),
             Change::Summary { id, level, span, location } => self.summaries.push(id, level, span, location)?,
-            Change::View { id, location } => self.views.push(id, location)?,
+            Change::View { id, location } => self.views.push(id.get(), location)?,
+            Change::Note { id, location } => self.notes.push(id.get(), location)?,
             Change::Importance { node, importance } => {
                 self.nodes.set_importance(node, importance);
                 self.revised.push(node);

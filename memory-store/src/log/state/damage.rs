@@ -1,21 +1,24 @@
-//! Damage of a log, as reported to those who open it.
+//! Damage of a log, as reported on opening.
 
 use std::{fmt, path::PathBuf};
 
-use memory_core::{ConversationId, NodeRange, Place, StoreError};
+use memory_core::{
+    ConversationId, NodeRange,
+    port::{Place, StoreError},
+};
 
 /// A place of the log that cannot be read any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The file.
     pub path: PathBuf,
-    /// Where the damage begins.
+    /// Offset at which the damage begins.
     pub offset: u64,
-    /// How far it reaches; 0 when that is not known.
+    /// Bytes of the damage; 0 if unknown.
     pub bytes: u64,
     /// Fault found there.
     pub why: String,
-    /// The number of the conversation that it is in, where that is known.
+    /// Number of the damaged conversation, if known.
     pub(crate) conversation: Option<u64>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) type Kept = Arc<dyn AsRef<[u8]> + Send + Sync>;
 struct Settled {
     kept: Kept,
     range: Range<usize>,
-    /// How many nodes' keys it holds.
+    /// Number of nodes whose keys it holds.
     nodes: u64,
 }
 
@@ -50,7 +50,7 @@ fn parts(entry: &[u8; ENTRY]) -> (u64, u32) {
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     settled: Option<Settled>,
-    /// Since the checkpoint.
+    /// Entries since the checkpoint.
     recent: HashMap<u64, u32>,
     /// Further nodes under a hash that is in `recent`.
     collided: Vec<(u64, u32)>,
@@ -89,7 +89,7 @@ impl Keys {
         }
     }
 
-    /// How many are not in the checkpoint.
+    /// Number of entries that are not in the checkpoint.
     #[cfg(test)]
     fn recent(&self) -> usize {
         self.recent.len() + self.collided.len()

@@ -15,12 +15,12 @@ const ROLE: u8 = 0b0011;
 const PINNED: u8 = 0b0100;
 const KEPT_OUT: u8 = 0b1000;
 
-/// A node to be read, with what events changed in it since it was appended.
+/// A node to be read, with its changes by events since it was appended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadRequest {
     pub(crate) node: NodeId,
     pub(crate) location: Location,
-    /// The longest that its record can be, where that is known.
+    /// Maximum bytes of the record, if known.
     pub(crate) most_bytes: Option<u32>,
     pub(crate) importance: f32,
     pub(crate) pinned: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Slot {
     pub(crate) at_low: u32,
     pub(crate) at_high: i16,
     pub(crate) lines: u16,
-    /// Where the record stands in its segment.
+    /// Offset of the record in its segment.
     pub(crate) offset: u32,
     pub(crate) tokens: u32,
     pub(crate) importance: f32,
@@ -54,7 +54,7 @@ pub(crate) struct Wide {
     pub(crate) answers: u8,
 }
 
-/// From this node on, records stand in this segment.
+/// First node of a run of records, and their segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) first: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Run {
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     segment: u32,
-    /// After its last node.
+    /// Index after its last node.
     end: usize,
 }
 
@@ -73,12 +73,12 @@ struct Stretch {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Nodes {
     pub(crate) slots: SharedVec<Slot>,
-    /// In order of both fields. Records of a conversation stand in the log in the order of its nodes.
+    /// Runs in order of both fields, since the log has the records of a conversation in the order of its nodes.
     pub(crate) runs: Vec<Run>,
-    /// In the order of their places.
+    /// Values that do not fit into slots, in order of the indices.
     pub(crate) wide: SharedVec<(u32, Wide)>,
     tokens: u64,
-    /// The tokens before every so many nodes.
+    /// Tokens before every [`LEAF`]th node.
     tokens_before: SharedVec<u64>,
 }
 
@@ -140,7 +140,7 @@ impl Nodes {
         }
     }
 
-    /// Adds a slot whose segment and wide values are there already.
+    /// Adds a slot whose segment and wide values were added before.
     pub(crate) fn push_slot(&mut self, slot: Slot) {
         if self.slots.len().is_multiple_of(LEAF) {
             self.tokens_before.push(self.tokens);
@@ -180,7 +180,7 @@ impl Nodes {
         Stretch { segment, end: self.runs.get(behind).map_or(usize::MAX, |next| next.first as usize) }
     }
 
-    /// Where a node's record stands.
+    /// Location of a node's record.
     pub(crate) fn location(&self, node: NodeId) -> Option<Location> {
         let slot = self.slot(node.index())?;
         Some(Location { segment: self.stretch(node.index()).segment, offset: slot.offset })
@@ -218,12 +218,12 @@ impl Nodes {
         self.slot(index).map(|slot| self.outline_of(index, *slot))
     }
 
-    /// The same for all nodes, in order.
+    /// Outlines of all nodes, in order.
     pub(crate) fn outlines(&self) -> Vec<NodeOutline> {
         self.slots.iter().enumerate().map(|(index, slot)| self.outline_of(index, *slot)).collect()
     }
 
-    /// The same for those after the first `count`.
+    /// Outlines of the nodes after the first `count`.
     pub(crate) fn outlines_behind(&self, count: u64) -> Vec<NodeOutline> {
         let skip = usize::try_from(count).unwrap_or(usize::MAX);
         let slots = self.slots.iter_from(skip.min(self.slots.len())).enumerate();

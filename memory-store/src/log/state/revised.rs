@@ -1,4 +1,4 @@
-//! Nodes that got another importance or pin lately, for readers that follow a conversation.
+//! Nodes with a recent change of importance or pin, for readers that follow a conversation.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ pub(crate) struct Revised {
 }
 
 impl Revised {
-    /// How many changes there were.
+    /// Number of changes.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }

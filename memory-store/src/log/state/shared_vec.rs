@@ -1,4 +1,4 @@
-//! A vector whose copies share their common prefix, so that a fork takes memory only for what it adds.
+//! A vector whose copies share their common prefix, so that a fork takes memory only for its additions.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ type Branch<T> = Arc<Vec<Arc<[T]>>>;
 /// Items in order. After the full leaves comes a tail that is not shared.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedVec<T> {
-    /// All but the last are full. The last may hold leaves that no longer count.
+    /// Branches, full except for the last, which may hold leaves that no longer count.
     branches: Vec<Branch<T>>,
-    /// Full leaves that count.
+    /// Number of full leaves that count.
     leaves: usize,
-    /// Fewer than fill a leaf.
+    /// Items after the full leaves, fewer than a leaf holds.
     tail: Vec<T>,
 }
 
@@ -40,7 +40,7 @@ impl<T: Copy> SharedVec<T> {
     /// Adds an item at the end.
     pub(crate) fn push(&mut self, item: T) {
         if self.tail.len() == self.tail.capacity() {
-            // Doubles up to a whole leaf, and not beyond.
+            // The capacity doubles up to a whole leaf, not beyond.
             self.tail.reserve_exact(self.tail.len().clamp(1, LEAF - self.tail.len()));
         }
         self.tail.push(item);

@@ -19,7 +19,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// A summary of these nodes, numbers of its own kind.
+    /// A summary of these nodes, whose record is at this location.
     pub(crate) fn new(id: u32, level: u8, (first, last): (u32, u32), (segment, offset): (u32, u32)) -> Self {
         Self { id, first, last, segment, offset, reach: last, level }
     }
@@ -37,12 +37,12 @@ impl Slot {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Summaries {
     slots: SharedVec<Slot>,
-    /// The number of the parent's last summary when the conversation was forked: its own have higher ones.
+    /// Number of the parent's last summary at the fork; own summaries have higher numbers.
     before: u32,
-    /// How many at the front are the parent's.
+    /// Number of first summaries that are the parent's.
     inherited: usize,
-    /// For each level above FULL, places in `slots` in the order of the spans; those of the parent are found in the
-    /// parent.
+    /// For each level above FULL, indices into `slots` in the order of the spans; those of inherited summaries are in
+    /// the parent.
     by_span: [Vec<u32>; 3],
 }
 
@@ -64,17 +64,17 @@ impl Summaries {
         &self.slots
     }
 
-    /// How many have to be checked one by one to fork the conversation at a node.
+    /// Number of summaries to check one by one for a fork at a node.
     pub(crate) fn to_sift(&self, last: u64) -> u64 {
         (self.slots.len() - self.common_with(last)) as u64
     }
 
-    /// How many at the front cover no node after `last`.
+    /// Number of first summaries that cover no node after `last`.
     fn common_with(&self, last: u64) -> usize {
         self.slots.partition_point(|slot| u64::from(slot.reach) <= last)
     }
 
-    /// Summaries that cover no node after `last`, for a fork; its own get numbers above `before`.
+    /// Summaries that cover no node after `last`, for a fork whose own summaries get numbers above `before`.
     pub(crate) fn fork(&self, last: u64, before: u32) -> Self {
         let common = self.common_with(last);
         let slots = self.slots.first(common);
@@ -86,12 +86,12 @@ impl Summaries {
         fork
     }
 
-    /// The parent's first `common`, for a fork restored from a checkpoint.
+    /// The parent's first `common` summaries, for a fork restored from a checkpoint.
     pub(crate) fn forked(parent: &Self, common: usize, before: u32) -> Self {
         Self { slots: parent.slots.first(common), before, inherited: common, ..Self::default() }
     }
 
-    /// How many at the front are the parent's.
+    /// Number of first summaries that are the parent's.
     pub(crate) fn inherited(&self) -> usize {
         self.inherited
     }
@@ -137,7 +137,7 @@ impl Summaries {
         let by_span = by_span.ok_or("a summary has an unknown level")?;
         let slots = &self.slots;
         let key = |slot: &Slot| (slot.first, slot.last);
-        // Most are added at the end, so little is moved.
+        // Most summaries are added at the end, so little is moved.
         let at =
             by_span.partition_point(|place| slots.get(*place as usize).is_some_and(|there| key(there) <= key(&slot)));
         by_span.insert(at, place);
@@ -155,7 +155,7 @@ impl Summaries {
         self.slots.get(place).filter(|slot| u64::from(slot.id) == id.get())
     }
 
-    /// Its own of a level that cover exactly this, oldest first, and where they stand.
+    /// Own summaries of a level that cover exactly this span, oldest first, with their locations.
     pub(crate) fn with_span(&self, level: Level, span: NodeRange) -> Vec<(SummaryId, Location)> {
         let wanted = (span.first().get(), span.last().get());
         let key =
@@ -168,12 +168,12 @@ impl Summaries {
         found.filter_map(|slot| Some((SummaryId::new(u64::from(slot.id))?, slot.location()))).collect()
     }
 
-    /// Where a summary stands.
+    /// Location of a summary.
     pub(crate) fn location(&self, id: SummaryId) -> Option<Location> {
         self.find(id).map(Slot::location)
     }
 
-    /// All after the first `skip`, and where they stand.
+    /// Locations of all summaries after the first `skip`.
     pub(crate) fn locations(&self, skip: usize) -> Vec<Location> {
         self.slots.iter_from(skip.min(self.slots.len())).map(Slot::location).collect()
     }

@@ -7,14 +7,18 @@ use std::{
 
 use futures_channel::oneshot;
 use memory_core::{
-    Appended, BoxFuture, Changes, ConversationId, ConversationState, Event, Lease, MessageKey, Node, NodeDraft, NodeId,
-    NodeOutline, NodeProof, NodeRange, OwnerId, ReadNodes, Recorded, Revision, Source, Store, StoreError, Summary,
-    SummaryId, SummaryOutline, Verification, View, ViewId,
+    ConversationId, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId, OwnerId, Summary, SummaryId,
+    SummaryOutline, ViewId,
+    port::{
+        Appended, BoxFuture, Changes, ConversationState, Event, Lease, NodeProof, Note, ReadNodes, Recorded, Revision,
+        Source, Store, StoreError, Verification,
+    },
+    view::View,
 };
 
 use super::{
-    super::{read::reader::Reader, upkeep::verify::verify, write::request::Request},
-    LogStore, prepare, read_summaries,
+    super::{read::reader::Reader, state::conversation::Conversation, upkeep::verify::verify, write::request::Request},
+    LogStore, prepare, read_records,
 };
 
 impl Source for LogStore {
@@ -66,7 +70,6 @@ impl Store for LogStore {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
-            conversation.check_noted(batch.iter().map(|draft| &draft.message))?;
             let batch = prepare(conversation, batch, &self.shared.buffers)?;
             let bytes = batch.bytes();
             let (owner, conversation) = (owner.cloned(), conversation.clone());
@@ -74,15 +77,16 @@ impl Store for LogStore {
         })
     }
 
-    fn record<'a>(
+    fn record_for<'a>(
         &'a self,
+        owner: Option<&'a OwnerId>,
         conversation: &'a ConversationId,
         events: Vec<Event>,
     ) -> BoxFuture<'a, Result<Vec<Recorded>, StoreError>> {
         Box::pin(async move {
             let bytes = events.iter().map(event_bytes).sum();
-            let conversation = conversation.clone();
-            self.write(bytes, |reply| Request::Record { conversation, events, reply }).await
+            let (owner, conversation) = (owner.cloned(), conversation.clone());
+            self.write(bytes, |reply| Request::Record { owner, conversation, events, reply }).await
         })
     }
 
@@ -135,7 +139,7 @@ impl Store for LogStore {
                 (Arc::clone(&state.segments), locations)
             };
             let mut summaries = Vec::with_capacity(locations.len());
-            read_summaries(conversation, &segments, locations, |summary| summaries.push(summary))?;
+            read_records(conversation, &segments, locations, Reader::summary, |summary| summaries.push(summary))?;
             Ok(summaries)
         })
     }
@@ -146,23 +150,18 @@ impl Store for LogStore {
         first: ViewId,
         last: ViewId,
     ) -> BoxFuture<'a, Result<Vec<View>, StoreError>> {
-        Box::pin(async move {
-            let (segments, locations) = {
-                let state = self.shared.current()?;
-                (Arc::clone(&state.segments), state.conversation(conversation)?.views.locations(first, last))
-            };
-            let mut views = Vec::with_capacity(locations.len());
-            let mut reader = Reader::new(&segments);
-            for location in locations {
-                match reader.view(location) {
-                    Ok(view) => views.push(view),
-                    // Nothing depends on it: only the record that it was shown is gone.
-                    Err(error) if error.is_damage() => tracing::error!(%error, %conversation, "a view is lost"),
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok(views)
-        })
+        let places = move |there: &Conversation| there.views.locations(first.get(), last.get());
+        Box::pin(async move { self.read_all(conversation, places, |reader, place| reader.view(place)) })
+    }
+
+    fn notes<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+        first: NoteId,
+        last: NoteId,
+    ) -> BoxFuture<'a, Result<Vec<Note>, StoreError>> {
+        let places = move |there: &Conversation| there.notes.locations(first.get(), last.get());
+        Box::pin(async move { self.read_all(conversation, places, |reader, place| reader.note(place)) })
     }
 
     fn changes<'a>(
@@ -176,7 +175,7 @@ impl Store for LogStore {
                 (Arc::clone(&state.segments), state.conversation(conversation)?.changes(state.epoch, since))
             };
             let summaries = &mut changes.summaries;
-            read_summaries(conversation, &segments, locations, |summary| {
+            read_records(conversation, &segments, locations, Reader::summary, |summary| {
                 summaries.push(SummaryOutline::of(summary.id, &summary.body));
             })?;
             Ok(changes)
@@ -268,6 +267,7 @@ fn event_bytes(event: &Event) -> usize {
                     elsewhere.map(|other| 64 + other.title.as_ref().map_or(0, String::len) + other.runs.len() * 16);
                 draft.question.len() + (draft.history.len() + draft.recalled.len()) * 16 + elsewhere.sum::<usize>()
             }
+            Event::Note(note) => note.change.bytes() + note.sources.len() * 4,
             Event::Tags(tags) => tags.iter().map(String::len).sum(),
             _ => 0,
         }

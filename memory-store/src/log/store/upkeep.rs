@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_core::{Progress, StoreError};
+use memory_core::port::{Progress, StoreError};
 
 use super::LogStore;
 use crate::log::{
@@ -11,7 +11,7 @@ use crate::log::{
         backup::{BackupReport, backup_on},
         enclosing::check_outside,
         rescue::RescueError,
-        vacuum::{VacuumOptions, VacuumReport, remove_leftovers, vacuum},
+        vacuum::{VacuumOptions, VacuumReport, may_note, remove_leftovers, vacuum},
     },
     write::lock::{HeldLease, Lock},
 };
@@ -36,7 +36,8 @@ impl LogStore {
     }
 
     /// Rewrites sealed segments with dead records: importances, pins, titles and tags that later ones have replaced.
-    /// Messages, summaries and roots stay.
+    /// Messages, summaries and roots stay. Messages that are notes, as versions without notes kept them, become notes; a
+    /// conversation of them has no messages after that, and the root of none.
     ///
     /// Others go on reading and writing. A segment is replaced whole, by a rename. A reader of the old file goes on
     /// reading it until it looks again. A crash leaves the old segments or the new ones, both with the same contents.
@@ -51,6 +52,10 @@ impl LogStore {
             return Err(StoreError::ReadOnly { place: self.path().into() });
         }
         let _lease = self.take_lease()?;
+        if may_note(&self.shared)? {
+            // Only sealed segments are rewritten, and a conversation becomes one of notes as a whole.
+            pollster::block_on(self.seal())?;
+        }
         vacuum(&self.shared, options, progress).inspect_err(|_| {
             // Most often the disk is full, and the new files take space that others need.
             if let Err(error) = remove_leftovers(&self.shared) {
@@ -59,7 +64,7 @@ impl LogStore {
         })
     }
 
-    /// Takes the lease for only this call. [`Store::lease`](memory_core::Store::lease) shares one within the opening.
+    /// Takes the lease for only this call. [`Store::lease`](memory_core::port::Store::lease) shares one within the opening.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the name of the process that has it.

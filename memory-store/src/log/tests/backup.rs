@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use memory_core::{Event, Store, StoreError};
+use memory_core::port::{Event, Store, StoreError};
 
 use super::{
     sample::{Request, Shown, all, draft, id, model, perform, requests, shown, tiny_segments},
@@ -46,7 +46,7 @@ fn sample_store(path: &Path) -> LogStore {
     store
 }
 
-fn verified(store: &LogStore) -> memory_core::Verification {
+fn verified(store: &LogStore) -> memory_core::port::Verification {
     pollster::block_on(store.verify(None)).unwrap()
 }
 

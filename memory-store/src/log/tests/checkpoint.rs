@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{Event, MessageKey, Source, Store};
+use memory_core::{
+    MessageKey,
+    port::{Event, Source, Store},
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::{

@@ -9,7 +9,10 @@ use std::{
     thread,
 };
 
-use memory_core::{MessageKey, NodeRange, Source, Store};
+use memory_core::{
+    MessageKey, NodeRange,
+    port::{Source, Store},
+};
 
 use super::sample::{all, draft, id, node, tiny_segments};
 use crate::LogStore;

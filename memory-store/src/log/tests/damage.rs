@@ -7,7 +7,10 @@ use std::{
     sync::OnceLock,
 };
 
-use memory_core::{ConversationState, Place, Source, Store, StoreError, testing::store_conformance};
+use memory_core::{
+    port::{ConversationState, Place, Source, Store, StoreError},
+    testing::store_conformance,
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{Request, all, draft, id, model, node, perform, requests_without_forks, shown, tiny_segments};
@@ -360,7 +363,7 @@ fn a_record_of_a_newer_version_is_refused_and_nothing_is_changed() {
     let dir = sample_store();
     let last = segments(dir.path()).pop().unwrap();
     const KIND: usize = 64 + 52 + 8;
-    for (at, kind, version) in [(KIND, 16, 1), (KIND + 1, 2, 2)] {
+    for (at, kind, version) in [(KIND, 17, 1), (KIND + 1, 2, 2)] {
         let whole = fs::read(&last).unwrap();
         edit(&last, |bytes| {
             bytes[KIND] = kind;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{Store, StoreError};
+use memory_core::port::{Store, StoreError};
 
 use super::sample::{Request, all, draft, id, model, node, perform, requests, shown, tiny_segments};
 use crate::{
@@ -136,7 +136,8 @@ pub(super) fn run(disk: &SimDisk) -> Outcome {
             }
             // Nothing was written: neither this request nor those that build on it.
             Err(StoreError::DiskFull { .. }) => {}
-            Err(error) if error.is_not_found() || matches!(error, StoreError::Invalid { .. }) => {}
+            Err(StoreError::NoteConflict { .. } | StoreError::Invalid { .. }) => {}
+            Err(error) if error.is_not_found() => {}
             Err(error) => {
                 let is_first = outcome.unknown.is_none();
                 assert!(is_first || matches!(error, StoreError::Poisoned { .. }), "{error:?}");

@@ -2,7 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use memory_core::{Event, MessageKey, Source, Store, StoreError, WrittenBy};
+use memory_core::{
+    MessageKey, WrittenBy,
+    port::{Event, Source, Store, StoreError},
+};
 use proptest::prelude::*;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, sync::Arc};
 
-use memory_core::{Store, StoreError};
+use memory_core::port::{Store, StoreError};
 
 use super::{
     faults::{PATH, empty_disk, open, operations, run},

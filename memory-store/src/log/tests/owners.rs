@@ -2,7 +2,11 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use memory_core::{Event, NodeDraft, OwnerId, Source, Store, StoreError, testing::owner_conformance};
+use memory_core::{
+    NodeDraft, OwnerId,
+    port::{Event, Source, Store, StoreError},
+    testing::owner_conformance,
+};
 
 use super::sample::{draft, id, node, tiny_segments};
 use crate::{CompressionOptions, LogStore, VacuumOptions, restore, salvage};

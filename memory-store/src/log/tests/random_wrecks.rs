@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::OnceLock};
 
-use memory_core::{Node, Source};
+use memory_core::{Node, port::Source};
 use proptest::{prelude::*, sample::Index};
 
 use super::{

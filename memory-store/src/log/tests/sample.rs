@@ -1,9 +1,11 @@
 //! Requests to a store, a model to compare it with, and what both show.
 
 use memory_core::{
-    ConversationId, ConversationState, Event, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange,
-    OwnerId, Shown as ShownPieces, ShownElsewhere, ShownRun, Store, StoreError, Summary, SummaryDraft, SummaryId,
-    SummaryMetadata, Timestamp, View, ViewDraft, ViewId, WrittenBy, run_check, testing::MemoryStore, text_hash,
+    ConversationId, Hash, Level, Message, MessageKey, Node, NodeDraft, NodeId, NodeRange, NoteId, OwnerId, Summary,
+    SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewId, WrittenBy,
+    port::{ConversationState, Event, Note, NoteChange, Store, StoreError},
+    testing::MemoryStore,
+    view::{Shown as ShownPieces, ShownElsewhere, ShownRun, View, ViewDraft, run_check, text_hash},
 };
 
 use crate::LogOptions;
@@ -74,6 +76,12 @@ pub(super) fn view(nodes: u64, question: &str) -> Event {
     ))
 }
 
+/// A note with this number.
+pub(super) fn note(number: u64, text: &str) -> Event {
+    let change = NoteChange::Append { name: "a/b".into(), text: text.to_owned() };
+    Event::Note(Box::new(Note::new(NoteId::new(number).unwrap(), Timestamp::from_millis(-6), change)))
+}
+
 /// The view with messages of conversation `b` beside it.
 fn beside_another(view: Event) -> Event {
     let Event::View(mut draft) = view else { return view };
@@ -96,6 +104,7 @@ pub(super) fn requests() -> Vec<Request> {
         Request::Fork("fork-of-a", 4, "empty"),
         Request::Record("its-fork", vec![Event::Title("the youngest".into()), Event::Summary(summary(3, 4, &[]))]),
         Request::Append("its-fork", vec![draft(80, 1_200)]),
+        Request::Record("fork-of-a", vec![note(1, &"its own ".repeat(40))]),
     ]);
     all
 }
@@ -119,14 +128,19 @@ pub(super) fn requests_without_forks() -> Vec<Request> {
         Request::Append("a", vec![keyed(draft(2, 300), "second"), draft(20, 0)]),
         Request::Record("a", vec![Event::Summary(summary(1, 2, &[1, 2]))]),
         Request::Record("a", vec![view(20, &"y".repeat(900)), beside_another(view(20, "again?"))]),
+        Request::Record("c", vec![note(1, "before any message"), note(2, &"y".repeat(700))]),
+        Request::Record("a", vec![note(1, &"z".repeat(300)), Event::Title("the title".into())]),
         Request::Append("c", vec![draft(1, 2_500)]),
+        Request::Record("a", vec![note(2, "of the second")]),
+        Request::Record("notes", vec![note(1, &"begins".repeat(90))]),
+        Request::Record("notes", vec![note(2, ""), note(3, "more")]),
         Request::Append("b", vec![draft(3, 1_000)]),
     ]
 }
 
-/// Whose a conversation is: `b` and `c` are somebody's.
+/// Whose a conversation is: `b`, `c` and `notes` are somebody's.
 fn owner_of(name: &str) -> Option<OwnerId> {
-    matches!(name, "b" | "c").then(|| OwnerId::new("ana").unwrap())
+    matches!(name, "b" | "c" | "notes").then(|| OwnerId::new("ana").unwrap())
 }
 
 pub(super) fn perform(store: &dyn Store, request: &Request) -> Result<(), StoreError> {
@@ -135,7 +149,9 @@ pub(super) fn perform(store: &dyn Store, request: &Request) -> Result<(), StoreE
             let owner = owner_of(name);
             pollster::block_on(store.append_for(owner.as_ref(), &id(name), batch)).map(drop)
         }
-        Request::Record(name, events) => pollster::block_on(store.record(&id(name), events)).map(drop),
+        Request::Record(name, events) => {
+            pollster::block_on(store.record_for(owner_of(name).as_ref(), &id(name), events)).map(drop)
+        }
         Request::Fork(name, at, child) => pollster::block_on(store.fork(&id(name), node(at), &id(child))).map(drop),
     }
 }
@@ -153,7 +169,7 @@ pub(super) fn last_view() -> ViewId {
 }
 
 /// All that can be read of a conversation.
-pub(super) type Told = (ConversationState, Vec<Node>, Vec<Summary>, Vec<View>);
+pub(super) type Told = (ConversationState, Vec<Node>, Vec<Summary>, (Vec<View>, Vec<Note>));
 
 /// All that can be read of a store.
 pub(super) type Shown = Vec<Told>;
@@ -164,7 +180,8 @@ pub(super) fn shown(store: &dyn Store) -> Result<Shown, StoreError> {
         for state in store.conversations().await? {
             let (nodes, summaries) = (store.nodes(&state.id, all()).await?, store.summaries(&state.id).await?);
             let views = store.views(&state.id, ViewId::FIRST, last_view()).await?;
-            shown.push((state, nodes, summaries, views));
+            let notes = store.notes(&state.id, NoteId::FIRST, NoteId::after(u64::MAX)).await?;
+            shown.push((state, nodes, summaries, (views, notes)));
         }
         Ok(shown)
     })

@@ -1,12 +1,18 @@
 //! Segments rewritten and compressed beside readers and writers, and when the power fails in between.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
-use memory_core::{Event, NodeRange, Store, StoreError, WrittenBy};
+use memory_core::{
+    Json, Mark, Node, NodeRange, NoteId, WrittenBy,
+    port::{Event, Note, Progress, Source, Store, StoreError},
+};
 
 use super::{
     faults::{PATH, empty_disk, open},
-    sample::{Request, draft, id, model, node, perform, requests, shown, tiny_segments},
+    sample::{Request, draft, id, model, node, note, perform, requests, shown, tiny_segments},
 };
 use crate::{
     CompressionOptions, LogStore, VacuumOptions, VacuumReport,
@@ -274,6 +280,150 @@ fn a_vacuum_that_fails_half_way_leaves_everybody_whole() {
             // Nothing that was begun stands in the way of the next.
             store.vacuum(options, &()).unwrap_or_else(|error| panic!("{context}: {error}"));
             check(&other, &all, &context);
+        }
+    }
+}
+
+/// Conversations of notes that are messages, over several segments, and others that stay as they are.
+fn noted() -> Vec<Request> {
+    let tags = || Event::Tags([Mark::Archived, Mark::Companion].map(|mark| mark.tag().to_owned()).to_vec());
+    let document = |number: usize| {
+        let mut draft = draft(number, 500);
+        let change = [r#"{"append":"a"}"#, r#"{"write":"a"}"#][number % 2];
+        draft.message.metadata.insert("document".to_owned(), Json::new(change).unwrap());
+        draft
+    };
+    let mut all = requests();
+    let begin = |name| [Request::Append(name, vec![document(0)]), Request::Record(name, vec![tags()])];
+    all.extend(begin("old"));
+    all.extend(begin("older"));
+    // Spoken in, forked, titled: it stays as it is.
+    for name in ["mixed", "parent", "titled"] {
+        all.extend(begin(name));
+    }
+    all.push(Request::Append("mixed", vec![draft(1, 100)]));
+    all.push(Request::Fork("parent", 1, "child"));
+    all.push(Request::Record("titled", vec![Event::Title("kept".into())]));
+    for number in 1..12 {
+        all.push(Request::Append("old", vec![document(number), document(number + 20)]));
+        all.push(Request::Append("a", vec![draft(100 + number, 400)]));
+    }
+    all.push(Request::Record("old", vec![tags(), note(24, "after the messages")]));
+    all.push(Request::Record("older", vec![note(2, "after one message")]));
+    all
+}
+
+/// What is read of a conversation, with its messages as notes.
+fn notes_of(store: &dyn Store, name: &str) -> Vec<Note> {
+    let nodes = pollster::block_on(store.nodes(&id(name), NodeRange::first_n(99).unwrap())).unwrap();
+    let as_note = |node: &Node| Note::of_message(NoteId::after(node.id.get() - 1), &node.message, node.at);
+    let mut notes: Vec<_> = nodes.iter().filter_map(as_note).collect();
+    notes.extend(pollster::block_on(store.notes(&id(name), NoteId::FIRST, NoteId::after(99))).unwrap());
+    notes
+}
+
+/// Everything is there, `old` and `older` as messages or as notes; gives whether they are notes.
+fn check_noted(store: &LogStore, context: &str) -> [bool; 2] {
+    let truth = model(&noted());
+    let others = |store: &dyn Store| {
+        let mut all = shown(store).unwrap();
+        all.retain(|told| !["old", "older"].contains(&told.0.id.as_str()));
+        all
+    };
+    assert!(others(store) == others(&truth), "{context}");
+    assert!(pollster::block_on(store.verify(None)).unwrap().is_whole(), "{context}");
+    ["old", "older"].map(|name| {
+        assert_eq!(notes_of(store, name), notes_of(&truth, name), "{context}");
+        let state = pollster::block_on(store.conversation(&id(name))).unwrap();
+        assert!(state.is_of_notes(), "{context}: {state:?}");
+        state.nodes == 0
+    })
+}
+
+#[test]
+fn messages_that_are_notes_become_notes() {
+    for options in kinds() {
+        let disk = empty_disk();
+        let (store, other) = (open(&disk).unwrap(), open(&disk).unwrap());
+        fill(&store, &noted());
+        assert_eq!(check_noted(&store, "before"), [false; 2]);
+        let report = store.vacuum(options, &()).unwrap();
+        assert!(report.noted == 24 && report.replaced > 3, "{report:?}");
+        for store in [&store, &other] {
+            assert_eq!(check_noted(store, "right after"), [true; 2]);
+        }
+        assert_eq!(store.vacuum(options, &()).unwrap().noted, 0);
+        perform(&other, &Request::Record("old", vec![note(25, "goes on")])).unwrap();
+        drop((store, other));
+        let store = open(&disk).unwrap();
+        assert_eq!(notes_of(&store, "old").len(), 25);
+        let states = pollster::block_on(store.conversations()).unwrap();
+        let as_messages = states.iter().filter(|state| state.has_notes_as_messages());
+        assert_eq!(as_messages.map(|state| state.id.as_str()).collect::<Vec<_>>(), ["mixed", "parent", "titled"]);
+    }
+}
+
+#[test]
+fn notes_are_lossless_whatever_operation_of_a_vacuum_the_power_fails_at() {
+    let [options, _] = kinds();
+    let operations = {
+        let disk = empty_disk();
+        let store = open(&disk).unwrap();
+        fill(&store, &noted());
+        let before = disk.operations();
+        store.vacuum(options, &()).unwrap();
+        disk.operations() - before
+    };
+    let mut half = 0;
+    for at in 0..operations {
+        for unsynced in [Unsynced::Lost, Unsynced::Kept, Unsynced::Mixed(at as u64)] {
+            let context = format!("power lost at operation {at} of {operations}, {unsynced:?}");
+            let disk = empty_disk();
+            let store = open(&disk).unwrap();
+            fill(&store, &noted());
+            disk.fail_after(at, Fault::PowerLoss);
+            drop(store.vacuum(options, &()));
+            drop(store);
+            disk.power_cycle(unsynced);
+            let store = open(&disk).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+            assert!(store.report().damage.is_empty(), "{context}: {:?}", store.report().damage);
+            let [old, _] = check_noted(&store, &context);
+            let state = pollster::block_on(store.conversation(&id("old"))).unwrap();
+            half += u64::from(!old && state.nodes < 23);
+            // The next vacuum does the rest.
+            store.vacuum(options, &()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(check_noted(&store, &context), [true; 2], "{context}");
+        }
+    }
+    assert!(half > 3, "the power failed between the segments of a conversation");
+}
+
+#[test]
+fn a_message_in_the_way_leaves_notes_as_messages() {
+    let disk = empty_disk();
+    let (store, other) = (open(&disk).unwrap(), open(&disk).unwrap());
+    fill(&store, &noted());
+    let meanwhile = Meanwhile(Mutex::new(Some(Box::new(move || {
+        perform(&other, &Request::Append("old", vec![draft(70, 10)])).unwrap();
+    }))));
+    let report = store.vacuum(VacuumOptions::default(), &meanwhile).unwrap();
+    let state = pollster::block_on(store.conversation(&id("old"))).unwrap();
+    assert_eq!((report.noted, state.nodes), (0, 24), "{report:?}");
+    assert!(pollster::block_on(store.verify(None)).unwrap().is_whole());
+    assert_eq!(store.vacuum(VacuumOptions::default(), &()).unwrap().noted, 1, "the other conversation");
+}
+
+type Once = Box<dyn FnOnce() + Send>;
+
+/// Acts once, when all that is to be written is known.
+struct Meanwhile(Mutex<Option<Once>>);
+
+impl Progress for Meanwhile {
+    fn report(&self, done: u64, total: u64) {
+        if done * 2 > total
+            && let Some(act) = self.0.lock().unwrap().take()
+        {
+            act();
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use memory_core::{Recorded, Source, Store, ViewId};
+use memory_core::{
+    ViewId,
+    port::{Recorded, Source, Store},
+};
 
 use super::sample::{Request, draft, id, last_view, perform, summary, view};
 use crate::{LogStore, examine, salvage};
@@ -15,7 +18,7 @@ fn number(number: u64) -> ViewId {
 fn fill(path: &Path) {
     let store = LogStore::open(path).unwrap();
     perform(&store, &Request::Append("a", (1..4).map(|n| draft(n, 10)).collect())).unwrap();
-    let leaf = memory_core::Event::Summary(summary(1, 1, &[]));
+    let leaf = memory_core::port::Event::Summary(summary(1, 1, &[]));
     perform(&store, &Request::Record("a", vec![leaf])).unwrap();
     for question in ["the first question", "the second question", "the third question"] {
         perform(&store, &Request::Record("a", vec![view(3, question)])).unwrap();

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Event, NodeId, SummaryId};
+use memory_core::{ConversationId, NodeId, SummaryId, port::Event};
 
 use super::sample::{Request, draft, perform, requests_without_forks, summary, tiny_segments};
 use crate::{
@@ -85,6 +85,7 @@ pub(super) enum What {
     Opening(ConversationId),
     Node(NodeId),
     Summary(SummaryId),
+    Note,
     Other,
 }
 
@@ -114,6 +115,7 @@ pub(super) fn frames(files: &Files) -> Vec<WrittenFrame> {
                         What::Node(NodeId::new(nodes).unwrap())
                     }
                     Record::Event(EventRecord::Summary(summary)) => What::Summary(summary.id),
+                    Record::Event(EventRecord::Note(_)) => What::Note,
                     Record::Event(_) => What::Other,
                     Record::Lost(_) => panic!("nothing is lost yet"),
                 };
@@ -166,7 +168,7 @@ pub(super) fn left(whole: &Files, wrecked: &Files) -> Left {
                 What::Summary(id) => {
                     kept.then(|| left.summaries.insert((frame.conversation, *id)));
                 }
-                What::Other => {}
+                What::Note | What::Other => {}
             }
         }
     }

@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use memory_core::{ConversationId, Event, Hash, MessageKey, Node, Source, Store, StoreError, ViewId};
+use memory_core::{
+    ConversationId, Hash, MessageKey, Node, NoteId, ViewId,
+    port::{Event, Source, Store, StoreError},
+};
 use proptest::{prelude::*, sample::Index};
 
 use super::sample::{
@@ -112,6 +115,8 @@ fn said() -> Vec<Request> {
         all.push(Request::Record("a", vec![Event::Title(title), pin]));
     }
     all.push(Request::Append("b", vec![draft(4, 600)]));
+    // The last segment holds the one that counts, wherever it begins.
+    all.push(Request::Record("a", vec![Event::Title("the last title".into())]));
     all
 }
 
@@ -190,7 +195,7 @@ fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -
     let states = pollster::block_on(store.conversations()).unwrap();
     for state in &states {
         let id = &state.id;
-        let Some((_, nodes, summaries, views)) = truth.get(id) else { panic!("{}: `{id}` is new", context()) };
+        let Some((_, nodes, summaries, (views, notes))) = truth.get(id) else { panic!("{}: `{id}` is new", context()) };
         assert!(state.nodes <= nodes.len() as u64, "{}: `{id}` has too many nodes", context());
         for should in nodes.iter().take(usize::try_from(state.nodes).unwrap()) {
             match damage_or(pollster::block_on(store.node(id, should.id)), context) {
@@ -211,6 +216,10 @@ fn is_all_there(store: &LogStore, whole: &Whole, context: &dyn Fn() -> String) -
             damage_or(pollster::block_on(store.views(id, ViewId::FIRST, last_view())), context).unwrap_or_default()
         {
             assert!(views.contains(&view), "{}: {view:?} of `{id}`", context());
+        }
+        let (first, last) = (NoteId::FIRST, NoteId::after(u64::MAX));
+        for note in damage_or(pollster::block_on(store.notes(id, first, last)), context).unwrap_or_default() {
+            assert!(notes.contains(&note), "{}: {note:?} of `{id}`", context());
         }
         let key = MessageKey::new("second").unwrap();
         if let Some(Some(found)) = damage_or(pollster::block_on(store.find_key(id, &key)), context) {

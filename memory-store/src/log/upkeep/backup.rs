@@ -1,4 +1,4 @@
-//! A copy of a store that may be written to meanwhile: all that is durable when the backup begins.
+//! Backups of a store that may be written to meanwhile: all data that is durable when the backup begins.
 
 mod bytes;
 mod manifest;
@@ -12,7 +12,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use memory_core::{Hash, Place, Progress, StoreError, Timestamp};
+use memory_core::{
+    Hash, Timestamp,
+    port::{Place, Progress, StoreError},
+};
 
 use super::rescue::{RescueError, make_file, write_file};
 use crate::log::{
@@ -61,9 +64,9 @@ pub struct BackupReport {
 /// The log at one point in time.
 struct Snapshot {
     segments: Arc<Vec<Segment>>,
-    /// Where the durable part of the last segment ends.
+    /// End of the durable part of the last segment.
     end: u32,
-    /// Known damage. It is more than the segments show where the end of the log is lost.
+    /// Known damage, which is more than the segments show if the end of the log is lost.
     damage: Vec<Damage>,
 }
 
@@ -73,7 +76,7 @@ fn snapshot(shared: &Shared) -> Result<Snapshot, StoreError> {
     Ok(Snapshot { segments: Arc::clone(&state.segments), end, damage: state.damage.clone() })
 }
 
-/// Keeps other backups from the same directory while the value lives.
+/// Locks a directory against other backups until drop.
 pub(crate) fn lock(media: &dyn Media, target: &Path) -> Result<Box<dyn DirLock>, RescueError> {
     let lock = media.dir_lock(target).map_err(io_error("lock", target))?;
     if lock.try_lock().map_err(io_error("lock", target))? {
@@ -94,7 +97,7 @@ pub(crate) fn backup_on(
     make_dir(media, &dir)?;
     media.tighten(target);
     let _lock = lock(media, target)?;
-    // Under the lock, so that no backup is replaced by an earlier one.
+    // The snapshot is taken under the lock, so that no backup is replaced by an earlier one.
     let Snapshot { segments, end, damage } = snapshot(shared)?;
     let earlier = Manifest::read(media, target)?;
     if earlier.as_ref().is_some_and(|earlier| earlier.store != shared.directory.id) {
@@ -130,7 +133,7 @@ pub(crate) fn backup_on(
     backup.finish(target, Manifest { store: shared.directory.id, taken, segment, end, files: Vec::new() })
 }
 
-/// How a backup names a segment.
+/// Name of a segment in a backup.
 fn stored_path(segment: u32) -> String {
     format!("log/{}", segment_name(segment))
 }
@@ -140,7 +143,7 @@ fn report(target: &Path) -> BackupReport {
     BackupReport { path, files: 0, bytes: 0, copied: 0, copied_bytes: 0, removed: 0, damage: Vec::new() }
 }
 
-/// How many bytes of each segment's file belong to the snapshot.
+/// Bytes of each segment's file that belong to the snapshot.
 fn lengths(segments: &[Segment], end: u32) -> Result<Vec<u64>, (PathBuf, io::Error)> {
     let last = segments.len().saturating_sub(1);
     let length = |(index, segment): (usize, &Segment)| {
@@ -169,9 +172,9 @@ fn check_target(media: &dyn Media, target: &Path) -> Result<(), RescueError> {
 
 struct Backup<'m> {
     media: &'m dyn Media,
-    /// Where the files are.
+    /// Directory of the files.
     dir: PathBuf,
-    /// Bytes of each file that is there.
+    /// Bytes of each existing file.
     there: BTreeMap<String, u64>,
     earlier: Option<Manifest>,
     /// Damage of the store that is not in the report yet.
@@ -181,7 +184,7 @@ struct Backup<'m> {
 }
 
 impl Backup<'_> {
-    /// Notes which files are there. A file has its name only once all of it is on disk.
+    /// Records the existing files. A file has its name only once all of it is on disk.
     fn look(&mut self) -> Result<(), RescueError> {
         for name in self.media.list(&self.dir).map_err(io_error("list", &self.dir))? {
             let path = self.dir.join(&name);
@@ -211,7 +214,7 @@ impl Backup<'_> {
             let contents = image(segment, end)?;
             let found = damage(shared, segment, &contents);
             let damage = found.or_else(|| self.known.iter().find(|known| known.path == path).cloned());
-            // A good copy is not given up for a bad one. The last segment was never rewritten, and after a restart of
+            // A good copy is never replaced by a bad one. The last segment was never rewritten, and after a restart of
             // the machine nothing else shows that it has lost its end.
             let may_lose = damage.is_some() || is_last && self.is_copy_whole(&entry.path);
             if may_lose && !self.holds_no_more_than(&entry.path, segment.number(), &contents)? {
@@ -236,13 +239,13 @@ impl Backup<'_> {
         })
     }
 
-    /// The entry of the earlier backup for a file of the store, and where the copy is.
+    /// The entry of the earlier backup for a file of the store, and the path of the copy.
     fn earlier_copy(&self, path: &str) -> Option<(&Entry, PathBuf)> {
         let entry = self.earlier.iter().flat_map(|earlier| &earlier.files).find(|file| file.path == path)?;
         Some((entry, self.dir.join(entry.stored())))
     }
 
-    /// True if the copy in the earlier backup is what was written there.
+    /// True if the copy in the earlier backup is unchanged.
     fn is_copy_whole(&self, path: &str) -> bool {
         self.earlier_copy(path).is_some_and(|(entry, copy)| {
             let hash = self.media.open(&copy, Access::Read).and_then(|file| hash(&*file, entry.bytes, &|_| ()));
@@ -275,7 +278,7 @@ impl Backup<'_> {
         self.there.get(&entry.stored()) == Some(&entry.bytes)
     }
 
-    /// Adds a file to the backup, and writes it unless it is there.
+    /// Adds a file to the backup, and writes it unless it exists.
     fn keep(
         &mut self,
         entry: Entry,

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Hash, NodeId, NodeRange, Progress, StoreError, SummaryId, ViewId};
+use memory_core::{
+    ConversationId, Hash, NodeId, NodeRange, NoteId, SummaryId, ViewId,
+    port::{Progress, StoreError},
+};
 
 use super::{
     merkle::{MerkleBuilder, Remembered, Standing},
@@ -131,6 +134,11 @@ pub struct ConversationReport {
     /// Numbers of views whose records are lost.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::runs"), schemars(with = "Vec<[u64; 2]>"))]
     pub lost_views: Vec<RangeInclusive<u64>>,
+    /// Its notes that can be read.
+    pub notes: u64,
+    /// Numbers of notes whose records are lost.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::reports::runs"), schemars(with = "Vec<[u64; 2]>"))]
+    pub lost_notes: Vec<RangeInclusive<u64>>,
     /// True if damage after the last frame of the conversation may hold more of it.
     pub may_have_lost_more: bool,
 }
@@ -154,7 +162,8 @@ impl ConversationReport {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let named = matches!(self.label, ConversationLabel::Named(_));
-        let lacks_events = !self.lost_summaries.is_empty() || !self.lost_views.is_empty();
+        let lacks_events =
+            ![&self.lost_summaries, &self.lost_views, &self.lost_notes].iter().all(|lost| lost.is_empty());
         named && self.nodes == self.verified && !lacks_events && !self.may_have_lost_more
     }
 }
@@ -230,6 +239,7 @@ struct ReportBuilder {
     /// Children of each summary.
     summaries: BTreeMap<SummaryId, Vec<SummaryId>>,
     views: BTreeSet<ViewId>,
+    notes: BTreeSet<NoteId>,
     /// How many findings there were when its last frame came.
     findings_before: usize,
 }
@@ -270,6 +280,7 @@ impl Visitor for Doctor {
             lost: Vec::new(),
             summaries: BTreeMap::new(),
             views: BTreeSet::new(),
+            notes: BTreeSet::new(),
             findings_before: 0,
         });
         if past.is_some() {
@@ -292,6 +303,7 @@ impl Visitor for Doctor {
             Ok(Part::Lost(count)) => drop(builder.lose(count)),
             Ok(Part::Summary(summary)) => drop(builder.summaries.insert(summary.id, summary.body.children)),
             Ok(Part::View(id)) => drop(builder.views.insert(id)),
+            Ok(Part::Note(id)) => drop(builder.notes.insert(id)),
             Ok(Part::Opened(_) | Part::OtherEvent) => {}
             Err((_, is_node)) => drop(builder.lose(u64::from(is_node))),
         });
@@ -385,8 +397,11 @@ fn conversation_report(
     orphaned_summaries: Vec<SummaryId>,
     may_have_lost_more: bool,
 ) -> ConversationReport {
-    let ReportBuilder { tree, lost, summaries, views, past, .. } = builder;
+    let ReportBuilder { tree, lost, summaries, views, notes, past, .. } = builder;
     let stands = tree.finish();
+    // Messages that are notes have the numbers before the first note.
+    let as_messages = notes.first().map_or(0, |first| first.get() - 1);
+    let notes_before = u32::try_from(as_messages).ok().filter(|_| as_messages == stands.tree.len()).unwrap_or(0);
     let (summaries_before, views_before) = past.map_or((0, 0), |past| (past.summaries, past.views));
     ConversationReport {
         label,
@@ -400,6 +415,8 @@ fn conversation_report(
         orphaned_summaries,
         views: views.len() as u64,
         lost_views: missing(views.iter().map(|id| id.get()), views_before),
+        notes: notes.len() as u64,
+        lost_notes: missing(notes.iter().map(|id| id.get()), notes_before),
         may_have_lost_more,
     }
 }

@@ -1,4 +1,4 @@
-//! Check that a path lies outside of every store, where other files may be made.
+//! Check that a path lies outside of every store, so that other files may be made there.
 
 use std::{
     fs, io,

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_core::{Hash, MerkleFrontier};
+use memory_core::{Hash, proof::MerkleFrontier};
 
-/// A number of leaves, and how many of them were verified.
+/// A tree, and the number of its verified leaves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standing {
     pub(crate) tree: MerkleFrontier,
@@ -57,7 +57,7 @@ impl MerkleBuilder {
         }
     }
 
-    /// The state with so many leaves, or the present one if it has no more; `None` when it was not remembered.
+    /// The state with `leaves` leaves, or the present one if that has no more; `None` if not remembered.
     pub(crate) fn with(&self, leaves: u64) -> Option<Standing> {
         if self.len() <= leaves {
             return Some(self.now.clone());

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use crate::log::{
     failure::io_error,
@@ -13,7 +13,7 @@ use crate::log::{
     read::directory::make_dir,
 };
 
-/// Why a store could not be examined, salvaged, backed up or restored.
+/// Reason why a store could not be examined, salvaged, backed up or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RescueError {
@@ -54,7 +54,7 @@ pub enum RescueError {
         /// The directory.
         path: PathBuf,
     },
-    /// A file of the backup is not what was written there.
+    /// A file of the backup has changed since it was written.
     #[error("the backup is damaged: {path} {why}")]
     DamagedBackup {
         /// The file.
@@ -70,7 +70,7 @@ pub enum RescueError {
     WouldLoseGood {
         /// The file of the store.
         path: PathBuf,
-        /// Where in it.
+        /// Offset in the file.
         offset: u64,
     },
     /// The backup holds records that the store no longer has.
@@ -112,8 +112,8 @@ pub(crate) fn make_empty_dir(media: &dyn Media, path: &Path) -> Result<(), Rescu
     }
 }
 
-/// Makes the file `name` in `dir`. It gets its name when `fill` has written all of it and it is synced. The caller
-/// syncs the directory, and with it the name.
+/// Makes the file `name` in `dir`. The file gets its name once `fill` has written all of it and it is synced. The
+/// caller syncs the directory, and so the name.
 pub(crate) fn make_file<E: From<StoreError>>(
     media: &dyn Media,
     dir: &Path,

@@ -1,11 +1,14 @@
-//! Makes a new store of all that is whole in a damaged one.
+//! Makes a new store of all intact data of a damaged one.
 
 use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
-use memory_core::{ConversationId, Progress, StoreError};
+use memory_core::{
+    ConversationId,
+    port::{Progress, StoreError},
+};
 
 use super::{
     doctor::{ConversationLabel, Diagnosis, examine_on},
@@ -41,7 +44,7 @@ pub struct SalvageReport {
     pub target: Diagnosis,
 }
 
-/// Makes a new store in `target`, an empty directory, of all that is whole in the store in `source`, which is not
+/// Makes a new store in `target`, an empty directory, of all intact data of the store in `source`, which is not
 /// changed.
 ///
 /// Messages are copied byte for byte, with salts and leaves, so that an undamaged conversation keeps its root. Events
@@ -85,22 +88,22 @@ pub(crate) fn salvage_on(
         Salvager { taken: taken.collect(), numbers: HashMap::new(), log: NewLog::new(media, log, id, segment_bytes) };
     survey(media, &Source::find(media, source)?, Tail::Searched, progress, &mut salvager)?;
     salvager.log.finish()?;
-    // Written last: it makes the directory a store.
+    // `FORMAT` is written last, since it makes the directory a store.
     write_file(media, target, FORMAT_FILE, format_text(id).as_bytes())?;
     sync_dir(media, target)?;
     Ok(SalvageReport { source: diagnosis, target: examine_on(media, target, progress)? })
 }
 
 struct Salvager<'m> {
-    /// Names that may not be given to conversations whose own is lost.
+    /// Existing names, which no conversation with a lost name may get.
     taken: HashSet<ConversationId>,
-    /// From the old number of a conversation to the new one.
+    /// New numbers of the conversations by their old ones.
     numbers: HashMap<u64, u64>,
     log: NewLog<'m>,
 }
 
 impl Salvager<'_> {
-    /// A name for a conversation whose own is lost.
+    /// A name for a conversation with a lost name.
     fn placeholder(&mut self, number: u64) -> Result<ConversationId, StoreError> {
         let mut name = format!("recovered-{number}");
         loop {
@@ -153,7 +156,7 @@ impl Visitor for Salvager<'_> {
     fn torn(&mut self, _: TornTail) {}
 }
 
-/// The usable records of a frame, with lost messages in the places of the others.
+/// The usable records of a frame, with lost messages in place of the others.
 fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, StoreError> {
     let mut payload = Payload::default();
     // The opening of a fork was rewritten, and so was one whose name is taken.
@@ -183,7 +186,7 @@ fn whole_records(frame: &Surveyed<'_>) -> Result<Payload, StoreError> {
     failed.map_or(Ok(payload), |error| Err(unwritable(error)))
 }
 
-/// Records of a few bytes can always be encoded; anything else is a bug.
+/// The error for records of a few bytes that cannot be encoded, which is a bug.
 fn unwritable(error: CodecError) -> StoreError {
     StoreError::Backend { backend: "salvage", source: error.0.into() }
 }
@@ -204,7 +207,7 @@ impl<'m> NewLog<'m> {
         Self { media, dir, header, next_lsn: 1, segment_bytes, bytes: header.encode() }
     }
 
-    /// Adds a frame of the conversation of this number, or of one that it opens; gives the number.
+    /// Adds a frame of the conversation of this number, or of one that it opens; returns the number.
     fn push(&mut self, conversation: Option<u64>, nodes_before: u64, payload: Payload) -> Result<u64, StoreError> {
         if self.holds_frames() && self.bytes.len().saturating_add(payload.frame_bytes()) > self.segment_bytes {
             self.seal()?;

@@ -1,17 +1,19 @@
 //! Rewrites sealed segments without their dead records, and compresses them, while others read and write.
 
 mod alive;
+mod noted;
 mod renewed;
 mod rewrite;
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
-use memory_core::{Progress, StoreError};
+use memory_core::port::{Progress, StoreError};
 
 use self::{
     alive::Alive,
+    noted::Noted,
     renewed::{Replacement, renewed},
-    rewrite::rewritten,
+    rewrite::{Rewritten, rewritten},
 };
 use crate::log::{
     failure::io_error,
@@ -72,10 +74,17 @@ pub struct VacuumReport {
     pub replaced: u64,
     /// Records that were dropped: importances, pins, titles and tags with a later one after them.
     pub dropped: u64,
+    /// Messages that became notes: versions without notes kept notes as messages.
+    pub noted: u64,
     /// Bytes of all sealed segments before.
     pub bytes_before: u64,
     /// Bytes of all sealed segments now.
     pub bytes_after: u64,
+}
+
+/// True if conversations may have notes in the place of messages. The last segment should be sealed then.
+pub(crate) fn may_note(shared: &Shared) -> Result<bool, StoreError> {
+    Ok(!Noted::of(&*shared.current()?).is_empty())
 }
 
 pub(crate) fn vacuum(
@@ -83,14 +92,31 @@ pub(crate) fn vacuum(
     options: VacuumOptions,
     progress: &dyn Progress,
 ) -> Result<VacuumReport, StoreError> {
+    let may_note = may_note(shared)?;
+    match vacuum_once(shared, options, may_note, progress) {
+        // A process of an older version may have appended to a conversation whose messages were becoming notes.
+        Err(StoreError::Damaged { .. }) if may_note && shared.current()?.damage.is_empty() => {
+            vacuum_once(shared, options, false, progress)
+        }
+        done => done,
+    }
+}
+
+fn vacuum_once(
+    shared: &Shared,
+    options: VacuumOptions,
+    may_note: bool,
+    progress: &dyn Progress,
+) -> Result<VacuumReport, StoreError> {
     let log = shared.directory.log();
     remove_leftovers(shared)?;
-    let (segments, end) = {
+    let (segments, end, mut noted) = {
         let state = shared.current()?;
         if let Some(damage) = state.damage.first() {
             return Err(damage.clone().into());
         }
-        (Arc::clone(&state.segments), state.cursor.end)
+        let noted = if may_note { Noted::of(&state) } else { Noted::default() };
+        (Arc::clone(&state.segments), state.cursor.end, noted)
     };
     let sealed: Vec<&Segment> = segments.iter().filter(|segment| segment.number() < end.segment).collect();
     // Read once, from the end, to find what is alive, and once more to write.
@@ -102,8 +128,10 @@ pub(crate) fn vacuum(
             image.truncate(end.offset as usize);
         }
         alive.note(shared.directory.id, segment.number(), &image);
+        noted.look(shared.directory.id, segment.number(), &image, segment.number() < end.segment);
         progress.report(done as u64, total);
     }
+    let noted = noted.conversations();
     let mut report = VacuumReport { segments: sealed.len() as u64, ..VacuumReport::default() };
     let mut replacements = Vec::new();
     for (done, segment) in sealed.iter().enumerate() {
@@ -113,28 +141,23 @@ pub(crate) fn vacuum(
         report.bytes_after += size;
         let image = read(segment)?;
         let dead = alive.dead_in(segment.number());
-        let (image, dropped) = match dead {
-            [] => (image, 0),
-            dead => {
-                let image = rewritten(shared.directory.id, segment, &image, dead)?;
-                (image, dead.len() as u64)
-            }
-        };
+        let Rewritten { bytes: image, dropped, noted } = rewritten(shared.directory.id, segment, image, dead, &noted)?;
+        let is_changed = dropped + noted > 0;
         let is_compressed = segment.is_compressed();
         let file = match options.compression {
-            Compression::Compress(options) if dropped > 0 || !is_compressed => {
+            Compression::Compress(options) if is_changed || !is_compressed => {
                 Some(compressed(segment, &image, &options)?)
             }
-            Compression::Keep if dropped > 0 && is_compressed => {
+            Compression::Keep if is_changed && is_compressed => {
                 Some(compressed(segment, &image, &CompressionOptions::default())?)
             }
-            Compression::Keep if dropped > 0 => Some(image),
-            Compression::Expand if dropped > 0 || is_compressed => Some(image),
+            Compression::Keep if is_changed => Some(image),
+            Compression::Expand if is_changed || is_compressed => Some(image),
             Compression::Keep | Compression::Compress(_) | Compression::Expand => None,
         };
         // A segment that would not get smaller stays as it is, unless its encoding must change.
         let Some(bytes) =
-            file.filter(|file| dropped > 0 || options.compression == Compression::Expand || (file.len() as u64) < size)
+            file.filter(|file| is_changed || options.compression == Compression::Expand || (file.len() as u64) < size)
         else {
             continue;
         };
@@ -142,13 +165,14 @@ pub(crate) fn vacuum(
         write(&*shared.media, &path, &bytes).map_err(io_error("write", &path))?;
         report.replaced += 1;
         report.dropped += dropped;
+        report.noted += noted;
         report.bytes_after = report.bytes_after - size + bytes.len() as u64;
         replacements.push(Replacement { number: segment.number(), file: path });
     }
     if !replacements.is_empty() {
         let state = renewed(shared, &segments, end, &replacements)?;
         checkpointer::write_ahead(shared, &state);
-        replace(shared, &replacements, state)?;
+        replace(shared, &replacements, report.noted > 0, state)?;
         // A writer may have been about to write a checkpoint of the old segments. Also, what a checkpoint holds need
         // not stay in memory.
         checkpointer::write_now(shared);
@@ -190,7 +214,15 @@ pub(crate) fn remove_leftovers(shared: &Shared) -> Result<(), StoreError> {
 
 /// Puts the new files in place, with the write lock held, and makes all processes look again. `state` was read from the
 /// new files, so writers wait only for the renames and for what was appended since.
-fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> Result<(), StoreError> {
+///
+/// Where messages become notes, the files before the last replaced one must be the old ones whenever the power fails:
+/// they are replaced from the last to the first, each for good before the next.
+fn replace(
+    shared: &Shared,
+    replacements: &[Replacement],
+    is_in_order: bool,
+    mut state: State,
+) -> Result<(), StoreError> {
     const PATIENCE: Duration = Duration::from_secs(60);
     let log = shared.directory.log();
     let lock = Lock::write(&*shared.media, &shared.directory.path, &log)?;
@@ -207,9 +239,10 @@ fn replace(shared: &Shared, replacements: &[Replacement], mut state: State) -> R
     // Odd while files are being replaced: if this process dies here, the next writer makes it even again.
     let during = Durable { generation: before.generation.wrapping_add(1), ..before };
     shared.tell(during);
-    let renamed = replacements.iter().try_for_each(|Replacement { number, file }| {
+    let renamed = replacements.iter().rev().try_for_each(|Replacement { number, file }| {
         let path = segment_path(&log, *number);
-        shared.media.rename(file, &path).map_err(io_error("replace", &path))
+        shared.media.rename(file, &path).map_err(io_error("replace", &path))?;
+        if is_in_order { shared.media.sync_dir(&log).map_err(io_error("sync", &log)) } else { Ok(()) }
     });
     let synced = shared.media.sync_dir(&log).map_err(io_error("sync", &log));
     let after = Durable { generation: during.generation.wrapping_add(1), ..before };

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use memory_core::{ConversationId, NodeId, StoreError, Verification, VerifiedConversation};
+use memory_core::{
+    ConversationId, NodeId,
+    port::{StoreError, Verification, VerifiedConversation},
+};
 
 use super::merkle::MerkleBuilder;
 use crate::log::{
@@ -20,12 +23,12 @@ use crate::log::{
 #[derive(Debug)]
 struct Check {
     id: ConversationId,
-    /// Nodes that ought to be there; in a conversation that was not asked for, those that forks share.
+    /// Number of expected nodes; in a conversation that was not requested, the number of those that forks share.
     nodes: u64,
     tree: MerkleBuilder,
-    /// True if the conversation was asked for, and is not read only for the nodes that its forks share.
+    /// True if the conversation was requested, and is not read only for the nodes that its forks share.
     is_asked: bool,
-    /// For a fork: the conversation whose nodes it shares, and how many.
+    /// For a fork: the conversation whose nodes it shares, and their number.
     shares: Option<(u64, u64)>,
 }
 
@@ -45,7 +48,7 @@ impl Check {
     }
 }
 
-/// Conversations to be read by their numbers: those asked for, and those whose nodes they share.
+/// Conversations to read, by their numbers: the requested ones, and those whose nodes they share.
 fn checks(state: &State, asked: Vec<&Conversation>) -> HashMap<u64, Check> {
     let mut checks = HashMap::new();
     for conversation in asked {
@@ -69,7 +72,7 @@ fn checks(state: &State, asked: Vec<&Conversation>) -> HashMap<u64, Check> {
 }
 
 impl Check {
-    /// A conversation that was not asked for yet.
+    /// The check of a conversation that was not requested yet.
     fn of(state: &State, conversation: &Conversation) -> Self {
         Self {
             id: conversation.id.clone(),
@@ -81,7 +84,7 @@ impl Check {
     }
 }
 
-/// Verifies one conversation or all, as far as acknowledged when it begins.
+/// Verifies one conversation or all, up to the end that is acknowledged at the start.
 ///
 /// The root over a conversation is that of the leaves found on disk, recomputed from the messages.
 pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<Verification, StoreError> {
@@ -128,7 +131,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
             replay.damaged(segment.path(), read.end, end - read.end, "the segment is cut short", None);
         }
     }
-    // Ignored: the unshared nodes of conversations that were not asked for.
+    // The unshared nodes of conversations that were not requested are ignored.
     let numbers: HashMap<u64, bool> = checks.iter().map(|(number, check)| (*number, check.is_asked)).collect();
     let checked: Vec<_> = checks.into_values().filter(|check| check.is_asked).map(Check::finish).collect();
     let all_there = checked.iter().all(|one| one.verified == one.nodes);
@@ -137,8 +140,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
         Some(number) => numbers.get(&number).is_some_and(|is_asked| *is_asked || !all_there),
         None => !all_there,
     };
-    // A lost end of the log leaves nothing to be found, and no count that would reveal it. It may belong to any
-    // conversation.
+    // A lost end of the log leaves neither data nor a count that would reveal it, and may belong to any conversation.
     let is_found = |known: &&Damage| {
         let covers = |found: &Damage| (found.offset..=found.offset + found.bytes.max(1) - 1).contains(&known.offset);
         replay.damage.iter().any(|found| found.path == known.path && covers(found))
@@ -148,7 +150,7 @@ pub(crate) fn verify(shared: &Shared, only: Option<&ConversationId>) -> Result<V
     Ok(Verification::of(checked, damage.collect()))
 }
 
-/// Gives a fork the leaves of its shared prefix.
+/// Adds the leaves of its shared prefix to a fork.
 fn begin(checks: &mut HashMap<u64, Check>, fork: u64) {
     let Some((owner, nodes)) = checks.get(&fork).and_then(|check| check.shares) else { return };
     let shared = checks.get(&owner).and_then(|owner| owner.tree.with(nodes));
@@ -158,7 +160,7 @@ fn begin(checks: &mut HashMap<u64, Check>, fork: u64) {
     }
 }
 
-/// Hashes the messages of a frame again. Gives those whose content has changed.
+/// Hashes the messages of a frame again; returns those whose content has changed.
 fn check_frame(
     check: &mut Check,
     segment: &Segment,

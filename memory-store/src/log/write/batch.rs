@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use memory_core::{
-    Appended, ConversationId, Event, Message, MessageKey, NodeId, OwnerId, Recorded, StoreError, Summary, SummaryDraft,
-    SummaryId, ViewId, check_view, plan::check_summary,
+    ConversationId, Message, MessageKey, NodeId, NoteId, OwnerId, Summary, SummaryDraft, SummaryId, ViewId,
+    plan::check_summary,
+    port::{Appended, Event, Note, Recorded, StoreError},
+    view::check_view,
 };
 
 use super::prepared::{Prepared, PreparedMessage, check_weight};
@@ -59,8 +61,7 @@ pub(crate) fn plan_fork(
     if state.find(child).is_some() {
         return Err(StoreError::NameTaken { id: child.clone() });
     }
-    child.check_no_notes()?;
-    state.check_may_open(child)?;
+    state.check_may_open(child, there.owner.as_ref(), false)?;
     let refused = |why: &str| StoreError::Invalid { conversation: parent.clone(), why: why.to_owned() };
     state.check_may_fork(there, node.get()).map_err(refused)?;
     let past = Some(there.past_until(node));
@@ -88,6 +89,8 @@ struct Overlay {
     summaries: Vec<Summary>,
     /// The number of the last view, where there are new ones.
     last_view: Option<ViewId>,
+    /// The same of notes.
+    last_note: Option<NoteId>,
 }
 
 /// Additions of one request; none counts before the whole request is found valid.
@@ -97,6 +100,7 @@ struct Trial {
     keys: HashMap<MessageKey, (NodeId, Message)>,
     summaries: Vec<Summary>,
     last_view: Option<ViewId>,
+    last_note: Option<NoteId>,
 }
 
 impl Pending {
@@ -120,15 +124,11 @@ impl Pending {
         let Prepared { payload: prepared, messages } = batch;
         // If all messages are new, the frame is the prepared one.
         let mut rewritten = None;
-        if view.number().is_none() {
-            state.check_may_open(id)?;
+        if let Some(opening) = view.opening(owner.as_ref(), false)? {
             let mut payload = Payload::with_capacity(prepared.frame_bytes());
-            payload.push(&encode_opened(id, owner.as_ref(), None).map_err(|error| invalid(id, error))?);
+            payload.push(&opening);
             rewritten = Some(payload);
-        } else if owner.is_some() && owner.as_ref() != view.owner() {
-            return Err(StoreError::NameTaken { id: id.clone() });
         }
-        id.check_notes_of(if view.number().is_none() { owner.as_ref() } else { view.owner() })?;
         let (mut changes, mut appended) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         for PreparedMessage { record, outline, importance, keyed } in messages {
             if let Some((key, message)) = keyed.as_deref()
@@ -155,27 +155,28 @@ impl Pending {
             return Err(StoreError::Invalid { conversation: id.clone(), why });
         }
         let (number, nodes, trial) = (view.number(), view.nodes(), view.trial);
-        self.accept(id, number, nodes, trial);
-        if number.is_none() {
-            self.conversations.entry(id.clone()).or_default().owner.clone_from(&owner);
-        }
+        self.accept(id, owner.as_ref(), number, nodes, trial);
         let id = id.clone();
         Ok((Some(PlannedFrame { payload, number, id, owner, past: None, nodes_before, changes }), appended))
     }
 
-    /// Checks events. No frame when all are summaries that are stored already.
+    /// Checks events, for an owner if there is one. No frame when all are summaries that are stored already.
     pub(crate) fn plan_record(
         &mut self,
         state: &State,
+        owner: Option<OwnerId>,
         id: &ConversationId,
         events: Vec<Event>,
     ) -> Result<(Option<PlannedFrame>, Vec<Recorded>), StoreError> {
         let overlay = self.conversations.get(id);
-        if overlay.is_none() {
+        if overlay.is_none() && !matches!(events.first(), Some(Event::Note(_))) {
             state.conversation(id)?;
         }
         let mut view = View::new(state, id, overlay)?;
         let mut payload = Payload::default();
+        if let Some(opening) = view.opening(owner.as_ref(), true)? {
+            payload.push(&opening);
+        }
         let (mut changes, mut recorded) = (Vec::new(), Vec::new());
         for event in events {
             let event = normalized(event);
@@ -208,6 +209,12 @@ impl Pending {
                     recorded.push(Recorded::View(next_view));
                     continue;
                 }
+                Event::Note(note) => {
+                    changes.push(Change::Note { id: note.id, location });
+                    view.trial.last_note = Some(note.id);
+                    recorded.push(Recorded::Note(note.id));
+                    continue;
+                }
                 Event::Importance { node, importance, .. } => changes.push(Change::Importance { node, importance }),
                 Event::Pin { node, pinned } => changes.push(Change::Pin { node, pinned }),
                 Event::Title(title) => changes.push(Change::Title(title)),
@@ -222,18 +229,22 @@ impl Pending {
         }
         check_size(id, &payload)?;
         let (number, nodes_before, trial) = (view.number(), view.nodes(), view.trial);
-        self.accept(id, number, nodes_before, trial);
+        self.accept(id, owner.as_ref(), number, nodes_before, trial);
         let id = id.clone();
-        Ok((Some(PlannedFrame { payload, number, id, owner: None, past: None, nodes_before, changes }), recorded))
+        Ok((Some(PlannedFrame { payload, number, id, owner, past: None, nodes_before, changes }), recorded))
     }
 
-    fn accept(&mut self, id: &ConversationId, number: Option<u64>, nodes: u64, trial: Trial) {
+    fn accept(&mut self, id: &ConversationId, owner: Option<&OwnerId>, number: Option<u64>, nodes: u64, trial: Trial) {
         let overlay = self.conversations.entry(id.clone()).or_default();
+        if number.is_none() {
+            overlay.owner = owner.cloned();
+        }
         overlay.number = number;
         overlay.nodes = nodes;
         overlay.keys.extend(trial.keys);
         overlay.summaries.extend(trial.summaries);
         overlay.last_view = trial.last_view.or(overlay.last_view);
+        overlay.last_note = trial.last_note.or(overlay.last_note);
     }
 }
 
@@ -294,6 +305,18 @@ impl<'a> View<'a> {
             Some(on_disk) => on_disk.owner.as_ref(),
             None => self.overlay.and_then(|overlay| overlay.owner.as_ref()),
         }
+    }
+
+    /// The record that opens the conversation, if it is not there; otherwise checks that it is `owner`'s.
+    fn opening(&self, owner: Option<&OwnerId>, with_note: bool) -> Result<Option<Vec<u8>>, StoreError> {
+        if self.number().is_none() {
+            self.state.check_may_open(self.id, owner, with_note)?;
+            return encode_opened(self.id, owner, None).map(Some).map_err(|error| invalid(self.id, error));
+        }
+        if owner.is_some() && owner != self.owner() {
+            return Err(StoreError::NameTaken { id: self.id.clone() });
+        }
+        Ok(None)
     }
 
     fn nodes(&self) -> u64 {
@@ -371,8 +394,20 @@ impl<'a> View<'a> {
 
     fn next_view(&self) -> ViewId {
         let pending = self.trial.last_view.or_else(|| self.overlay.and_then(|overlay| overlay.last_view));
-        let on_disk = || self.on_disk.and_then(|there| there.views.last());
+        let on_disk = || self.on_disk.and_then(|there| ViewId::new(there.views.last()));
         pending.or_else(on_disk).map_or(ViewId::FIRST, ViewId::next)
+    }
+
+    /// Checks that a note is the next one, and that its sources are there.
+    fn check_note(&self, note: &Note) -> Result<(), StoreError> {
+        let pending = self.trial.last_note.or_else(|| self.overlay.and_then(|overlay| overlay.last_note));
+        let last = pending.map_or_else(|| self.on_disk.map_or(0, |there| there.notes.last()), NoteId::get);
+        let next = NoteId::after(last);
+        // Messages of an old store that are notes have the numbers before the first note.
+        if note.id != next && (last > 0 || note.id.get() > self.nodes() + 1) {
+            return Err(StoreError::NoteConflict { conversation: self.id.clone(), note: note.id, next });
+        }
+        note.sources.iter().try_for_each(|run| self.check_node(run.last()))
     }
 
     fn check_event(&self, event: &Event) -> Result<(), StoreError> {
@@ -391,6 +426,7 @@ impl<'a> View<'a> {
                 self.check_node(*node)
             }
             Event::Pin { node, .. } => self.check_node(*node),
+            Event::Note(note) => self.check_note(note),
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Time at which a checkpoint is written, and how it gets its name.
+//! Decides when a checkpoint is due, and writes it.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::log::{
     },
 };
 
-/// A checkpoint that fits once segments are replaced.
+/// Name of a checkpoint that fits once segments are replaced.
 const AHEAD: &str = "checkpoint.next";
 
 /// Writes a checkpoint after segments were replaced: the one before no longer fits.
@@ -38,7 +38,8 @@ pub(crate) fn write_ahead(shared: &Shared, state: &State) {
     }
 }
 
-/// Puts that checkpoint in place, now that it fits: readers of the new segments need not read all of the log.
+/// Puts the checkpoint of [`write_ahead`] in place, now that it fits, so that readers of the new segments need not read
+/// all of the log.
 pub(crate) fn put_ahead(shared: &Shared) {
     let dir = shared.directory.cache();
     if let Err(error) = shared.media.rename(&dir.join(AHEAD), &dir.join(FILE)) {
@@ -46,7 +47,7 @@ pub(crate) fn put_ahead(shared: &Shared) {
     }
 }
 
-/// Removes the checkpoint of segments that were not replaced after all.
+/// Removes the checkpoint of [`write_ahead`], whose segments were not replaced.
 pub(crate) fn remove_ahead(shared: &Shared) {
     let path = shared.directory.cache().join(AHEAD);
     match shared.media.remove(&path) {
@@ -57,32 +58,32 @@ pub(crate) fn remove_ahead(shared: &Shared) {
     }
 }
 
-/// A checkpoint is due when more keys than that are only in memory.
+/// Number of keys that are only in memory, above which a checkpoint is due.
 const MANY_KEYS: u64 = 1 << 16;
 
-/// When a checkpoint is written.
+/// Occasion for a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// Between two commit groups. A checkpoint holds all nodes: it is written so rarely that it costs little compared
-    /// with what was appended since the last one.
+    /// Between two commit groups. A checkpoint holds all nodes, so it is written rarely enough to cost little compared
+    /// with the appends since the last one.
     Between,
-    /// When the store is closed, so that it is opened fast.
+    /// Closing of the store, so that the next opening is fast.
     Close,
 }
 
 /// Writes checkpoints as the log grows.
 #[derive(Debug)]
 pub(crate) struct Checkpointer {
-    /// Distinguishes its temporary file.
+    /// Number that distinguishes its temporary file.
     name: u64,
-    /// Where the last checkpoint ends, and how long it is.
+    /// End of the last checkpoint, and its length.
     last: Location,
     bytes: u64,
     least: u64,
 }
 
 impl Checkpointer {
-    /// `last` is where the checkpoint that was read ends; the next is due after `least` bytes of the log or more.
+    /// `last` is the end of the checkpoint that was read; the next is due after `least` bytes of the log or more.
     pub(crate) fn new(name: u64, last: Location, least: u64) -> Self {
         Self { name, last, bytes: 0, least }
     }
@@ -115,8 +116,8 @@ impl Checkpointer {
             let state = shared.state();
             (encode(&state), state.cursor.end)
         };
-        // The writer may not have published yet what it has just written. The durable watermark must cover the
-        // checkpoint before it can be read.
+        // The writer may not have published its last write yet, but the durable watermark must cover a checkpoint
+        // before anyone can read it.
         let is_told = |watermark: &Watermark| watermark.durable().is_none_or(|durable| end <= durable.end);
         if !shared.watermark().is_none_or(is_told) {
             return;
@@ -138,11 +139,11 @@ impl Checkpointer {
         }
     }
 
-    /// Not synced: a checkpoint that is not whole after a crash is ignored.
+    /// Writes the file without a sync: a checkpoint that is incomplete after a crash is ignored.
     fn put(&self, media: &dyn Media, dir: &Path, bytes: &[u8]) -> io::Result<()> {
         media.create_dir_all(dir)?;
         for name in media.list(dir)? {
-            // Left by a process that died, or by one that is writing its own now and will do without.
+            // The file was left by a dead process, or belongs to one that is writing it now and will do without.
             if name.starts_with(FILE) && name.ends_with(".tmp") {
                 media.remove(&dir.join(name))?;
             }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use memory_core::{StoreError, Timestamp};
+use memory_core::{Timestamp, port::StoreError};
 
 use crate::log::{
     failure::io_error,
@@ -17,11 +17,11 @@ use crate::log::{
 
 /// The size of a holder's record in its file, padded with spaces.
 const SIGNATURE_BYTES: usize = 384;
-/// How long to wait between two tries: the first pause and the longest.
+/// Pauses between two tries: the first and the longest.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// The right to do background work on a store, held by one process at a time. It ends with the value.
+/// The right to do background work on a store, held by one process at a time, until drop.
 #[derive(Debug)]
 pub(crate) struct HeldLease {
     lock: Lock,
@@ -39,7 +39,7 @@ impl Drop for HeldLease {
     }
 }
 
-/// A lock on one of the store's directories, which are not deleted by mistake. It ends with its process.
+/// A lock on one of the store's directories, since nobody deletes these by mistake. The lock ends with its process.
 #[derive(Debug)]
 pub(crate) struct Lock {
     /// The store.
@@ -70,7 +70,7 @@ impl Lock {
         self.lock.try_lock().map_err(io_error("lock", &self.file))
     }
 
-    /// Takes the lock, waiting for it no longer than `at_most`. `waiting` is called now and then meanwhile.
+    /// Takes the lock, waiting for it no longer than `at_most`. Calls `waiting` from time to time meanwhile.
     ///
     /// # Errors
     /// [`StoreError::Locked`] with the holder's name when it was not free in time.
@@ -100,7 +100,7 @@ impl Lock {
         }
     }
 
-    /// True if the locked directory has this name still.
+    /// True if the locked directory still has this name.
     pub(crate) fn is_at(&self, dir: &Path) -> bool {
         self.lock.is_at(dir)
     }

@@ -1,4 +1,4 @@
-//! A directory that this process may write to, and how a store comes into being.
+//! A directory that this process may write to, and the creation of stores.
 
 use std::{
     io,
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memory_core::{Place, StoreError};
+use memory_core::port::{Place, StoreError};
 
 use super::{lock::Lock, tail::create_segment};
 use crate::log::{
@@ -22,9 +22,9 @@ use crate::log::{
     },
 };
 
-/// Ends the name of the directory next to a store in which the store is made.
+/// Suffix of the directory next to a store in which the store is made.
 const ASIDE: &str = ".memory-new";
-/// Names that making a store leaves when it is interrupted.
+/// Names that an interrupted creation of a store leaves.
 const OURS: [&str; 6] = [FORMAT_TEMPORARY, LOCK_FILE, LEASE_FILE, WATERMARK_FILE, LOG, CACHE];
 
 /// A directory whose write lock this process holds.
@@ -37,11 +37,11 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// Opens a store for writing, or makes one where there is none; waits for the write lock no longer than `at_most`.
+    /// Opens a store for writing, or makes a missing one; waits for the write lock no longer than `at_most`.
     ///
-    /// A new directory is made aside and renamed. An existing one becomes a store in place, since a rename would replace
-    /// it under the shells and mounts that use it; so does one whose parent takes no new names. Either way `FORMAT`
-    /// comes last, and readers find no store before.
+    /// A new directory is made next to its place and renamed. An existing one becomes a store in place, since a rename
+    /// would replace it under the shells and mounts that use it; so does one whose parent takes no new names. Either
+    /// way `FORMAT` comes last, and readers find no store before.
     pub(crate) fn open(media: &dyn Media, path: &Path, at_most: Duration) -> Result<Self, StoreError> {
         let mut made = false;
         // Nothing is written before the directory is known to be ours.
@@ -74,14 +74,14 @@ impl Owned {
             is_there(media, path)?.then(|| media.words(&path.join(WATERMARK_FILE), Access::Write).ok()).flatten();
         lock.take(media, at_most, || words.iter().for_each(|words| Watermark::want_at(&**words)))?;
         lock.sign(media);
-        // Read under the lock: another process may have made the store meanwhile.
+        // `FORMAT` is read under the lock, since another process may have made the store meanwhile.
         let there = read_format(media, path)?;
         let (id, created) = match there {
             Some(id) => (id, made),
             None => {
                 let names = media.list(path).map_err(io_error("list", path))?;
                 check_unfinished(media, path, &names)?;
-                // Before `FORMAT`: the next process would not look for it once there is a store.
+                // The leftover goes before `FORMAT` is written, since no process looks for it once there is a store.
                 remove_leftover(media, path);
                 (create(media, path)?, true)
             }
@@ -117,8 +117,8 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     fill_random(&mut id)?;
     let header = SegmentHeader { store: id, number: 1, previous_end: 0, first_lsn: 1, end: None, rewritten: 0 };
     create_segment(media, &path.join(LOG), &header).map_err(|failure| StoreError::from(&failure))?;
-    // Readers look here for how far the log is on disk: without it they might take a frame for damaged that is being
-    // written.
+    // Readers find the end of the log on disk here. Without it they might take a frame that is being written for
+    // damage.
     let watermark = path.join(WATERMARK_FILE);
     media.words(&watermark, Access::Write).map_err(io_error("create", &watermark))?;
     sync_dir(media, path)?;
@@ -133,7 +133,7 @@ fn create(media: &dyn Media, path: &Path) -> Result<StoreId, StoreError> {
     Ok(id)
 }
 
-/// Makes a store next to `path` and renames it; gives `false` where another process was faster. An error leaves nothing
+/// Makes a store next to `path` and renames it; returns `false` if another process was faster. An error leaves nothing
 /// but a directory of our name that holds something else.
 fn create_aside(media: &dyn Media, path: &Path, at_most: Duration) -> Result<bool, StoreError> {
     let Some(aside) = aside(path) else { return Ok(false) };
@@ -152,7 +152,7 @@ fn create_aside(media: &dyn Media, path: &Path, at_most: Duration) -> Result<boo
 }
 
 /// The directory next to `path` in which its store is made; the same for all processes, so that none is left over when
-/// one was interrupted. `None` where the path does not end with a name.
+/// one was interrupted. `None` if the path does not end with a name.
 fn aside(path: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name()?);
@@ -160,8 +160,9 @@ fn aside(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(name))
 }
 
-/// Makes the directories aside, or takes over those of a process that was interrupted, and locks them. The lock is on
-/// `log`, so that it is the write lock once the directory is the store. `None` when another process has renamed them.
+/// Makes the directories next to the store's place, or takes over those of an interrupted process, and locks them. The
+/// lock is on `log`, so that it is the write lock once the directory is the store. `None` when another process has
+/// renamed them.
 fn hold(media: &dyn Media, aside: &Path, at_most: Duration) -> Result<Option<Lock>, StoreError> {
     make_dirs(media, aside)?;
     check(media, aside)?;
@@ -177,7 +178,7 @@ fn hold(media: &dyn Media, aside: &Path, at_most: Duration) -> Result<Option<Loc
     Ok(Some(lock))
 }
 
-/// Removes what an interrupted process left aside, where the store was made in place since.
+/// Removes the directories that an interrupted process left next to the store, if the store was made in place since.
 fn remove_leftover(media: &dyn Media, path: &Path) {
     let Some(aside) = aside(path).filter(|aside| media.list(aside).is_ok()) else { return };
     match hold(media, &aside, Duration::ZERO) {
@@ -190,11 +191,11 @@ fn remove_leftover(media: &dyn Media, path: &Path) {
     }
 }
 
-/// Removes the directories aside. The caller holds their lock, so `log` goes after the files next to it.
+/// Removes the directories of [`hold`]. The caller holds their lock, so `log` goes after the files next to it.
 fn discard(media: &dyn Media, aside: &Path) {
     let (log, cache) = (aside.join(LOG), aside.join(CACHE));
     for dir in [&cache, aside, &log] {
-        // A directory in it is no file, and is removed below.
+        // A directory fails here, and is removed below.
         media.list(dir).unwrap_or_default().iter().for_each(|name| drop(media.remove(&dir.join(name))));
     }
     for dir in [&cache, &log, aside] {

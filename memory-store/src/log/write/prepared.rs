@@ -5,7 +5,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use memory_core::{Event, Hash, LeafHasher, Message, MessageKey, NodeDraft, NodeOutline, NodeProof, Salt, SummaryId};
+use memory_core::{
+    Hash, Message, MessageKey, NodeDraft, NodeOutline, SummaryId,
+    port::{Event, NodeProof},
+    proof::{LeafHasher, Salt},
+};
 
 use crate::log::format::{
     codec::{CodecError, StoredMessage, check_depth, encode_event},
@@ -18,18 +22,18 @@ const USUAL_OVERHEAD: usize = 96;
 /// Messages that are ready to be written; prepared on the caller's thread, so that callers share the work.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// Their records, as they stand in a frame of their own.
+    /// Records of the messages, as in a frame of their own.
     pub(crate) payload: Payload,
     pub(crate) messages: Vec<PreparedMessage>,
 }
 
 #[derive(Debug)]
 pub(crate) struct PreparedMessage {
-    /// Where in the frame its record stands.
+    /// Range of the record in the frame.
     pub(crate) record: Range<usize>,
     pub(crate) outline: NodeOutline,
     pub(crate) importance: f32,
-    /// The message itself where it has a key, to compare it with what is stored under that key.
+    /// The message itself if it has a key, for comparison with the message stored under that key.
     pub(crate) keyed: Option<Box<(MessageKey, Message)>>,
 }
 
@@ -58,7 +62,7 @@ impl Prepared {
         Ok(Self { payload, messages })
     }
 
-    /// Bytes that they take in the log.
+    /// Bytes that the messages take in the log.
     pub(crate) fn bytes(&self) -> usize {
         self.payload.frame_bytes() - FRAME_HEADER
     }
@@ -68,7 +72,7 @@ impl Prepared {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
 
-/// Most buffers that are kept, and the largest that is.
+/// Maximum number of kept buffers, and maximum size of each.
 const MOST_BUFFERS: usize = 8;
 const LARGEST_BUFFER: usize = 1 << 20;
 
@@ -98,7 +102,7 @@ pub(crate) fn check_weight(importance: f32) -> Result<(), CodecError> {
     }
 }
 
-/// `Err` says why a message with this leaf would be refused.
+/// Checks that a message with this leaf would be accepted; `Err` states why not.
 pub(crate) fn check_message(draft: NodeDraft, leaf: Hash) -> Result<(), String> {
     let refused = check_depth(&draft.message).and_then(|()| check_weight(draft.importance)).and_then(|()| {
         let proof = NodeProof { salt: draft.salt.unwrap_or_default(), leaf };
@@ -107,7 +111,7 @@ pub(crate) fn check_message(draft: NodeDraft, leaf: Hash) -> Result<(), String> 
     refused.map_err(|error| error.0)
 }
 
-/// `Err` says why an event would be refused.
+/// Checks that an event would be accepted; `Err` states why not.
 pub(crate) fn check_event(event: &Event) -> Result<(), String> {
     let Some(number) = SummaryId::new(1) else { return Ok(()) };
     encode_event(event, number).map(drop).map_err(|error| error.0)

@@ -27,7 +27,7 @@ struct Inner<T> {
     closed: bool,
 }
 
-/// The writer thread has ended.
+/// The error that the writer thread has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
@@ -67,7 +67,7 @@ impl<T> Queue<T> {
         Poll::Ready(Ok(()))
     }
 
-    /// Blocks until there is something, and takes everything; `None` once the queue is closed and empty.
+    /// Blocks until there are items, and takes all of them; `None` once the queue is closed and empty.
     pub(crate) fn take_all(&self) -> Option<VecDeque<T>> {
         let mut inner = self.lock();
         while inner.items.is_empty() && !inner.closed {

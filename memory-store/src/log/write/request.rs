@@ -1,7 +1,10 @@
 //! Requests to the writer thread, and its answers.
 
 use futures_channel::oneshot;
-use memory_core::{Appended, ConversationId, Event, NodeId, OwnerId, Recorded, StoreError};
+use memory_core::{
+    ConversationId, NodeId, OwnerId,
+    port::{Appended, Event, Recorded, StoreError},
+};
 
 use super::prepared::Prepared;
 
@@ -12,7 +15,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 #[derive(Debug)]
 pub(crate) enum Request {
     Append { owner: Option<OwnerId>, conversation: ConversationId, batch: Prepared, reply: Reply<Vec<Appended>> },
-    Record { conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
+    Record { owner: Option<OwnerId>, conversation: ConversationId, events: Vec<Event>, reply: Reply<Vec<Recorded>> },
     Fork { parent: ConversationId, node: NodeId, child: ConversationId, reply: Reply<()> },
     Seal { reply: Reply<()> },
 }

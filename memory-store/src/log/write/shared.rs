@@ -1,4 +1,4 @@
-//! State that the writer thread and the readers of one opening share, and how it follows other processes.
+//! State that the writer thread and the readers of one opening share, and that follows other processes.
 
 use std::{
     fmt,
@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use super::{prepared::Buffers, queue::Queue, request::Request};
 use crate::log::{
@@ -33,16 +33,16 @@ pub(crate) struct Shared {
     pub(crate) media: Arc<dyn Media>,
     pub(crate) queue: Queue<Request>,
     pub(crate) buffers: Buffers,
-    /// Set once there is one: a copied store has none before its first writer.
+    /// The durable watermark, once it exists: a copied store has none before its first writer.
     watermark: OnceLock<Watermark>,
     pub(crate) summaries: SummaryCache,
     state: RwLock<State>,
-    /// Held while applying what other processes wrote.
+    /// Lock of the thread that applies data of other processes.
     following: Mutex<()>,
-    /// The generation of `state` and how far it reaches, compared with a peek at the durable watermark.
+    /// The generation and the end of `state`, for comparison with a peek at the durable watermark.
     generation: AtomicU64,
     position: AtomicU64,
-    /// How far the checkpoint knew the log to be when the store was opened. The durable watermark may never have
+    /// End of the log according to the checkpoint when the store was opened. The durable watermark may never have
     /// recorded it.
     known: Option<Location>,
 }
@@ -63,7 +63,7 @@ impl Shared {
         generation: u64,
     ) -> Self {
         let Recovered { state, durable, known, .. } = recovered;
-        // Durable data that is missing is damage, and need not be looked for again.
+        // Missing durable data is damage, and is not searched for again.
         let seen = state.cursor.end.max(durable.unwrap_or_default());
         let position = AtomicU64::new(Durable::position(seen));
         Self {
@@ -109,17 +109,18 @@ impl Shared {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Keeps the other threads of this process from applying what other processes wrote.
+    /// Keeps the other threads of this process from applying data of other processes.
     pub(crate) fn hold_following(&self) -> MutexGuard<'_, ()> {
         self.following.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how far the log was on disk. This never decreases: what is missing since is damage, and stays known.
+    /// Records the end of the log on disk. The value never decreases: data that is missing since is damage, and stays
+    /// known.
     pub(crate) fn note_position(&self, end: Location) {
         self.position.fetch_max(Durable::position(end), Ordering::AcqRel);
     }
 
-    /// Applies what other processes have made durable since.
+    /// Applies data that other processes have made durable since.
     fn follow(&self) -> Result<(), StoreError> {
         let Some(watermark) = self.watermark() else { return self.look_for_watermark() };
         // Segments may be replaced meanwhile; a read of new files by old places is discarded.
@@ -139,7 +140,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A store without a durable watermark gets one when it is opened for writing.
+    /// Looks for a durable watermark, which a store without one gets when it is opened for writing.
     fn look_for_watermark(&self) -> Result<(), StoreError> {
         let Directory { path, id } = &self.directory;
         let found = Watermark::open(&*self.media, path, *id, Access::Read)?;
@@ -153,7 +154,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Applies what is durable, segment after segment. The caller holds [`Self::hold_following`].
+    /// Applies durable data, segment by segment. The caller holds [`Self::hold_following`].
     pub(crate) fn catch_up(&self, durable: Durable) -> Result<(), StoreError> {
         if durable.generation != self.generation() {
             return self.reload(durable);
@@ -178,7 +179,7 @@ impl Shared {
             }
             self.enter(end.segment.saturating_add(1), durable.end)?;
         }
-        // Durable data that is missing is damage, and need not be looked for again.
+        // Missing durable data is damage, and is not searched for again.
         self.note_position(self.state().cursor.end.max(durable.end));
         Ok(())
     }
@@ -198,7 +199,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Applies everything there is, and gives how far that reaches. The caller holds the write lock and
+    /// Applies the whole log, and returns its generation and end. The caller holds the write lock and
     /// [`Self::hold_following`].
     pub(crate) fn catch_up_locked(&self) -> Result<Durable, StoreError> {
         let watermark = self.watermark();
@@ -206,7 +207,7 @@ impl Shared {
         if let Some(durable) = durable {
             self.catch_up(durable)?;
             if !durable.generation.is_multiple_of(2) {
-                // The process that was replacing segments has died. Everyone must see what it replaced.
+                // The process that was replacing segments has died. Every process must see its replacements.
                 self.reload(Durable { generation: durable.generation.wrapping_add(1), ..durable })?;
             }
         }
@@ -217,7 +218,7 @@ impl Shared {
         Ok(Durable { generation: self.generation(), end: self.state().cursor.end })
     }
 
-    /// Publishes to every process how far the log is on disk. The caller holds the write lock.
+    /// Publishes the end of the log on disk to every process. The caller holds the write lock.
     pub(crate) fn tell(&self, durable: Durable) {
         self.note_position(durable.end);
         // Never publish less than was once durable, so that the next opening detects the loss.
@@ -248,7 +249,7 @@ impl Shared {
         self.note_position(end);
     }
 
-    /// Applies what a dead writer left, cuts what is torn, and makes the rest durable. The caller holds the write lock
+    /// Applies the data of a dead writer, cuts a torn tail, and makes the rest durable. The caller holds the write lock
     /// and [`Self::hold_following`], and has caught up with the durable watermark.
     pub(crate) fn adopt_leftovers(&self) -> Result<(), StoreError> {
         let log = self.directory.log();

@@ -1,4 +1,4 @@
-//! The end of the log: where frames are written, and how a new segment begins.
+//! The end of the log, to which frames are written, and the creation of segments.
 
 use std::path::Path;
 
@@ -19,9 +19,9 @@ const PAGE: u64 = 4 << 10;
 #[derive(Debug)]
 pub(crate) struct Tail {
     pub(crate) segment: Segment,
-    /// Where the next frame begins.
+    /// Offset of the next frame.
     pub(crate) end: u32,
-    /// How far the file reaches; between `end` and here it holds zeros.
+    /// Length of the file, which holds zeros after `end`.
     pub(crate) allocated: u64,
 }
 
@@ -43,8 +43,8 @@ pub(crate) fn create_segment(media: &dyn Media, log: &Path, header: &SegmentHead
 }
 
 impl Tail {
-    /// Where a write of everything up to `until` should end: with its page, writing zeros over zeros. A page that is
-    /// written in part is read first, as zeros written ahead are not in the page cache.
+    /// End of a write of everything up to `until`, extended to a whole page by zeros over zeros. A partial write of a
+    /// page would first read the page, since zeros written ahead are not in the page cache.
     pub(crate) fn end_of_page(&self, until: u64) -> u64 {
         until.next_multiple_of(PAGE).min(self.allocated).max(until)
     }

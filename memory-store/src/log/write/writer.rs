@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use super::{
     batch::{Pending, PlannedFrame, plan_fork},
@@ -235,8 +235,8 @@ impl Writer {
                     Err(error) => answer(reply, Err(error)),
                 }
             }
-            Request::Record { conversation, events, reply } => {
-                let planned = self.check(|pending, state| pending.plan_record(state, &conversation, events));
+            Request::Record { owner, conversation, events, reply } => {
+                let planned = self.check(|pending, state| pending.plan_record(state, owner, &conversation, events));
                 match planned {
                     Ok((frame, recorded)) => self.place(frame, Answer::Recorded(reply, recorded)),
                     Err(error) => answer(reply, Err(error)),

@@ -1,7 +1,8 @@
 //! Exports of conversations that share a prefix.
 
 use memory_core::{
-    Event, Level, Message, NodeDraft, NodeRange, Source, Store, SummaryDraft, SummaryId, Timestamp,
+    Level, Message, NodeDraft, NodeRange, SummaryDraft, SummaryId, Timestamp,
+    port::{Event, Source, Store},
     testing::MemoryStore,
 };
 use pollster::block_on;

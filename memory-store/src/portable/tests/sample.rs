@@ -1,8 +1,9 @@
 //! Conversations with everything in them.
 
 use memory_core::{
-    ContentBlock, ConversationId, Event, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeRange,
-    Relation, RelationKind, Role, Store, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    ContentBlock, ConversationId, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeRange,
+    Relation, RelationKind, Role, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    port::{Event, Store},
 };
 use pollster::block_on;
 use proptest::prelude::*;

@@ -1,36 +1,27 @@
 //! The parts of a message: text, reasoning, calls of tools and their results, files.
 
+use std::collections::HashMap;
+
 use memory_core::{ContentBlock, Json, Role};
 use rusqlite::{Row, types::Value as Key};
 use serde_json::{Value, json};
 
 use crate::{
     TranscriptError, Why, blocks, exact,
-    out::Out,
+    out::ItemQueue,
     pi,
-    records::Place,
-    sqlite::{cells, database::Database, schema::Tables},
+    sqlite::{
+        cells,
+        database::{Database, Tables},
+    },
 };
 
 const TABLE: &str = "message_parts";
-/// Columns of the table, in the order of [`Part`].
+/// Columns of the table that are read.
+#[rustfmt::skip]
 const COLUMNS: [&str; 16] = [
-    "ordinal",
-    "part_type",
-    "text_content",
-    "is_ignored",
-    "is_synthetic",
-    "tool_call_id",
-    "tool_name",
-    "tool_status",
-    "tool_input",
-    "tool_output",
-    "tool_error",
-    "file_mime",
-    "file_name",
-    "file_url",
-    "metadata",
-    "subtask_prompt",
+    "ordinal", "part_type", "text_content", "is_ignored", "is_synthetic", "tool_call_id", "tool_name", "tool_status",
+    "tool_input", "tool_output", "tool_error", "file_mime", "file_name", "file_url", "metadata", "subtask_prompt",
 ];
 /// Types of parts that are notes of the program.
 const NOTES: [&str; 5] = ["compaction", "step_start", "step_finish", "snapshot", "retry"];
@@ -51,21 +42,9 @@ pub(super) struct Parts {
 #[derive(Debug)]
 struct Part {
     ordinal: Key,
-    kind: String,
-    text: Option<String>,
-    is_ignored: bool,
-    is_synthetic: bool,
-    call: Option<String>,
-    name: Option<String>,
-    status: Option<String>,
-    input: Option<String>,
-    output: Option<String>,
-    error: Option<String>,
-    media_type: Option<String>,
-    file: Option<String>,
-    url: Option<String>,
+    /// Texts of the columns that have one.
+    texts: HashMap<&'static str, String>,
     metadata: Value,
-    prompt: Option<String>,
 }
 
 impl Parts {
@@ -81,8 +60,7 @@ impl Parts {
         database: &mut Database,
         message: &Key,
         (role, content): (Role, Option<&str>),
-        place: Place,
-        out: &mut Out,
+        out: &mut ItemQueue,
     ) -> Result<Blocks, TranscriptError> {
         let (mut own, mut results) = (Vec::new(), Vec::new());
         let mut count = 0;
@@ -93,11 +71,11 @@ impl Parts {
             last = Some(end.ordinal.clone());
             for part in page {
                 count += 1;
-                if part.is_ignored || part.is_synthetic {
-                    out.skip(Why::Note, &format!("part {} (of the program)", part.kind), place);
+                if part.is_set("is_ignored") || part.is_set("is_synthetic") {
+                    out.skip(Why::Note, &format!("part {} (of the program)", part.kind()));
                     continue;
                 }
-                part.give(role, (&mut own, &mut results), place, out);
+                part.give(role, (&mut own, &mut results), out);
             }
         }
         if let Some(content) = content.filter(|content| count == 0 && !content.trim().is_empty()) {
@@ -122,69 +100,60 @@ impl Parts {
 
 impl Part {
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let text = |index| cells::text(row, index);
-        let is_set = |index| Ok::<_, rusqlite::Error>(cells::integer(row, index)?.is_some_and(|value| value != 0));
-        let metadata = text(14)?.and_then(|text| exact::parse(&text).ok()).unwrap_or_default();
-        Ok(Self {
-            ordinal: row.get(0)?,
-            kind: text(1)?.unwrap_or_else(|| "without type".to_owned()),
-            text: text(2)?,
-            is_ignored: is_set(3)?,
-            is_synthetic: is_set(4)?,
-            call: text(5)?,
-            name: text(6)?,
-            status: text(7)?,
-            input: text(8)?,
-            output: text(9)?,
-            error: text(10)?,
-            media_type: text(11)?,
-            file: text(12)?,
-            url: text(13)?,
-            metadata,
-            prompt: text(15)?,
-        })
+        let mut texts = HashMap::new();
+        for (index, name) in COLUMNS.into_iter().enumerate() {
+            texts.extend(cells::text(row, index)?.map(|text| (name, text)));
+        }
+        let metadata = texts.remove("metadata").and_then(|text| exact::parse(&text).ok()).unwrap_or_default();
+        Ok(Self { ordinal: row.get(0)?, texts, metadata })
+    }
+
+    fn text(&self, column: &str) -> Option<&str> {
+        self.texts.get(column).map(String::as_str)
+    }
+
+    fn is_set(&self, column: &str) -> bool {
+        self.text(column).and_then(|text| text.trim().parse::<i64>().ok()).is_some_and(|value| value != 0)
+    }
+
+    fn kind(&self) -> &str {
+        self.text("part_type").unwrap_or("without type")
     }
 
     fn member(&self, name: &str) -> Option<&str> {
-        self.metadata.get(name).and_then(Value::as_str)
+        self.metadata.get(name)?.as_str()
     }
 
     /// The original block of the part, if it was kept.
     fn raw(&self) -> Option<&Value> {
-        self.metadata.get("raw").filter(|raw| raw.get("type").is_some_and(Value::is_string))
+        self.metadata.get("raw").filter(|raw| raw["type"].is_string())
     }
 
     fn call(&self) -> Option<&str> {
-        self.call.as_deref().or_else(|| self.member("toolCallId")).filter(|id| !id.is_empty())
+        self.text("tool_call_id").or_else(|| self.member("toolCallId")).filter(|id| !id.is_empty())
     }
 
-    fn give(
-        self,
-        role: Role,
-        (own, results): (&mut Vec<ContentBlock>, &mut Vec<ContentBlock>),
-        place: Place,
-        out: &mut Out,
-    ) {
-        match self.kind.as_str() {
+    fn give(self, role: Role, (own, results): (&mut Vec<ContentBlock>, &mut Vec<ContentBlock>), out: &mut ItemQueue) {
+        match self.kind() {
             // A tool's plain text answer names its call in another column.
             "text" if role == Role::Tool && self.call().is_some() => results.push(self.result()),
-            "text" => own.extend(self.text.map(ContentBlock::Text)),
+            "text" => own.extend(self.text("text_content").map(|text| ContentBlock::Text(text.to_owned()))),
             "reasoning" => own.extend(self.reasoning()),
             "tool" => {
-                let raw = self.raw().and_then(|raw| raw.get("type")?.as_str());
+                let raw = self.raw().and_then(|raw| raw["type"].as_str());
                 let is_result = raw.map_or(role == Role::Tool, |kind| RESULTS.contains(&kind));
                 if !is_result || raw.is_some_and(|kind| CALLS.contains(&kind)) {
                     own.push(self.called());
                 }
-                if is_result || self.output.is_some() || self.error.is_some() {
+                if is_result || self.text("tool_output").is_some() || self.text("tool_error").is_some() {
                     results.push(self.result());
                 }
             }
             "file" => own.push(self.file()),
             "patch" | "subtask" | "agent" => own.extend(self.kept()),
-            note if NOTES.contains(&note) => out.skip(Why::Note, &format!("part {note}"), place),
+            note if NOTES.contains(&note) => out.skip(Why::Note, &format!("part {note}")),
             other => {
-                out.skip(Why::Unknown, &format!("part {other} (kept as it came)"), place);
+                out.skip(Why::Unknown, &format!("part {other} (kept as it came)"));
                 own.extend(self.kept());
             }
         }
@@ -197,8 +166,8 @@ impl Part {
                 return Some(block);
             }
         }
-        let signature = self.raw().and_then(|raw| raw.get("signature")?.as_str()).map(str::to_owned);
-        let text = self.text.as_deref().or_else(|| self.member("topLevelReasoningContent"));
+        let signature = self.raw().and_then(|raw| raw["signature"].as_str()).map(str::to_owned);
+        let text = self.text("text_content").or_else(|| self.member("topLevelReasoningContent"));
         match (text, self.raw()) {
             (Some(text), _) => Some(ContentBlock::Reasoning { text: text.to_owned(), signature }),
             (None, Some(raw)) => Some(blocks::unknown(&raw.to_string())),
@@ -208,34 +177,29 @@ impl Part {
 
     fn called(&self) -> ContentBlock {
         let raw = |names: &[&str]| names.iter().find_map(|name| self.raw()?.get(*name));
-        let input = match (raw(&["arguments", "input"]), &self.input) {
-            (Some(raw), _) => raw.clone(),
-            (None, Some(text)) => Value::from(text.as_str()),
-            (None, None) => Value::Null,
-        };
-        let name = self.name.as_deref().or_else(|| self.member("toolName")).unwrap_or("unknown");
+        let input = raw(&["arguments", "input"]).cloned().unwrap_or_else(|| self.text("tool_input").into());
+        let name = self.text("tool_name").or_else(|| self.member("toolName")).unwrap_or("unknown");
         blocks::call(self.call().unwrap_or("unknown"), name, &input)
     }
 
     /// The output of a tool, or its error.
     fn result(&self) -> ContentBlock {
         let tool_use_id = self.call().unwrap_or("unknown").to_owned();
-        let failed = self.error.as_deref().filter(|error| !error.trim().is_empty());
+        let failed = self.text("tool_error").filter(|error| !error.trim().is_empty());
         let said = self.raw().and_then(|raw| ["content", "output", "result"].iter().find_map(|name| raw.get(*name)));
-        let content = match (failed, said, &self.output, &self.text) {
+        let content = match (failed, said, self.text("tool_output"), self.text("text_content")) {
             (Some(error), ..) => vec![ContentBlock::Text(error.to_owned())],
             (None, Some(Value::Array(said)), ..) => said.iter().map(pi::block).collect(),
             (None, Some(Value::String(text)), ..) => vec![ContentBlock::Text(text.clone())],
             (None, _, Some(output), _) => vec![ContentBlock::Text(plain(output))],
-            (None, _, None, Some(text)) => vec![ContentBlock::Text(text.clone())],
+            (None, _, None, Some(text)) => vec![ContentBlock::Text(text.to_owned())],
             (None, Some(other), None, None) => vec![ContentBlock::Text(other.to_string())],
             (None, None, None, None) => Vec::new(),
         };
-        let marked = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
         let is_error = failed.is_some()
-            || self.status.as_deref() == Some("error")
-            || marked(self.metadata.get("isError"))
-            || marked(self.raw().and_then(|raw| raw.get("is_error").or(raw.get("isError"))));
+            || self.text("tool_status") == Some("error")
+            || self.metadata.get("isError").is_some_and(|is_error| is_error == true)
+            || self.raw().is_some_and(|raw| *raw.get("is_error").unwrap_or(&raw["isError"]) == true);
         ContentBlock::ToolResult { tool_use_id, content, is_error }
     }
 
@@ -246,22 +210,23 @@ impl Part {
                 return block;
             }
         }
-        let is_picture = self.media_type.as_deref().is_some_and(|kind| kind.starts_with("image/"));
-        match (&self.url, self.raw()) {
+        let is_picture = self.text("file_mime").is_some_and(|kind| kind.starts_with("image/"));
+        let name = self.text("file_name");
+        match (self.text("file_url"), self.raw()) {
             (Some(url), _) if is_picture => blocks::image(url),
-            (None, Some(raw)) if self.file.is_none() => blocks::unknown(&raw.to_string()),
-            (Some(url), _) if url.starts_with("data:") => blocks::file(self.file.as_deref(), Some(url), None),
-            (url, _) => blocks::file(self.file.as_deref(), None, url.as_deref()),
+            (None, Some(raw)) if name.is_none() => blocks::unknown(&raw.to_string()),
+            (Some(url), _) if url.starts_with("data:") => blocks::file(name, Some(url), None),
+            (url, _) => blocks::file(name, None, url),
         }
     }
 
     /// A part of another type, kept verbatim.
     fn kept(&self) -> Option<ContentBlock> {
-        let text = self.text.as_deref().or(self.prompt.as_deref()).filter(|text| !text.trim().is_empty());
+        let text = self.text("text_content").or(self.text("subtask_prompt")).filter(|text| !text.trim().is_empty());
         match (self.raw(), text) {
             (Some(raw), _) => Some(pi::block(raw)),
             (None, Some(text)) => {
-                let kept = json!({"type": self.kind, "text": text});
+                let kept = json!({"type": self.kind(), "text": text});
                 Some(ContentBlock::Unknown(Json::from_value(&kept)))
             }
             (None, None) => None,

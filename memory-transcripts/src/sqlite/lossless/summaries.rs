@@ -6,10 +6,13 @@ use memory_core::{ConversationId, Level, MessageKey, WrittenBy};
 use rusqlite::{Row, types::Value as Key};
 
 use crate::{
-    Summarized, TranscriptError, Why,
-    out::Out,
-    records::Place,
-    sqlite::{cells, database::Database, schema::Tables},
+    Item, Summarized, TranscriptError, Why,
+    out::ItemQueue,
+    records::RecordPlace,
+    sqlite::{
+        cells,
+        database::{Database, Tables},
+    },
 };
 
 const TABLE: &str = "summaries";
@@ -40,9 +43,6 @@ struct SummaryRow {
     model: Option<String>,
 }
 
-/// Why a summary covers no consecutive messages.
-struct Unfit(&'static str);
-
 impl Summaries {
     /// Records a message that a row gave.
     pub(super) fn note(&mut self, row: &Key, key: MessageKey) {
@@ -62,7 +62,7 @@ impl Summaries {
         database: &mut Database,
         tables: &Tables,
         (conversation, id): (&Key, &ConversationId),
-        out: &mut Out,
+        out: &mut ItemQueue,
     ) -> Result<bool, TranscriptError> {
         if !tables.has(TABLE, &["summary_id", "conversation_id", "kind", "content"]) {
             return Ok(false);
@@ -86,11 +86,17 @@ impl Summaries {
         for row in rows {
             out.report.records += 1;
             let covered = match row.kind.as_deref() {
-                Some("leaf") => self.of_messages(database, tables, &row.key)?,
-                Some("condensed") => self.of_summaries(database, tables, &row.key)?,
-                _ => Err(Unfit("of an unknown kind")),
+                Some("leaf") => {
+                    let linked = linked(database, tables, ("summary_messages", "message_id"), &row.key)?;
+                    self.of_messages(&linked)
+                }
+                Some("condensed") => {
+                    let linked = linked(database, tables, ("summary_parents", "parent_summary_id"), &row.key)?;
+                    self.of_summaries(linked)
+                }
+                _ => Err("of an unknown kind"),
             };
-            let text = row.text.filter(|text| !text.trim().is_empty()).ok_or(Unfit("without words"));
+            let text = row.text.filter(|text| !text.trim().is_empty()).ok_or("without words");
             match covered.and_then(|covered| Ok((covered, text?))) {
                 Ok(((level, from, to, children), text)) => {
                     let messages = (to - from) as u64;
@@ -100,21 +106,14 @@ impl Summaries {
                     let model = row.model.filter(|model| !model.trim().is_empty());
                     let written_by = WrittenBy::new(STRATEGY, model.unwrap_or_else(|| UNKNOWN_MODEL.to_owned()));
                     let (conversation, id) = (id.clone(), row.id);
-                    out.summarize(Summarized {
-                        conversation,
-                        id,
-                        level,
-                        first,
-                        last,
-                        messages,
-                        children,
-                        text,
-                        written_by,
-                    });
+                    let summary =
+                        Summarized { conversation, id, level, first, last, messages, children, text, written_by };
+                    out.report.summaries += 1;
+                    out.items.push_back(Item::Summarized(summary));
                 }
-                Err(Unfit(why)) => {
+                Err(why) => {
                     let what = format!("summary {why}");
-                    out.skip(Why::Unfit, &what, Place { line: out.report.records, ..Place::default() });
+                    out.skip_at(Why::Unfit, &what, RecordPlace::of_line(out.report.records));
                 }
             }
         }
@@ -122,52 +121,41 @@ impl Summaries {
     }
 
     /// Messages that a leaf covers.
-    fn of_messages(
-        &self,
-        database: &mut Database,
-        tables: &Tables,
-        summary: &Key,
-    ) -> Result<Result<Covered, Unfit>, TranscriptError> {
-        let linked = linked(database, tables, ("summary_messages", "message_id"), summary)?;
-        let mut runs = Vec::with_capacity(linked.len());
-        for message in &linked {
-            let Some(run) = self.rows.get(message) else { return Ok(Err(Unfit("of messages that are not there"))) };
-            runs.push(*run);
-        }
+    fn of_messages(&self, messages: &[String]) -> Result<Covered, Unfit> {
+        let runs: Option<Vec<_>> = messages.iter().map(|message| self.rows.get(message).copied()).collect();
+        let mut runs = runs.ok_or("of messages that are not there")?;
         // An empty row is consecutive to its neighbours wherever it is.
         runs.retain(|(from, to)| from < to);
         runs.sort_unstable();
-        Ok(tiled(&runs).map(|(from, to)| (Level::Summary, from, to, Vec::new())))
+        let (from, to) = tiled(&runs)?;
+        Ok((Level::Summary, from, to, Vec::new()))
     }
 
     /// Messages that a summary of summaries covers.
-    fn of_summaries(
-        &self,
-        database: &mut Database,
-        tables: &Tables,
-        summary: &Key,
-    ) -> Result<Result<Covered, Unfit>, TranscriptError> {
-        let mut children = linked(database, tables, ("summary_parents", "parent_summary_id"), summary)?;
-        if children.iter().any(|child| !self.given.contains_key(child)) {
-            return Ok(Err(Unfit("of a summary that is not taken over")));
-        }
-        let run = |child: &String| self.given.get(child).map_or((0, 0), |(_, from, to)| (*from, *to));
-        children.sort_by_key(run);
-        let is_leaf = |child: &String| self.given.get(child).is_some_and(|(level, ..)| *level == Level::Summary);
-        let level = if children.iter().all(is_leaf) { Level::Meta } else { Level::Archive };
-        let runs: Vec<_> = children.iter().map(run).collect();
-        Ok(tiled(&runs).map(|(from, to)| (level, from, to, children)))
+    fn of_summaries(&self, mut children: Vec<String>) -> Result<Covered, Unfit> {
+        let given: Option<Vec<_>> = children.iter().map(|child| self.given.get(child)).collect();
+        let given = given.ok_or("of a summary that is not taken over")?;
+        let is_leaf = |(level, ..): &&(Level, usize, usize)| *level == Level::Summary;
+        let level = if given.iter().all(is_leaf) { Level::Meta } else { Level::Archive };
+        let mut runs: Vec<_> = given.into_iter().map(|(_, from, to)| (*from, *to)).collect();
+        runs.sort_unstable();
+        children.sort_by_key(|child| self.given.get(child).map(|(_, from, to)| (*from, *to)));
+        let (from, to) = tiled(&runs)?;
+        Ok((level, from, to, children))
     }
 }
+
+/// Why a summary covers no consecutive messages.
+type Unfit = &'static str;
 
 /// Level of a summary, the range of messages that it covers, and the summaries that it merges.
 type Covered = (Level, usize, usize, Vec<String>);
 
 /// The range that consecutive runs cover together.
 fn tiled(runs: &[(usize, usize)]) -> Result<(usize, usize), Unfit> {
-    let Some(((from, _), (_, to))) = runs.first().zip(runs.last()) else { return Err(Unfit("of nothing")) };
+    let Some(((from, _), (_, to))) = runs.first().zip(runs.last()) else { return Err("of nothing") };
     let is_tiled = runs.windows(2).all(|pair| matches!(pair, [(_, end), (next, _)] if end == next));
-    if is_tiled { Ok((*from, *to)) } else { Err(Unfit("of messages with others between them")) }
+    if is_tiled { Ok((*from, *to)) } else { Err("of messages with others between them") }
 }
 
 /// Ids that a table links to a summary.

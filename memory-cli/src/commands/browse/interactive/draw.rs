@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use memory_core::{Level, grouped, one_line};
+use memory_core::{
+    Level,
+    text::{grouped, one_line},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},

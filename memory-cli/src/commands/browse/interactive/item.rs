@@ -1,6 +1,9 @@
 //! An entry of a level as the screen shows it.
 
-use memory_core::{Level, NodeRange, SummaryId, lines, one_line};
+use memory_core::{
+    Level, NodeRange, SummaryId,
+    text::{lines, one_line},
+};
 use memory_hooks::LevelEntry;
 
 use crate::output::{counted, known, shorten};

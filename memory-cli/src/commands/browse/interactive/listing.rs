@@ -13,7 +13,7 @@ const MOST: usize = 8 * PAGE;
 
 /// Part of the tree that a listing shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ListingPlace {
     /// The top of the tree.
     Top,
     /// Sources of a summary.
@@ -24,7 +24,7 @@ pub(super) enum Place {
 
 /// Position of a page in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum PagePosition {
     Start,
     End,
     /// A page around this message, which is selected.
@@ -38,10 +38,10 @@ pub(super) enum At {
 /// A page to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Load {
-    pub(super) place: Place,
+    pub(super) place: ListingPlace,
     /// Name of the place.
     pub(super) name: String,
-    pub(super) at: At,
+    pub(super) at: PagePosition,
 }
 
 /// A page that was read.
@@ -57,7 +57,7 @@ pub(super) struct Page {
 /// A window of entries, one of which is selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listing {
-    pub(super) place: Place,
+    pub(super) place: ListingPlace,
     pub(super) name: String,
     pub(super) items: Vec<Item>,
     pub(super) selected: usize,
@@ -72,9 +72,9 @@ impl Listing {
         let Load { place, name, at } = load;
         let Page { items, before, after } = page;
         let selected = match at {
-            At::Start | At::After(_) => 0,
-            At::End | At::Before(_) => items.len().saturating_sub(1),
-            At::Around(node) => items.iter().position(|item| item.nodes.last() >= node).unwrap_or_default(),
+            PagePosition::Start | PagePosition::After(_) => 0,
+            PagePosition::End | PagePosition::Before(_) => items.len().saturating_sub(1),
+            PagePosition::Around(node) => items.iter().position(|item| item.nodes.last() >= node).unwrap_or_default(),
         };
         Self { place, name, items, selected, before, after, is_stale: false }
     }
@@ -84,9 +84,9 @@ impl Listing {
     }
 
     /// Adds a page at its end of the window.
-    pub(super) fn add(&mut self, at: At, page: Page) {
+    pub(super) fn add(&mut self, at: PagePosition, page: Page) {
         let added = page.items.len();
-        if let At::Before(_) = at {
+        if let PagePosition::Before(_) = at {
             self.items.splice(..0, page.items);
             self.selected += added;
             self.before = page.before && added > 0;
@@ -107,13 +107,13 @@ impl Listing {
     }
 
     /// The page to read, if the selection is near the end of the window.
-    pub(super) fn wanted(&self) -> Option<At> {
+    pub(super) fn wanted(&self) -> Option<PagePosition> {
         let left = self.items.len().saturating_sub(self.selected + 1);
         if self.after && left < NEAR {
-            return self.items.last().map(|last| At::After(last.nodes.last()));
+            return self.items.last().map(|last| PagePosition::After(last.nodes.last()));
         }
         let first = self.items.first().filter(|_| self.before && self.selected < NEAR);
-        first.map(|first| At::Before(first.nodes.first()))
+        first.map(|first| PagePosition::Before(first.nodes.first()))
     }
 
     pub(super) fn move_by(&mut self, steps: isize) {
@@ -122,9 +122,9 @@ impl Listing {
     }
 
     /// Goes to an end; returns the page to read if that end is not in the window.
-    pub(super) fn go_to(&mut self, end: At) -> Option<Load> {
+    pub(super) fn go_to(&mut self, end: PagePosition) -> Option<Load> {
         let (is_there, selected) = match end {
-            At::Start => (!self.before, 0),
+            PagePosition::Start => (!self.before, 0),
             _ => (!self.after, self.items.len().saturating_sub(1)),
         };
         if is_there {
@@ -135,12 +135,12 @@ impl Listing {
     }
 
     /// A page of this listing.
-    pub(super) fn load(&self, at: At) -> Load {
+    pub(super) fn load(&self, at: PagePosition) -> Load {
         Load { place: self.place.clone(), name: self.name.clone(), at }
     }
 
     /// The page to read again around the selection.
     pub(super) fn anew(&self) -> Load {
-        self.load(self.item().map_or(At::Start, |item| At::Around(item.nodes.first())))
+        self.load(self.item().map_or(PagePosition::Start, |item| PagePosition::Around(item.nodes.first())))
     }
 }

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 
 /// Request of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum SignalRequest {
     /// End by this signal.
     End(i32),
     /// Stop until continued.
@@ -14,11 +14,11 @@ pub(super) enum Wish {
 
 /// Result of a wait for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Input {
+pub(super) enum WaitEnd {
     /// A key or a signal came, or the time is over.
-    Perhaps,
+    MaybeInput,
     /// The terminal is gone: no more input comes from it.
-    Gone,
+    TerminalGone,
 }
 
 #[cfg(unix)]
@@ -47,7 +47,7 @@ mod unix {
         low_level::emulate_default_handler,
     };
 
-    use super::{Input, Wish};
+    use super::{SignalRequest, WaitEnd};
 
     const HEARD: [i32; 4] = [SIGHUP, SIGINT, SIGTERM, SIGTSTP];
 
@@ -72,7 +72,7 @@ mod unix {
 
         /// Waits at most `patience` for a key or a signal. crossterm reads a terminal that is gone again and again
         /// without end, so it is called only if there is input.
-        pub(in super::super) fn wait(&self, patience: Duration) -> io::Result<Input> {
+        pub(in super::super) fn wait(&self, patience: Duration) -> io::Result<WaitEnd> {
             let stdin = io::stdin();
             let terminal = self.other.as_ref().map_or_else(|| stdin.as_fd(), |other| other.as_fd());
             let mut asked = [PollFd::from_borrowed_fd(terminal, PollFlags::IN)];
@@ -83,13 +83,13 @@ mod unix {
             }
             let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
             let is_gone = asked.iter().any(|of| of.revents().intersects(gone));
-            Ok(if is_gone { Input::Gone } else { Input::Perhaps })
+            Ok(if is_gone { WaitEnd::TerminalGone } else { WaitEnd::MaybeInput })
         }
 
         /// A request that was not returned before.
-        pub(in super::super) fn wish(&self) -> Option<Wish> {
+        pub(in super::super) fn request(&self) -> Option<SignalRequest> {
             let (signal, _) = self.heard.iter().find(|(_, is_sent)| is_sent.swap(false, Ordering::SeqCst))?;
-            Some(if *signal == SIGTSTP { Wish::Stop } else { Wish::End(*signal) })
+            Some(if *signal == SIGTSTP { SignalRequest::Stop } else { SignalRequest::End(*signal) })
         }
     }
 
@@ -117,12 +117,12 @@ impl Signals {
     }
 
     #[expect(clippy::unused_self, reason = "as on Unix")]
-    pub(super) fn wait(&self, patience: Duration) -> io::Result<Input> {
-        ratatui::crossterm::event::poll(patience).map(|_| Input::Perhaps)
+    pub(super) fn wait(&self, patience: Duration) -> io::Result<WaitEnd> {
+        ratatui::crossterm::event::poll(patience).map(|_| WaitEnd::MaybeInput)
     }
 
     #[expect(clippy::unused_self, reason = "as on Unix")]
-    pub(super) fn wish(&self) -> Option<Wish> {
+    pub(super) fn request(&self) -> Option<SignalRequest> {
         None
     }
 }

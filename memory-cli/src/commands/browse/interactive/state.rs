@@ -1,9 +1,9 @@
 //! State of the screen, and the effect of a key on it. This module reads no store and draws nothing.
 
-use memory_core::{NodeId, NodeRange, SummaryId, one_line};
+use memory_core::{NodeId, NodeRange, SummaryId, text::one_line};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::listing::{At, Listing, Load, Page, Place};
+use super::listing::{Listing, ListingPlace, Load, Page, PagePosition};
 
 /// Effect of a key that the caller carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Browser {
         self.mode = Mode::Browsing;
         self.focus = Focus::List;
         self.scroll = 0;
-        Load { place: Place::Top, name: "top of the tree".to_owned(), at: At::Start }
+        Load { place: ListingPlace::Top, name: "top of the tree".to_owned(), at: PagePosition::Start }
     }
 
     /// Sets the number of rows of the list and of the text on the screen.
@@ -132,8 +132,10 @@ impl Browser {
     pub(super) fn loaded(&mut self, load: Load, page: Page) {
         let is_same = self.listing().is_some_and(|listing| listing.place == load.place);
         match (load.at, self.stack.last_mut()) {
-            (At::Before(_) | At::After(_), Some(listing)) if is_same => return listing.add(load.at, page),
-            (At::Start, Some(_)) if page.items.is_empty() => {
+            (PagePosition::Before(_) | PagePosition::After(_), Some(listing)) if is_same => {
+                return listing.add(load.at, page);
+            }
+            (PagePosition::Start, Some(_)) if page.items.is_empty() => {
                 self.status = "nothing is below it".to_owned();
                 return;
             }
@@ -182,7 +184,11 @@ impl Browser {
         let more = if *more { " or more" } else { "" };
         self.status = format!("{}: match {} of {}{more}", one_line(pattern), at + 1, nodes.len());
         let all = NodeRange::first_n(self.nodes)?;
-        Some(Effect::Load(Load { place: Place::Messages(all), name: "all messages".to_owned(), at: At::Around(node) }))
+        Some(Effect::Load(Load {
+            place: ListingPlace::Messages(all),
+            name: "all messages".to_owned(),
+            at: PagePosition::Around(node),
+        }))
     }
 
     /// Goes to the next or the previous match.
@@ -288,8 +294,8 @@ impl Browser {
             KeyCode::Down | KeyCode::Char('j') => self.move_by(1),
             KeyCode::PageUp => self.move_by(-page),
             KeyCode::PageDown | KeyCode::Char(' ') => self.move_by(page),
-            KeyCode::Home | KeyCode::Char('g') => return self.go_to(At::Start),
-            KeyCode::End | KeyCode::Char('G') => return self.go_to(At::End),
+            KeyCode::Home | KeyCode::Char('g') => return self.go_to(PagePosition::Start),
+            KeyCode::End | KeyCode::Char('G') => return self.go_to(PagePosition::End),
             KeyCode::Left | KeyCode::Char('h') | KeyCode::Backspace => self.back(),
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') => return self.open(),
             KeyCode::Char('s') => return self.source(),
@@ -317,10 +323,10 @@ impl Browser {
         }
     }
 
-    fn go_to(&mut self, end: At) -> Option<Effect> {
+    fn go_to(&mut self, end: PagePosition) -> Option<Effect> {
         if self.focus == Focus::Text {
             // Drawing limits the scroll to the last line.
-            self.scroll = if end == At::Start { 0 } else { usize::MAX };
+            self.scroll = if end == PagePosition::Start { 0 } else { usize::MAX };
             return None;
         }
         self.scroll = 0;
@@ -345,7 +351,7 @@ impl Browser {
             self.focus = Focus::Text;
             return None;
         };
-        let load = Load { place: Place::Below(summary), name: item.name.clone(), at: At::Start };
+        let load = Load { place: ListingPlace::Below(summary), name: item.name.clone(), at: PagePosition::Start };
         Some(Effect::Load(load))
     }
 
@@ -356,8 +362,8 @@ impl Browser {
             self.focus = Focus::Text;
             return None;
         }
-        let (place, name) = (Place::Messages(item.nodes), format!("messages {}", item.nodes));
-        Some(Effect::Load(Load { place, name, at: At::Start }))
+        let (place, name) = (ListingPlace::Messages(item.nodes), format!("messages {}", item.nodes));
+        Some(Effect::Load(Load { place, name, at: PagePosition::Start }))
     }
 
     /// The selected summary, if it can be changed; otherwise the status states the reason.

@@ -12,13 +12,16 @@ use memory::{
     models::{self, is_remote},
     parts::{Parts, assemble, derived, open_log},
 };
-use memory_core::{DerivedKind, Embedder, ModelId, Notice, Progress, Query, Scope};
+use memory_core::{
+    ModelId,
+    port::{DerivedKind, Embedder, Notice, Progress, Query, Scope},
+};
 use tempfile::TempDir;
 
 use super::{
     super::list::size_of,
     meter::{Meter, Spent},
-    sample::{Place, Question, Sample},
+    sample::{MessageAddress, Question, Sample},
 };
 use crate::{Access, Config, Recall, globals::Globals};
 
@@ -41,7 +44,7 @@ pub(super) struct Figures {
     /// 1 for each question whose reply is among the best hits, otherwise 0.
     pub(super) found: Vec<f64>,
     /// Best hits of each question.
-    pub(super) best: Vec<BTreeSet<Place>>,
+    pub(super) best: Vec<BTreeSet<MessageAddress>>,
     /// Time of each question.
     pub(super) took: Vec<Duration>,
     pub(super) spent: Spent,
@@ -76,8 +79,7 @@ impl Contender {
         }
         let directory = private_directory().context("cannot make a temporary directory")?;
         let config = alone(globals.config_at(directory.path().join("store"), Access::Write));
-        let embedder = Arc::clone(&self.embedder);
-        let meter = Arc::new(if is_remote { Meter::counting(embedder) } else { Meter::new(embedder) });
+        let meter = Arc::new(Meter::new(Arc::clone(&self.embedder), is_remote));
         let log = Arc::new(open_log(&config)?);
         let parts = assemble(&config, Arc::clone(&log), Some(meter.clone()))?;
         let notices = self.embed(&parts, sample, globals).await?;
@@ -139,7 +141,8 @@ impl Contender {
         if let Some(notice) = answer.notices.iter().find(without) {
             bail!("{} did not take part in a question: {notice}", self.name);
         }
-        let best: BTreeSet<Place> = answer.hits.into_iter().map(|hit| (hit.conversation, hit.node.id)).collect();
+        let best: BTreeSet<MessageAddress> =
+            answer.hits.into_iter().map(|hit| (hit.conversation, hit.node.id)).collect();
         figures.found.push(f64::from(u8::from(best.contains(&question.reply))));
         figures.best.push(best);
         Ok(())

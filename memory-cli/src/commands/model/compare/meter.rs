@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_core::{BoxFuture, EmbedError, Embedder, ModelId, TokenCounter, TokenEmbedder, TokenEmbedding};
+use memory_core::{
+    ModelId,
+    port::{BoxFuture, EmbedError, Embedder, TokenCounter, TokenEmbedder, TokenEmbedding},
+};
 use memory_embed::TiktokenCounter;
 
 /// Time and tokens of embedding.
@@ -28,13 +31,9 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(inner: Arc<dyn Embedder>) -> Self {
-        Self { inner, counter: None, spent: Mutex::default() }
-    }
-
-    /// A meter that also counts tokens.
-    pub(super) fn counting(inner: Arc<dyn Embedder>) -> Self {
-        Self { counter: Some(TiktokenCounter::cl100k()), ..Self::new(inner) }
+    /// A meter, which also counts tokens if asked to.
+    pub(super) fn new(inner: Arc<dyn Embedder>, counts_tokens: bool) -> Self {
+        Self { inner, counter: counts_tokens.then(TiktokenCounter::cl100k), spent: Mutex::default() }
     }
 
     pub(super) fn spent(&self) -> Spent {
@@ -48,6 +47,14 @@ impl Meter {
         spent.messages += messages as u64;
         spent.took += took;
         spent.tokens += tokens;
+    }
+
+    /// The measured embedder with token vectors, for calls that are only made if it has them.
+    fn tokens(&self) -> Result<&dyn TokenEmbedder, EmbedError> {
+        self.inner.with_tokens().ok_or_else(|| EmbedError::BadOutput {
+            model: self.model().clone(),
+            what: "no vectors of tokens".to_owned(),
+        })
     }
 }
 
@@ -79,16 +86,6 @@ impl Embedder for Meter {
 
     fn with_tokens(&self) -> Option<&dyn TokenEmbedder> {
         self.inner.with_tokens().map(|_| self as &dyn TokenEmbedder)
-    }
-}
-
-impl Meter {
-    /// The measured embedder with token vectors, for calls that are only made if it has them.
-    fn tokens(&self) -> Result<&dyn TokenEmbedder, EmbedError> {
-        self.inner.with_tokens().ok_or_else(|| EmbedError::BadOutput {
-            model: self.model().clone(),
-            what: "no vectors of tokens".to_owned(),
-        })
     }
 }
 

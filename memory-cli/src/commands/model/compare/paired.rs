@@ -6,7 +6,7 @@ use fastrand::Rng;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::sample::{Place, SEED};
+use super::sample::{MessageAddress, SEED};
 
 /// Number of resamplings, and the ranks between which 95 % of them lie.
 const SAMPLES: usize = 10_000;
@@ -38,7 +38,7 @@ pub(super) fn difference(first: &[f64], second: &[f64]) -> Interval {
 
 /// The share of one model's best hits that are also among the other's, 0..=1; 1 if both have none.
 #[expect(clippy::cast_precision_loss, reason = "at most ten")]
-pub(super) fn agreement(first: &BTreeSet<Place>, second: &BTreeSet<Place>) -> f64 {
+pub(super) fn agreement(first: &BTreeSet<MessageAddress>, second: &BTreeSet<MessageAddress>) -> f64 {
     let most = first.len().max(second.len());
     if most == 0 { 1.0 } else { first.intersection(second).count() as f64 / most as f64 }
 }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn agreement_is_the_share_of_the_longer_answer() {
-        let of = |nodes: &[usize]| -> BTreeSet<Place> {
+        let of = |nodes: &[usize]| -> BTreeSet<MessageAddress> {
             nodes.iter().map(|node| (ConversationId::new("c").unwrap(), NodeId::from_index(*node))).collect()
         };
         let check =

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use anyhow::ensure;
 use fastrand::Rng;
-use memory_core::{ConversationId, ConversationState, Message, Node, NodeDraft, NodeId, NodeRange, Role, Store};
+use memory_core::{
+    ConversationId, Message, Node, NodeDraft, NodeId, NodeRange, Role,
+    port::{ConversationState, Store},
+};
 
 use crate::failure::NotFound;
 
@@ -16,7 +19,7 @@ const LEAST_RUN: u64 = 20;
 const LEAST_CHARS: usize = 12;
 
 /// A message in the sample.
-pub(super) type Place = (ConversationId, NodeId);
+pub(super) type MessageAddress = (ConversationId, NodeId);
 
 /// Messages, and questions whose answers are among them.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ pub(super) struct Sample {
 pub(super) struct Question {
     pub(super) text: String,
     /// The reply to the question, which must be found.
-    pub(super) reply: Place,
+    pub(super) reply: MessageAddress,
 }
 
 impl Sample {
@@ -152,7 +155,7 @@ fn apart(pairs: Vec<(usize, usize)>, most: usize) -> HashSet<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use memory_core::{ForkedFrom, Timestamp};
+    use memory_core::{Timestamp, port::ForkedFrom};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Tests of merged summaries, named after problems that readers reported.
 
-use memory_core::{Level, Role, SummarySource};
+use memory_core::{Level, Role, port::SummarySource};
 
 use crate::{
     Spans,

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use memory_core::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, ConversationId, Source};
+use memory_core::{
+    ConversationId,
+    port::{Block, BlockCache, BlockCacheError, BlockId, BlockKey, BlockRun, BoxFuture, Source},
+};
 
 /// Keeps blocks next to a store.
 #[derive(Debug)]

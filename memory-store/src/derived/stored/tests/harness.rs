@@ -3,8 +3,10 @@
 use std::{collections::BTreeSet, fs, future::Future, marker::PhantomData, path::Path};
 
 use memory_core::{
-    BlockCache, BlockKey, BlockRun, Event, Message, NodeDraft, NodeId, NodeRange, Source, Store, Timestamp, TokenPart,
-    TokenVectors, VectorPart, VectorQuery, ViewDraft, ViewId, WrittenBy, testing::DerivedUnderTest, text_hash,
+    Message, NodeDraft, NodeId, NodeRange, Timestamp, ViewId, WrittenBy,
+    port::{BlockCache, BlockKey, BlockRun, Event, Source, Store, TokenPart, TokenVectors, VectorPart, VectorQuery},
+    testing::DerivedUnderTest,
+    view::{ViewDraft, text_hash},
 };
 use tempfile::TempDir;
 
@@ -171,7 +173,8 @@ fn word(conversation: &ConversationId, node: u64) -> String {
 /// The nodes of a conversation whose words are in a whole block.
 fn found(store: &LogStore, conversation: &ConversationId) -> BTreeSet<u64> {
     let blocks = block_on(BlockFiles::beside(store).blocks(WORDS));
-    let text = |block: &Arc<memory_core::Block>| block.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+    let text =
+        |block: &Arc<memory_core::port::Block>| block.bytes().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
     let text: String = blocks.iter().filter_map(text).collect();
     (1..=12).filter(|node| text.contains(&word(conversation, *node))).collect()
 }
@@ -360,7 +363,7 @@ impl Questions {
     }
 
     /// The views of a conversation.
-    fn views(&self, conversation: &ConversationId) -> Vec<memory_core::View> {
+    fn views(&self, conversation: &ConversationId) -> Vec<memory_core::view::View> {
         let last = ViewId::new(block_on(self.store.conversation(conversation)).unwrap().views);
         let views = last.map(|last| block_on(self.store.views(conversation, ViewId::FIRST, last)).unwrap());
         views.unwrap_or_default()
@@ -377,10 +380,10 @@ impl DerivedUnderTest for Questions {
             let salt = [u8::try_from(node).unwrap() | if conversation == &id("talk") { 0x80 } else { 0 }; 16];
             let by = WrittenBy::new("suite", "1");
             let hash = text_hash(&salt, "text");
-            let shown = memory_core::Shown::Messages(NodeRange::first_n(node).unwrap());
+            let shown = memory_core::view::Shown::Messages(NodeRange::first_n(node).unwrap());
             let draft = ViewDraft::new(Timestamp::from_millis(0), node, 1, by, salt, hash)
                 .question(Self::question(conversation, node))
-                .history(vec![memory_core::ShownRun { shown, check: [0; 8] }]);
+                .history(vec![memory_core::view::ShownRun { shown, check: [0; 8] }]);
             block_on(self.store.record(conversation, vec![Event::View(Box::new(draft))])).unwrap();
         }
     }

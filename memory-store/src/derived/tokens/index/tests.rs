@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use memory_core::{Message, NodeDraft, NodeRange, Store, Timestamp};
+use memory_core::{Message, NodeDraft, NodeRange, Timestamp, port::Store};
 use pollster::block_on;
 use proptest::prelude::*;
 

@@ -3,7 +3,8 @@
 use std::{fs, path::PathBuf, sync::Mutex};
 
 use memory_core::{
-    Message, NodeDraft, Store, Timestamp, VectorHit, VectorPart,
+    Message, NodeDraft, Timestamp,
+    port::{Store, VectorHit, VectorPart},
     testing::{IndexUnderTest, SUITE_DIMENSIONS, vector_index_conformance},
 };
 

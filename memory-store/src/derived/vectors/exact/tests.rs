@@ -9,7 +9,7 @@ use std::{fs, path::PathBuf};
 
 use proptest::prelude::*;
 
-use memory_core::Slot;
+use memory_core::port::Slot;
 
 use super::*;
 

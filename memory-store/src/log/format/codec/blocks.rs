@@ -9,7 +9,7 @@ use super::{
     wire::CodecError,
 };
 
-/// How deep tool results may be nested in one another.
+/// Maximum nesting of tool results.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Encode)]
@@ -23,7 +23,7 @@ pub(super) enum Block<'a> {
     ToolResult {
         tool_use_id: &'a str,
         is_error: bool,
-        /// How many of the blocks after it are its content, without their own content.
+        /// Number of following blocks that are its content, without their own content.
         children: u32,
     },
     Image(WireMedia<'a>),
@@ -45,7 +45,7 @@ pub(super) enum WireMedia<'a> {
     Bytes { media_type: &'a str, data: &'a [u8] },
 }
 
-/// How many blocks there are, including those within tool results.
+/// Number of blocks, including those within tool results.
 pub(super) fn blocks_of(blocks: &[ContentBlock]) -> usize {
     let inside = |block: &ContentBlock| match block {
         ContentBlock::ToolResult { content, .. } => blocks_of(content),
@@ -126,7 +126,7 @@ struct OpenResult {
     content: Vec<ContentBlock>,
 }
 
-/// A block to be filled in where it stays, as [`BLANK`](super::message::BLANK) is.
+/// A block to fill in place, like [`BLANK`](super::message::BLANK).
 const EMPTY: ContentBlock = ContentBlock::Text(String::new());
 
 /// Nests the blocks again and puts them into `top`, which is empty.

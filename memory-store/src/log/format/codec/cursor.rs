@@ -1,9 +1,9 @@
 //! Reads the values of a message one after the other, as bincode wrote them.
 //!
-//! bincode's own decoder takes longer for a message than its checksum, its UTF-8 and its allocations together. Here no
-//! count is trusted before its bytes were seen, so that none can claim memory.
+//! bincode's own decoder takes longer for a message than its checksum, its UTF-8 and its allocations together. This one
+//! trusts no count before its bytes are present, so that none can claim memory.
 
-/// The remaining bytes. Every method gives `None` where they do not hold the requested value.
+/// The remaining bytes. Every method returns `None` if they do not hold the requested value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a>(&'a [u8]);
 
@@ -17,13 +17,13 @@ impl<'a> Cursor<'a> {
         self.0.is_empty()
     }
 
-    /// As many bytes as its type has: fixed arrays, and integers of fixed length.
+    /// The next `N` bytes, for arrays and integers of fixed length.
     #[inline]
     pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.array_ref().copied()
     }
 
-    /// The same, borrowed.
+    /// [`Self::array`], borrowed.
     #[inline]
     pub(super) fn array_ref<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let (array, rest) = self.0.split_first_chunk::<N>()?;
@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         self.varint()?.try_into().ok()
     }
 
-    /// A signed one, in zigzag.
+    /// A signed variable-length integer, in zigzag.
     #[inline]
     pub(super) fn varint_i64(&mut self) -> Option<i64> {
         let zigzag = self.varint()?;

@@ -2,7 +2,9 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Event, Hash, Level, NodeId, NodeRange, Summary, SummaryDraft, SummaryId, SummaryMetadata, View, WrittenBy,
+    Hash, Level, NodeId, NodeRange, NoteId, Summary, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, WrittenBy,
+    port::{Event, Note, NoteChange},
+    view::View,
 };
 
 use super::{
@@ -24,6 +26,7 @@ pub(crate) enum EventRecord<'a> {
     Title(&'a str),
     Tags(Vec<&'a str>),
     View(Box<View>),
+    Note(Box<Note>),
 }
 
 #[derive(Encode, BorrowDecode)]
@@ -58,6 +61,22 @@ struct WirePin {
     pinned: bool,
 }
 
+#[derive(Encode, BorrowDecode)]
+struct WireNote<'a> {
+    id: u64,
+    at: i64,
+    change: WireChange<'a>,
+    sources: Items<(u64, u64)>,
+}
+
+#[derive(Encode, BorrowDecode)]
+enum WireChange<'a> {
+    Write(&'a str, &'a str),
+    Append(&'a str, &'a str),
+    Remove(&'a str),
+    Rename(&'a str, &'a str),
+}
+
 /// The whole record, header included, of an event that is not a view; `summary` is the number that a summary gets.
 pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>, CodecError> {
     match event {
@@ -71,6 +90,7 @@ pub(crate) fn encode_event(event: &Event, summary: SummaryId) -> Result<Vec<u8>,
             bounded(tags.len())?;
             encode(kind::TAGS, tags)
         }
+        Event::Note(note) => encode_note(note),
         _ => Err("this version of the log cannot keep such an event".into()),
     }
 }
@@ -99,6 +119,19 @@ fn encode_summary(draft: &SummaryDraft, id: SummaryId) -> Result<Vec<u8>, CodecE
     encode(kind::SUMMARY, &wire)
 }
 
+fn encode_note(note: &Note) -> Result<Vec<u8>, CodecError> {
+    let Note { id, at, change, sources, .. } = note;
+    bounded(sources.len())?;
+    let change = match change {
+        NoteChange::Write { name, text } => WireChange::Write(name, text),
+        NoteChange::Append { name, text } => WireChange::Append(name, text),
+        NoteChange::Remove { name } => WireChange::Remove(name),
+        NoteChange::Rename { from, to } => WireChange::Rename(from, to),
+    };
+    let sources = Items(sources.iter().map(|run| (run.first().get(), run.last().get())).collect());
+    encode(kind::NOTE, &WireNote { id: id.get(), at: at.as_millis(), change, sources })
+}
+
 pub(super) fn decode([number, version]: [u8; 2], value: &[u8]) -> Result<EventRecord<'_>, CodecError> {
     match number {
         kind::SUMMARY => whole::<WireSummary<'_>>(value)?.into_summary().map(Box::new).map(EventRecord::Summary),
@@ -111,6 +144,7 @@ pub(super) fn decode([number, version]: [u8; 2], value: &[u8]) -> Result<EventRe
             Ok(EventRecord::Pin { node: node_id(node)?, pinned })
         }
         kind::VIEW => decode_view(version, value).map(Box::new).map(EventRecord::View),
+        kind::NOTE => whole::<WireNote<'_>>(value)?.into_note().map(Box::new).map(EventRecord::Note),
         kind::TITLE => whole(value).map(EventRecord::Title),
         kind::TAGS => whole(value).map(|Items(tags)| EventRecord::Tags(tags)),
         unknown => Err(CodecError(format!("a record has the unknown kind {unknown}"))),
@@ -141,5 +175,22 @@ impl WireSummary<'_> {
         .metadata(metadata)
         .for_view(self.flags & FOR_VIEW != 0);
         Ok(Summary::new(id, body))
+    }
+}
+
+impl WireNote<'_> {
+    fn into_note(self) -> Result<Note, CodecError> {
+        let id = NoteId::new(self.id).ok_or("a note has number 0")?;
+        let change = match self.change {
+            WireChange::Write(name, text) => NoteChange::Write { name: name.into(), text: text.into() },
+            WireChange::Append(name, text) => NoteChange::Append { name: name.into(), text: text.into() },
+            WireChange::Remove(name) => NoteChange::Remove { name: name.into() },
+            WireChange::Rename(from, to) => NoteChange::Rename { from: from.into(), to: to.into() },
+        };
+        let run = |(first, last)| {
+            NodeRange::new(node_id(first)?, node_id(last)?).ok_or_else(|| "a source of a note is reversed".into())
+        };
+        let sources = self.sources.0.into_iter().map(run).collect::<Result<_, CodecError>>()?;
+        Ok(Note::new(id, Timestamp::from_millis(self.at), change).sources(sources))
     }
 }

@@ -13,7 +13,8 @@ use super::wire::CodecError;
 /// Most entries of a list in an event: children, topics, tags.
 const MAX_ITEMS: usize = 1 << 16;
 
-/// A list of at most [`MAX_ITEMS`]. No room is made for items before they are there: a claimed length is not trusted.
+/// A list of at most [`MAX_ITEMS`]. No memory is reserved for items before they are read, because a claimed length is
+/// not trusted.
 pub(super) struct Items<T>(pub(super) Vec<T>);
 
 impl<T: Encode> Encode for Items<T> {

@@ -19,7 +19,7 @@ impl<'a> Lists<'a> {
         Self(behind_the_head)
     }
 
-    /// How many items the next list has.
+    /// Number of items in the next list.
     #[inline]
     pub(super) fn count(&mut self) -> Result<usize, CodecError> {
         let count = self.0.varint().and_then(|count| usize::try_from(count).ok());

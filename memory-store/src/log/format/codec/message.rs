@@ -2,10 +2,10 @@
 
 use bincode::{Encode, enc::Encoder, error::EncodeError};
 #[cfg(test)]
-use memory_core::Salt;
+use memory_core::proof::Salt;
 use memory_core::{
-    Hash, LeafHasher, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, NodeProof, Relation, RelationKind,
-    Role, Timestamp,
+    Hash, Message, MessageKey, Node, NodeDraft, NodeId, NodeOutline, Relation, RelationKind, Role, Timestamp,
+    port::NodeProof, proof::LeafHasher,
 };
 
 use super::{
@@ -64,10 +64,10 @@ fn entry<'a>(from: &mut Cursor<'a>) -> Option<(&'a str, &'a str)> {
     Some((from.text()?, from.text()?))
 }
 
-/// A message that was read, its number not known yet.
+/// A decoded message whose number is not known yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredMessage {
-    /// Without its salt, which is in the proof.
+    /// The draft without its salt, which is in the proof.
     pub(crate) draft: NodeDraft,
     pub(crate) line_count: u32,
     pub(crate) proof: NodeProof,
@@ -86,12 +86,12 @@ impl StoredMessage {
         Self { line_count: draft.message.line_count(), proof, draft }
     }
 
-    /// The leaf of the message as it is; it equals the stored one unless something was changed.
+    /// The leaf of the present message, which equals the stored leaf unless something was changed.
     pub(crate) fn rehash(&self) -> Hash {
         LeafHasher::default().leaf(&self.proof.salt, &self.draft.message, self.draft.at)
     }
 
-    /// Its metadata for planning.
+    /// The metadata for planning.
     pub(crate) fn outline(&self) -> NodeOutline {
         let NodeDraft { message, at, tokens, importance, .. } = &self.draft;
         let mut outline = NodeOutline::of_message(message, *at, self.line_count);
@@ -100,7 +100,7 @@ impl StoredMessage {
         outline
     }
 
-    /// Appends the whole record to `out`, header included. On failure `out` is as it was.
+    /// Appends the whole record to `out`, including the header. On failure `out` is unchanged.
     pub(crate) fn encode_onto(&self, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let NodeDraft { message, topics, .. } = &self.draft;
         if blocks_of(&message.content).max(topics.len()).max(message.metadata.len()) > MAX_ITEMS {
@@ -198,7 +198,7 @@ impl<'a> MessageRecord<'a> {
         Ok(outline)
     }
 
-    /// Only salt and leaf.
+    /// Salt and leaf alone.
     pub(crate) fn proof(&self) -> NodeProof {
         NodeProof { salt: *self.head.salt, leaf: Hash::from_bytes(*self.head.leaf) }
     }
@@ -247,9 +247,8 @@ impl<'a> MessageRecord<'a> {
     }
 }
 
-/// A node to be filled in where it will stay. If it were built first and then moved, it would be loaded in pieces of
-/// other sizes than it was stored in, and the processor would wait for all earlier stores, those of its text among
-/// them.
+/// A node to fill in place. A node that is built first and then moved is loaded in pieces of other sizes than it was
+/// stored in, so the processor waits for all earlier stores, including those of its text.
 pub(crate) const BLANK: Node =
     Node::new(NodeId::FIRST, Message::new(Role::User, Vec::new()), Timestamp::from_millis(0));
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use memory_core::{
-    ContentBlock, Event, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange,
-    Relation, RelationKind, Role, Shown, ShownAttached, ShownElsewhere, ShownRun, SummaryDraft, SummaryId,
-    SummaryMetadata, Timestamp, ViewDraft, ViewId, WrittenBy,
+    ContentBlock, Hash, Json, Level, Media, Message, MessageKey, NodeDraft, NodeId, NodeOutline, NodeRange, NoteId,
+    Relation, RelationKind, Role, SummaryDraft, SummaryId, SummaryMetadata, Timestamp, ViewId, WrittenBy,
+    port::{Event, Note, NoteChange},
+    view::{Shown, ShownAttached, ShownElsewhere, ShownRun, ViewDraft},
 };
 use proptest::prelude::*;
 
@@ -161,6 +162,34 @@ fn events_of_version_1_never_change() {
     golden("summary", &record, &expected);
     let Record::Event(EventRecord::Summary(read)) = decoded(&record) else { panic!("a summary is read as one") };
     assert_eq!((read.id, read.body), (number, draft));
+}
+
+#[test]
+fn a_note_of_version_1_never_changes() {
+    let (name, text) = (|| "a".to_owned(), |text: &str| text.to_owned());
+    let run = |first, last| NodeRange::new(node(first), node(last)).unwrap();
+    for (change, sources, expected) in [
+        (NoteChange::Write { name: name(), text: text("two words") }, vec![], "00 01 61 09 74776f20776f726473  00"),
+        (
+            NoteChange::Append { name: name(), text: text("") },
+            vec![run(1, 1), run(4, 300)],
+            "01 01 61 00  02 01 01 04 fb2c01",
+        ),
+        (NoteChange::Remove { name: name() }, vec![], "02 01 61  00"),
+        (NoteChange::Rename { from: name(), to: text("b") }, vec![], "03 01 61 01 62  00"),
+    ] {
+        let note = Note::new(NoteId::new(300).unwrap(), Timestamp::from_millis(-2), change).sources(sources);
+        let record = encode_event(&Event::Note(Box::new(note.clone())), SummaryId::new(7).unwrap()).unwrap();
+        golden("note", &record, &format!("10 01 fb2c01 03 {expected}"));
+        let Record::Event(EventRecord::Note(read)) = decoded(&record) else { panic!("a note is read as one") };
+        assert_eq!(*read, note);
+    }
+    for bad in ["10 01 00 03 02 01 61 00", "10 01 01 03 04 01 61 00", "10 01 01 03 02 01 61 01 02 01"] {
+        let hex = bad.replace(' ', "");
+        let bytes: Vec<u8> =
+            (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+        assert!(decode(&bytes).is_err(), "{bad}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use bincode::{BorrowDecode, Encode};
 use memory_core::{
-    Hash, NodeRange, Shown, ShownAttached, ShownElsewhere, ShownRun, SummaryId, Timestamp, View, ViewDraft, ViewId,
-    WrittenBy,
+    Hash, NodeRange, SummaryId, Timestamp, ViewId, WrittenBy,
+    view::{Shown, ShownAttached, ShownElsewhere, ShownRun, View, ViewDraft},
 };
 
 use super::{
@@ -15,11 +15,11 @@ use super::{
 const MESSAGES: u8 = 0;
 const SUMMARIES: u8 = 1;
 const LOST: u8 = 2;
-/// Its count is the first byte times 65,536 plus the length in bytes.
+/// Kind of an excerpt, whose count is the first byte times 65,536 plus the length in bytes.
 const EXCERPT: u8 = 3;
 const OMITTED: u8 = 4;
 
-/// Version 1: of only one conversation.
+/// Version 1: a view of only one conversation.
 #[derive(Encode, BorrowDecode)]
 struct WireView<'a> {
     id: u64,
@@ -39,14 +39,14 @@ struct WireView<'a> {
     hash: [u8; 32],
 }
 
-/// Version 2: the fields of version 1, and what is shown of other conversations.
+/// Version 2: the fields of version 1, and the shown parts of other conversations.
 #[derive(Encode, BorrowDecode)]
 struct WireViewElsewhere<'a> {
     view: WireView<'a>,
     elsewhere: Items<WireElsewhere<'a>>,
 }
 
-/// Version 3: the fields of version 2, whose list may be empty, and what is shown between messages of the history.
+/// Version 3: the fields of version 2, whose list may be empty, and the pieces shown between messages of the history.
 #[derive(Encode, BorrowDecode)]
 struct WireViewAttached<'a> {
     view: WireViewElsewhere<'a>,
@@ -76,8 +76,8 @@ struct WireRun {
     check: [u8; 8],
 }
 
-/// The whole record, header included, of a view under this number. It is of the lowest version that holds it, so that
-/// older programs read it.
+/// The whole record, including the header, of a view under this number. The record has the lowest version that can hold
+/// the view, so that older programs read it.
 pub(crate) fn encode_view(draft: &ViewDraft, id: ViewId) -> Result<Vec<u8>, CodecError> {
     bounded(draft.history.len().max(draft.recalled.len()).max(draft.elsewhere.len()))?;
     let runs = |runs: &[ShownRun]| Items(runs.iter().map(WireRun::of).collect());

@@ -41,10 +41,11 @@ pub(super) mod kind {
     pub(crate) const LOST: u8 = 13;
     pub(crate) const FORKED: u8 = 14;
     pub(crate) const OWNED: u8 = 15;
+    pub(crate) const NOTE: u8 = 16;
 
     /// All that this version reads.
-    pub(crate) const KNOWN: [u8; 11] =
-        [OPENED, MESSAGE, SUMMARY, IMPORTANCE, PIN, TITLE, TAGS, VIEW, LOST, FORKED, OWNED];
+    pub(crate) const KNOWN: [u8; 12] =
+        [OPENED, MESSAGE, SUMMARY, IMPORTANCE, PIN, TITLE, TAGS, VIEW, LOST, FORKED, OWNED, NOTE];
 
     /// The newest version of a known kind that this version reads.
     pub(crate) const fn newest(kind: u8) -> u8 {

@@ -13,7 +13,7 @@ const MAX_SAMPLES: usize = 8 << 20;
 const MAX_SAMPLE: usize = 16 << 10;
 /// The shortest dictionary that is worth its cost, and the shortest that zstd makes.
 const MIN_DICTIONARY: usize = 1 << 10;
-/// The largest dictionary as a fraction of the image: it stands in the file twice.
+/// Maximum dictionary as a fraction of the image; the file holds two copies.
 const IMAGE_PART: usize = 64;
 
 /// A dictionary of at most `bytes` bytes for a segment; `None` when there are too few samples.
@@ -37,6 +37,6 @@ pub(super) fn train(image: &[u8], store: StoreId, number: u32, bytes: usize) -> 
             }
         }
     }
-    // Few or equal samples are an error to zstd; the segment does without a dictionary then.
+    // Few or equal samples are an error to zstd; the segment then has no dictionary.
     zstd::dict::from_continuous(&samples, &lengths, bytes).ok()
 }

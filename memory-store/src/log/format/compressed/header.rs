@@ -23,7 +23,7 @@ pub(super) const MAX_DICTIONARY: u32 = 1 << 20;
 
 const MAGIC: [u8; 8] = *b"MEMSEGZ\n";
 const FORMAT: u32 = 1;
-/// The only compression there is; a field of its own so that others can follow.
+/// The only compression so far; a separate field, so that others can follow.
 const ZSTD: [u8; 4] = [1, 0, 0, 0];
 
 /// The header, at the beginning and again at the end.
@@ -100,11 +100,11 @@ impl Header {
             && (MIN_BLOCK..=MAX_BLOCK).contains(&self.block)
             && self.block.is_power_of_two()
             && self.dictionary <= MAX_DICTIONARY;
-        // A block takes one byte at least, and at most those that it stands for.
+        // A block takes at least one byte, and at most as many as it stands for.
         bounded && (self.blocks()..=self.image).contains(&self.file.saturating_sub(2 * self.first_block()))
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u32 {
         self.image.div_ceil(self.block)
     }
@@ -113,13 +113,13 @@ impl Header {
         self.blocks() * ENTRY
     }
 
-    /// Where the first block begins, after header, dictionary and table. The same three take as many bytes after the
-    /// last block.
+    /// Offset of the first block, after header, dictionary and table. Their copies take as many bytes after the last
+    /// block.
     pub(super) fn first_block(&self) -> u32 {
         HEADER + self.dictionary + self.table()
     }
 
-    /// Where the last block ends.
+    /// End of the last block.
     pub(super) fn blocks_end(&self) -> u32 {
         self.file - self.first_block()
     }

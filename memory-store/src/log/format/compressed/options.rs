@@ -4,9 +4,9 @@ use super::header::{MAX_BLOCK, MAX_DICTIONARY, MIN_BLOCK};
 
 /// Options of the compression of a segment.
 ///
-/// The defaults were measured on real texts: a dictionary spares a fifth of the room and gains nothing beyond 64 KiB,
+/// The defaults were measured on real texts: a dictionary saves a fifth of the room and gains nothing beyond 64 KiB,
 /// blocks of 4 KiB take less room than those of 2 KiB and are read in less than twice the time, and level 19 takes
-/// several times as long as level 9 to spare a little more.
+/// several times as long as level 9 to save a little more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressionOptions {
     pub(super) level: i32,
@@ -30,8 +30,8 @@ impl CompressionOptions {
         self
     }
 
-    /// Sets the longest dictionary, at most 1 MiB; 0 for none. It is never longer than a 64th of the image, and is left
-    /// out where it takes more room than it saves.
+    /// Sets the longest dictionary, at most 1 MiB; 0 for none. The dictionary is never longer than a 64th of the image,
+    /// and is left out if it takes more room than it saves.
     #[must_use]
     pub fn dictionary_bytes(mut self, bytes: u32) -> Self {
         self.dictionary_bytes = bytes.min(MAX_DICTIONARY);

@@ -14,17 +14,17 @@ use crate::{checksum, log::format::segment::SegmentHeader};
 /// Blocks that are compressed without the dictionary as well, to see what it saves.
 const TRIED: usize = 256;
 
-/// Why a segment was not compressed. It stays as it is.
+/// Reason why a segment was not compressed. The segment stays unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompressionError {
     /// The bytes are not a segment, or its header is damaged.
     #[error("no segment to compress: {0}")]
     NoSegment(&'static str),
-    /// Longer than any segment.
+    /// The bytes are longer than any segment.
     #[error("a segment of {bytes} bytes is too long to be compressed")]
     TooLong {
-        /// Its length.
+        /// The length.
         bytes: usize,
     },
     /// The compression library failed.
@@ -33,13 +33,13 @@ pub enum CompressionError {
     /// The output does not decompress to the segment.
     #[error("the compressed segment does not give back the bytes from {offset} on")]
     Unfaithful {
-        /// Where in the segment.
+        /// Offset in the segment.
         offset: usize,
     },
 }
 
 /// Compresses the image of a sealed segment: its header and its frames, without zeros after them. The result is a file
-/// that [`CompressedSegment`] reads; it was read back once, and gave the image.
+/// that [`CompressedSegment`] reads, checked by reading the image back from it.
 ///
 /// # Errors
 /// When the image has no segment's header or is too long, or compression fails.
@@ -76,10 +76,10 @@ pub fn compress_segment(image: &[u8], options: &CompressionOptions) -> Result<Ve
     Ok(file)
 }
 
-/// The blocks of an image as they are stored.
+/// The stored blocks of an image.
 struct Blocks {
     bytes: Vec<u8>,
-    /// Where in `bytes` each ends, and its checksum.
+    /// End of each block in `bytes`, and its checksum.
     ends: Vec<(u32, u32)>,
 }
 
@@ -132,7 +132,7 @@ fn pays(image: &[u8], options: &CompressionOptions, dictionary: &[u8]) -> Result
     Ok(plain.saturating_sub(helped).saturating_mul(every) > 2 * dictionary.len())
 }
 
-/// Reads the file back, block by block.
+/// Reads the file back, block by block, and compares it with the image.
 fn prove(file: &[u8], image: &[u8]) -> Result<(), CompressionError> {
     let compressed = CompressedSegment::open(file).map_err(|_| CompressionError::Unfaithful { offset: 0 })?;
     let mut buffer = vec![0; compressed.block_bytes() as usize];

@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{checksum, log::format::segment::MAGIC};
 
-/// A compressed segment: all but its blocks is in memory. Each call gets the file, which must be the one that was
-/// opened.
+/// A compressed segment, with everything but its blocks in memory. Each call gets the file, which must be the opened
+/// one.
 ///
 /// Bytes come only from blocks whose checksum matches. Errors of kind [`io::ErrorKind::InvalidData`] mean that the file
-/// is damaged. Header, dictionary and table stand in it twice, so that one damaged place costs the bytes of one block
-/// at most.
+/// is damaged. The file has header, dictionary and table twice, so that one damaged place costs at most the bytes of
+/// one block.
 pub struct CompressedSegment {
     header: Header,
     table: Table,
@@ -31,9 +31,9 @@ pub struct CompressedSegment {
 /// A part of an image that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LostBlocks {
-    /// Its bytes in the image: those of one block, or of several in a row that are lost for the same reason.
+    /// Bytes in the image: those of one block, or of several in a row that are lost for the same reason.
     pub(crate) range: Range<u32>,
-    /// Why.
+    /// The cause.
     pub(crate) why: String,
 }
 
@@ -41,14 +41,14 @@ impl CompressedSegment {
     /// The compressed segment in `file`; `None` when the file is not one.
     ///
     /// # Errors
-    /// When it is one, and [`open`](Self::open) fails.
+    /// When the file is a compressed segment and [`open`](Self::open) fails.
     pub(crate) fn find<F: ReadAt + ?Sized>(file: &F) -> io::Result<Option<Self>> {
         let mut begin = [0; MAGIC.len()];
         let read = file.read_at(&mut begin, 0)?;
         if begin.get(..read).is_some_and(Header::is_one) {
             return Self::open(file).map(Some);
         }
-        // The header in front may be damaged; the one at the end decides then.
+        // If the header in front is damaged, the one at the end decides.
         Ok(if begin == MAGIC { None } else { Self::open(file).ok() })
     }
 
@@ -143,8 +143,8 @@ impl CompressedSegment {
         (image, lost)
     }
 
-    /// The copies of header, dictionary and table that are damaged, as places in the file and what stands there. The
-    /// other copy counts, so that nothing is lost yet.
+    /// The copies of header, dictionary and table that are damaged, as ranges of the file with the name of the part.
+    /// The other copy is used, so that nothing is lost yet.
     pub(crate) fn damaged_copies<F: ReadAt + ?Sized>(&self, file: &F) -> Vec<(Range<u32>, &'static str)> {
         let Header { file: end, dictionary, dictionary_crc, table_crc, .. } = self.header;
         let header = self.header.encode();
@@ -164,7 +164,7 @@ impl CompressedSegment {
         damaged
     }
 
-    /// A block, from the cache of recent ones if it is there.
+    /// A block, from the cache of recent ones if possible.
     fn block<F: ReadAt + ?Sized>(&self, file: &F, index: u32) -> io::Result<Arc<[u8]>> {
         if let Some(block) = self.recent.get(index) {
             return Ok(block);
@@ -227,7 +227,7 @@ fn read_copy<F: ReadAt + ?Sized>(
 /// Blocks kept of each segment: neighbours are read together, by several readers at once.
 const KEPT: usize = 8;
 
-/// The last blocks, the newest in front. The lock is held while pointers move, never while a block is decompressed.
+/// The last blocks, the newest in front. The lock is held only to move pointers, never to decompress a block.
 #[derive(Debug, Default)]
 struct Recent {
     blocks: Mutex<VecDeque<(u32, Arc<[u8]>)>>,

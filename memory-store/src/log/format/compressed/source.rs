@@ -6,7 +6,7 @@ use crate::log::media::MediaFile;
 
 /// Bytes that are read by position: a file, or a buffer.
 pub trait ReadAt {
-    /// How many bytes there are.
+    /// Number of bytes.
     ///
     /// # Errors
     /// When the system does not report it.
@@ -44,7 +44,7 @@ impl ReadAt for dyn MediaFile + '_ {
     }
 }
 
-/// `length` bytes from `offset`, all of them.
+/// Exactly `length` bytes from `offset`.
 pub(super) fn read_exact<F: ReadAt + ?Sized>(file: &F, offset: u64, length: u32) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length as usize];
     if file.read_at(&mut bytes, offset)? < bytes.len() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::header::{ENTRY, Header};
 use crate::log::format::frame::Fields;
 
-/// Place and checksum of a block as it stands in the file. It ends where the next one begins.
+/// Place and checksum of a stored block, which ends where the next one begins.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     offset: u32,
@@ -41,7 +41,7 @@ impl Table {
         }
     }
 
-    /// Where block `index` stands in the file, and its checksum.
+    /// Place of block `index` in the file, and its checksum.
     pub(super) fn stored(&self, index: u32) -> Option<(Range<u32>, u32)> {
         let index = index as usize;
         let Entry { offset, crc } = *self.entries.get(index)?;

@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use memory_core::{ConversationId, Message, NodeDraft, Store, Timestamp};
+use memory_core::{ConversationId, Message, NodeDraft, Timestamp, port::Store};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::{

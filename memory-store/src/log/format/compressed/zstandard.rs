@@ -32,12 +32,12 @@ impl<'d> Compressor<'d> {
             None => context.set_parameter(CParameter::CompressionLevel(level)),
         }
         .map_err(|_| REFUSED)?;
-        // There is one dictionary, and blocks have checksums of their own.
+        // A dictionary's id is needless: there is one dictionary, and each block has a checksum.
         context.set_parameter(CParameter::DictIdFlag(false)).map_err(|_| REFUSED)?;
         Ok(Self { context, out: Vec::with_capacity(compress_bound(block_bytes as usize)) })
     }
 
-    /// The block as it is stored: compressed, or unchanged when that is not longer.
+    /// The stored form of a block: compressed, or unchanged when that is not longer.
     pub(super) fn store<'b>(&'b mut self, block: &'b [u8]) -> Result<&'b [u8], &'static str> {
         self.out.clear();
         self.context.compress2(&mut self.out, block).map_err(|_| "zstd could not compress a block")?;
@@ -48,7 +48,7 @@ impl<'d> Compressor<'d> {
 /// Turns a stored block back into exactly `out.len()` bytes.
 pub(super) fn restore(stored: &[u8], dictionary: Option<&Dictionary>, out: &mut [u8]) -> io::Result<()> {
     thread_local! {
-        /// A context takes 160 KB: one for each thread that reads, for any number of segments.
+        /// One context for each reading thread and any number of segments, because a context takes 160 KB.
         static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
     }
     if stored.len() == out.len() {

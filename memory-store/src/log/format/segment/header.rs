@@ -7,7 +7,7 @@ use crate::{
 
 /// Bytes of a segment's header.
 pub(crate) const SEGMENT_HEADER: u32 = 64;
-/// Begins every segment that is not compressed.
+/// Beginning of every segment that is not compressed.
 pub(crate) const MAGIC: [u8; 8] = *b"MEMSEG\r\n";
 const SEGMENT_FORMAT: u32 = 1;
 
@@ -17,14 +17,13 @@ pub(crate) struct SegmentHeader {
     pub(crate) store: StoreId,
     /// The segment's number, from 1.
     pub(crate) number: u32,
-    /// Where the segment before ends; 0 for the first.
+    /// End of the segment before; 0 for the first.
     pub(crate) previous_end: u32,
     /// The log sequence number of the first frame.
     pub(crate) first_lsn: u64,
-    /// Where it ends, in a segment that was rewritten after it was sealed. The end that the next segment records for it
-    /// is out of date then.
+    /// End of a segment that was rewritten after it was sealed. The end that the next segment records is then outdated.
     pub(crate) end: Option<u32>,
-    /// How often it was rewritten.
+    /// Number of rewrites.
     pub(crate) rewritten: u32,
 }
 

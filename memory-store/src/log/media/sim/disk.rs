@@ -1,4 +1,4 @@
-//! The contents of the disk in memory, which of them are synced, and its faults.
+//! The contents of the disk in memory, their synced parts, and the faults of the disk.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,7 +41,7 @@ pub(super) struct Disk {
     pub(super) unsynced_names: Vec<NameChange>,
     /// Locked directories, and the threads that locked them.
     pub(super) locked: BTreeMap<PathBuf, ThreadId>,
-    /// How often the power came back.
+    /// Number of times that the power came back.
     pub(super) boots: u64,
     operations: usize,
     fault: Option<(usize, Fault)>,
@@ -52,7 +52,7 @@ pub(super) struct Disk {
     pub(super) read_while_locked: usize,
     /// The suffix of a file name; the next such file gets a bad sector.
     spoil_next: Option<&'static str>,
-    /// True if the disk loses nothing, and so does not track what is unsynced.
+    /// True if the disk loses nothing, and so does not track unsynced data.
     pub(super) is_lossless: bool,
 }
 
@@ -192,7 +192,7 @@ impl SimDisk {
         self.lock().operations
     }
 
-    /// Cuts the power, if it is on, and restores it.
+    /// Cuts the power, if on, and restores it.
     pub(crate) fn power_cycle(&self, unsynced: Unsynced) {
         let mut disk = self.lock();
         let mut keep: Box<dyn FnMut() -> bool> = match unsynced {
@@ -229,14 +229,14 @@ impl SimDisk {
         (disk.fault, disk.power_lost) = (None, false);
     }
 
-    /// From now on the sector around this byte of a file cannot be read.
+    /// Makes the sector around this byte of a file unreadable from now on.
     pub(crate) fn spoil(&self, path: &Path, byte: usize) {
         let mut disk = self.lock();
         let file = disk.names.files[path];
         disk.bad_sectors.insert((file, byte / SECTOR));
     }
 
-    /// The first sector of the next file that is created with this suffix cannot be read.
+    /// Makes the first sector of the next file that is created with this suffix unreadable.
     pub(crate) fn spoil_next(&self, name: &'static str) {
         self.lock().spoil_next = Some(name);
     }
@@ -255,7 +255,7 @@ impl SimDisk {
 }
 
 impl Disk {
-    /// Counts a mutating operation, and fails it if its time has come.
+    /// Counts a mutating operation, and fails it if the fault is due.
     pub(super) fn operate(&mut self) -> io::Result<()> {
         if self.power_lost {
             return Err(io::Error::other("no power"));

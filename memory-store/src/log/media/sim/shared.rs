@@ -48,7 +48,7 @@ impl Drop for SimLock {
     }
 }
 
-/// Memory: changing it is not an operation that could fail, and whether it reaches the disk is left to chance.
+/// Words in memory: a change is no operation that could fail, and reaches the disk by chance.
 #[derive(Debug)]
 pub(super) struct SimWords {
     pub(super) disk: SimDisk,
@@ -59,7 +59,7 @@ pub(super) struct SimWords {
 impl Words for SimWords {
     fn identity(&self) -> [u8; 32] {
         if self.disk.lock().is_lossless {
-            // Valid in any opening of a copy.
+            // The identity is constant, so that the words are valid in any opening of a copy.
             return [7; 32];
         }
         let mut identity = [0; 32];
@@ -79,7 +79,7 @@ impl Words for SimWords {
         words.iter_mut().zip(bytes).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
     }
 
-    /// Each word by itself, so that any of them may be the last that reaches the disk.
+    /// Stores word by word, so that any of them may be the last to reach the disk.
     fn store(&self, first: usize, words: &[u64]) {
         let mut disk = self.disk.lock();
         if !disk.power_lost && disk.boots == self.boot {

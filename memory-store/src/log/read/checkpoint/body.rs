@@ -4,6 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use memory_core::{ConversationId, NodeId, NodeRange, OwnerId};
 
+use super::{WITH_NOTES, WITH_OWNERS};
 use crate::{
     log::{
         format::codec::Past,
@@ -12,9 +13,9 @@ use crate::{
             conversation::Conversation,
             keys::{self, Kept, Keys},
             nodes::{Nodes, Run, Slot, Wide},
+            numbered::{self, Numbered},
             shared_vec::SharedVec,
             summaries::{self, Summaries},
-            views::{self, Views},
         },
     },
     wire::{In, Out},
@@ -23,8 +24,8 @@ use crate::{
 /// For each conversation, where its keys stand among all keys, and how many nodes it had.
 pub(super) type KeyRanges = Vec<(u64, Range<usize>, u64)>;
 
-/// Writes all conversations, and whose they are if any is somebody's; gives their keys and where each one's stand.
-pub(super) fn encode(state: &State, has_owners: bool, out: &mut Out) -> (Vec<u8>, KeyRanges) {
+/// Writes all conversations with what the format has of them; gives their keys and where each one's stand.
+pub(super) fn encode(state: &State, format: u32, out: &mut Out) -> (Vec<u8>, KeyRanges) {
     let (mut keys, mut ranges) = (Vec::new(), KeyRanges::new());
     // Parents first: what a fork shares with its parent is not written again.
     let conversations = state.in_order();
@@ -33,7 +34,7 @@ pub(super) fn encode(state: &State, has_owners: bool, out: &mut Out) -> (Vec<u8>
     for conversation in conversations {
         out.number(conversation.number);
         out.text(conversation.id.as_str());
-        if has_owners {
+        if format >= WITH_OWNERS {
             encode_text(conversation.owner.as_ref().map(OwnerId::as_str), out);
         }
         let parent = encode_past(state, conversation, out);
@@ -47,7 +48,10 @@ pub(super) fn encode(state: &State, has_owners: bool, out: &mut Out) -> (Vec<u8>
             out.number(run.last().get());
         }
         encode_summaries(&conversation.summaries, parent.map(|(parent, _)| &parent.summaries), out);
-        encode_views(&conversation.views, parent.map(|(parent, _)| &parent.views), out);
+        encode_numbered(&conversation.views, parent.map(|(parent, _)| &parent.views), out);
+        if format >= WITH_NOTES {
+            encode_numbered(&conversation.notes, None, out);
+        }
         let start = keys.len();
         conversation.keys.encode(&mut keys);
         out.number(((keys.len() - start) / keys::ENTRY) as u64);
@@ -59,7 +63,7 @@ pub(super) fn encode(state: &State, has_owners: bool, out: &mut Out) -> (Vec<u8>
 /// Reads all conversations into `state`. Their keys are at `place` in `keys`.
 pub(super) fn decode(
     bytes: &mut In<'_>,
-    has_owners: bool,
+    format: u32,
     state: &mut State,
     keys: &Kept,
     place: Range<usize>,
@@ -69,7 +73,9 @@ pub(super) fn decode(
     for _ in 0..bytes.count(5)? {
         let number = bytes.number()?;
         let mut conversation = Conversation::new(ConversationId::new(bytes.text()?).ok()?, number);
-        if has_owners && let Some(owner) = decode_text(bytes)? {
+        if format >= WITH_OWNERS
+            && let Some(owner) = decode_text(bytes)?
+        {
             conversation.owner = Some(OwnerId::new(owner).ok()?);
         }
         conversation.past = decode_past(bytes)?;
@@ -88,7 +94,10 @@ pub(super) fn decode(
             conversation.lost.push(NodeRange::new(first, last).filter(|run| run.last().get() <= conversation.nodes())?);
         }
         conversation.summaries = decode_summaries(bytes, past.map(|(parent, past)| (&parent.summaries, past)))?;
-        conversation.views = decode_views(bytes, past.map(|(parent, past)| (&parent.views, past)))?;
+        conversation.views = decode_numbered(bytes, past.map(|(parent, past)| (&parent.views, past.views)))?;
+        if format >= WITH_NOTES {
+            conversation.notes = decode_numbered(bytes, None)?;
+        }
         let end = usize::try_from(bytes.number()?).ok()?.checked_mul(keys::ENTRY)?.checked_add(start)?;
         conversation.keys = Keys::settled(Arc::clone(keys), start..end, conversation.nodes());
         start = end;
@@ -313,8 +322,8 @@ fn decode_summaries(bytes: &mut In<'_>, parent: Option<(&Summaries, Past)>) -> O
     (inherited == 0).then_some(all)
 }
 
-fn encode_views(all: &Views, parent: Option<&Views>, out: &mut Out) {
-    let common = common(all.slots(), parent.map(Views::slots));
+fn encode_numbered(all: &Numbered, parent: Option<&Numbered>, out: &mut Out) {
+    let common = common(all.slots(), parent.map(Numbered::slots));
     if parent.is_some() {
         out.number(common as u64);
     }
@@ -328,11 +337,12 @@ fn encode_views(all: &Views, parent: Option<&Views>, out: &mut Out) {
     }
 }
 
-fn decode_views(bytes: &mut In<'_>, parent: Option<(&Views, Past)>) -> Option<Views> {
-    let mut all = Views::default();
-    if let Some((parent, past)) = parent {
+/// Reads the views or the notes after those that are shared with a parent, whose last number is given with it.
+fn decode_numbered(bytes: &mut In<'_>, parent: Option<(&Numbered, u32)>) -> Option<Numbered> {
+    let mut all = Numbered::default();
+    if let Some((parent, last)) = parent {
         let common = usize::try_from(bytes.number()?).ok().filter(|common| *common <= parent.slots().len())?;
-        all = Views::forked(parent, common, past.views);
+        all = Numbered::forked(parent, common, last);
     }
     let (mut id, mut offset) = (0, 0);
     for _ in 0..bytes.count(3)? {
@@ -340,7 +350,7 @@ fn decode_views(bytes: &mut In<'_>, parent: Option<(&Views, Past)>) -> Option<Vi
         let segment = bytes.u32()?;
         offset = bytes.step(offset)?;
         let (id, offset) = (u32::try_from(id).ok()?, u32::try_from(offset).ok()?);
-        all.push_slot(views::Slot { id, segment, offset }).ok()?;
+        all.push_slot(numbered::Slot { id, segment, offset }).ok()?;
     }
     Some(all)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_core::{Hash, Summary, ViewId};
+use memory_core::{Hash, NoteId, Summary, ViewId};
 
 use crate::log::format::{
     codec::{self, EventRecord, Opening, Record},
@@ -19,6 +19,7 @@ pub(crate) enum Part {
     Lost(u64),
     Summary(Box<Summary>),
     View(ViewId),
+    Note(NoteId),
     OtherEvent,
 }
 
@@ -50,6 +51,9 @@ pub(crate) struct Reading<'a> {
     pub(crate) nodes: u64,
     /// How many of them are lost.
     pub(crate) lost: u64,
+    /// True if its readable records are notes, after the opening if there is one. Such a frame may count other nodes
+    /// before it than there are.
+    pub(crate) is_of_notes: bool,
     /// The first unusable records, and how many more there are.
     pub(crate) bad: Vec<BadRecords>,
 }
@@ -90,16 +94,19 @@ impl<'a> Reading<'a> {
             end = range.end;
             first_bad = first_bad.or(body.is_err().then_some(range.start));
         }
-        let (mut messages, mut events) = (false, false);
+        let (mut opening, mut messages, mut events) = (false, false, false);
         // The kind of the frame matters only when some of it cannot be read.
         for Raw { body, .. } in raw(payload, length).filter(|_| first_bad.is_some()) {
             match body.map(|body| (body, codec::decode(body))) {
                 Ok((_, Ok(Record::Event(_)))) => events = true,
+                Ok((_, Ok(Record::Opened(_)))) => opening = true,
                 Ok((_, Ok(_))) => messages = true,
                 Ok((body, Err(_))) if codec::is_message(body) => messages = true,
                 Ok((_, Err(_))) | Err(_) => {}
             }
         }
+        // Only a note may follow an opening in the place of a message.
+        messages |= opening && !events;
         let is_told_apart = end == length && messages != events;
         let known = first_bad.filter(|_| !is_told_apart).unwrap_or(end);
         let mut reading = Self {
@@ -110,6 +117,7 @@ impl<'a> Reading<'a> {
             opened: None,
             nodes: 0,
             lost: 0,
+            is_of_notes: false,
             bad: Vec::new(),
         };
         reading.count(header, broken, length);
@@ -119,6 +127,7 @@ impl<'a> Reading<'a> {
     fn count(&mut self, header: &FrameHeader, broken: Option<&'static str>, length: usize) {
         let mut opened = None;
         let (mut nodes, mut lost) = (0u64, 0u64);
+        let (mut notes, mut others) = (false, false);
         let mut bad = Vec::new();
         let mut more = 0u64;
         let opens = header.conversation == header.lsn;
@@ -131,7 +140,8 @@ impl<'a> Reading<'a> {
                 nodes = nodes.saturating_add(count);
                 lost = lost.saturating_add(count);
             }
-            Ok(Part::Summary(_) | Part::View(_) | Part::OtherEvent) => {}
+            Ok(Part::Note(_)) => notes = true,
+            Ok(Part::Summary(_) | Part::View(_) | Part::OtherEvent) => others = true,
             Err((why, is_node)) => {
                 let node = is_node.then_some(nodes);
                 nodes = nodes.saturating_add(u64::from(is_node));
@@ -152,6 +162,7 @@ impl<'a> Reading<'a> {
             let why = broken.unwrap_or("the records of a frame cannot be separated").to_owned();
             bad.push(BadRecords { range, why, node: None, hides: self.known < length });
         }
+        self.is_of_notes = notes && !others && nodes == 0;
         (self.opened, self.nodes, self.lost, self.bad) = (opened, nodes, lost, bad);
     }
 
@@ -187,6 +198,7 @@ fn read(body: &[u8]) -> Result<Part, (String, bool)> {
         Ok(Record::Lost(count)) => Ok(Part::Lost(count)),
         Ok(Record::Event(EventRecord::Summary(summary))) => Ok(Part::Summary(summary)),
         Ok(Record::Event(EventRecord::View(view))) => Ok(Part::View(view.id)),
+        Ok(Record::Event(EventRecord::Note(note))) => Ok(Part::Note(note.id)),
         Ok(Record::Event(_)) => Ok(Part::OtherEvent),
         Ok(Record::Message(message)) => match message.into_stored() {
             Ok(stored) if stored.rehash() == stored.proof.leaf => Ok(Part::Message(stored.proof.leaf)),

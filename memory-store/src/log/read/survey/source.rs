@@ -1,4 +1,4 @@
-//! The files of a store that may be damaged: which they are, and whose.
+//! The files of a store that may be damaged, and the store's id.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use super::RawFinding;
 use crate::log::{
@@ -24,18 +24,18 @@ use crate::log::{
 /// Longest image of a segment that is read: no segment is longer than the largest that the options allow.
 const MOST_SEGMENT_BYTES: usize = 1 << 30;
 const READ_AT_ONCE: usize = 4 << 20;
-/// The least that a disk fails to read.
+/// Smallest unit that a disk fails to read.
 const SECTOR: usize = 512;
 
-/// A store as its files show it.
+/// A store, as found in its files.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) id: StoreId,
-    /// Everything before this place is known to have been on disk; `None` where neither the durable
-    /// watermark nor a checkpoint shows it.
+    /// Location before which everything is known to have been on disk; `None` if neither the durable watermark nor a
+    /// checkpoint shows it.
     pub(super) durable: Option<Location>,
-    /// By number.
+    /// Segments by number.
     pub(super) segments: Vec<SourceSegment>,
     /// Faults of files as a whole.
     pub(super) findings: Vec<RawFinding>,
@@ -43,7 +43,7 @@ pub(crate) struct Source {
     pub(crate) leftovers: Vec<PathBuf>,
 }
 
-/// A segment, by the number that its header has, or its name where the header is damaged.
+/// A segment, by the number in its header, or in its name if the header is damaged.
 #[derive(Debug)]
 pub(super) struct SourceSegment {
     pub(super) number: u32,
@@ -59,11 +59,11 @@ impl SourceSegment {
 impl Source {
     /// Reads the files of the store in `path`. Nothing is locked and nothing written.
     ///
-    /// Where `FORMAT` is lost or damaged, the store's id is the one that most of its segments have.
+    /// If `FORMAT` is lost or damaged, the store's id is the one that most of its segments have.
     pub(crate) fn find(media: &dyn Media, path: &Path) -> Result<Self, StoreError> {
         let log = path.join("log");
-        // Read before the durable watermark and the segments, so that they cover it. Not mapped: the disk may fail to
-        // read a part of it.
+        // The checkpoint is read before the durable watermark and the segments, so that they cover it. It is not
+        // mapped, since the disk may fail to read a part.
         let checkpoint = media.open(&path.join("cache").join(checkpoint::FILE), Access::Read);
         let checkpoint = checkpoint.and_then(|file| read_from(&*file, 0)).ok();
         let checkpoint = checkpoint.and_then(|bytes| checkpoint::Saved::of(Arc::new(bytes)));
@@ -147,9 +147,9 @@ fn named_most(ids: impl Iterator<Item = StoreId>) -> Option<StoreId> {
     votes.into_iter().max_by_key(|(_, votes)| *votes).map(|(id, _)| id)
 }
 
-/// All of a segment, as far as one can reach.
+/// The readable contents of a segment.
 pub(crate) fn read_image(segment: &Segment) -> io::Result<Vec<u8>> {
-    // Its length is bounded, and zeros stand where blocks are lost: what is after them is still found.
+    // The length is bounded, and zeros replace lost blocks, so that the data after them is still found.
     if segment.is_compressed() {
         return segment.image();
     }
@@ -177,8 +177,7 @@ pub(crate) fn read_image(segment: &Segment) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Bytes that the disk still gives back where a long read failed, with zeros in the places of the others; `None` when
-/// there are none.
+/// Readable bytes of a range whose read as a whole failed, with zeros in place of the others; `None` if there are none.
 fn around_bad_sectors(segment: &Segment, offset: u32, length: usize) -> Option<Vec<u8>> {
     let (mut found, mut scratch) = (Vec::with_capacity(length), Vec::new());
     let mut any = false;

@@ -8,7 +8,7 @@ use crate::log::media::{MediaFile, read_from};
 
 const AT_ONCE: usize = 1 << 20;
 
-/// Goes through the first `length` bytes of a file.
+/// Passes the first `length` bytes of a file to a function, block by block.
 fn each_block(
     file: &dyn MediaFile,
     length: u64,
@@ -41,7 +41,7 @@ pub(super) fn hash(file: &dyn MediaFile, length: u64, progress: &dyn Fn(u64)) ->
     Ok(Hash::from_bytes(*hasher.finalize().as_bytes()))
 }
 
-/// Copies the first `length` bytes of a file, and gives their BLAKE3 hash.
+/// Copies the first `length` bytes of a file; returns their BLAKE3 hash.
 pub(super) fn copy_bytes(
     from: &dyn MediaFile,
     to: &dyn MediaFile,
@@ -56,7 +56,7 @@ pub(super) fn copy_bytes(
     Ok(Hash::from_bytes(*hasher.finalize().as_bytes()))
 }
 
-/// All of a small file; it is an error if it is longer than `most` bytes.
+/// The contents of a small file; more than `most` bytes are an error.
 pub(super) fn read_small(file: &dyn MediaFile, most: u64) -> io::Result<Vec<u8>> {
     if file.size()? > most {
         return Err(io::ErrorKind::FileTooLarge.into());

@@ -1,4 +1,4 @@
-//! The manifest of a backup: which files make it up, and the BLAKE3 hash of each.
+//! The manifest of a backup: its files, with the BLAKE3 hash of each.
 
 use std::{fmt::Write, io, path::Path};
 
@@ -26,12 +26,12 @@ const MOST_BYTES: u64 = 16 << 20;
 pub(super) struct Entry {
     pub(super) hash: Hash,
     pub(super) bytes: u64,
-    /// Its path in the store: `FORMAT` or `log/0001.seg`.
+    /// Path in the store: `FORMAT` or `log/0001.seg`.
     pub(super) path: String,
 }
 
 impl Entry {
-    /// Its name among the files of the backup, which identifies its contents.
+    /// Name among the files of the backup, which identifies the contents.
     pub(super) fn stored(&self) -> String {
         let name = self.path.strip_prefix("log/").unwrap_or(&self.path);
         let (stem, suffix) = name.split_once('.').map_or((name, ""), |(stem, _)| (stem, ".seg"));
@@ -45,7 +45,7 @@ impl Entry {
 pub(super) struct Manifest {
     pub(super) store: StoreId,
     pub(super) taken: Timestamp,
-    /// Where the log ended: the last segment, and the offset in it.
+    /// End of the log: the last segment, and the offset in it.
     pub(super) segment: u32,
     pub(super) end: u32,
     pub(super) files: Vec<Entry>,

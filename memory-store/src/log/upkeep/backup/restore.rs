@@ -1,8 +1,8 @@
-//! Restores a store from a backup, and checks that a backup is what was written.
+//! Restores a store from a backup, and checks that a backup is unchanged.
 
 use std::path::{Path, PathBuf};
 
-use memory_core::{Progress, Timestamp};
+use memory_core::{Timestamp, port::Progress};
 
 use super::{
     bytes::{copy_bytes, hash},
@@ -57,13 +57,13 @@ pub struct RestoreReport {
 /// Reads a backup and compares the hash of every file with the manifest.
 ///
 /// # Errors
-/// [`RescueError::NotABackup`] where there is no manifest, [`RescueError::DamagedBackup`] when the manifest itself is
-/// damaged. Damaged files are not an error; see [`BackupCheck::damaged`].
+/// [`RescueError::NotABackup`] without a manifest, [`RescueError::DamagedBackup`] when the manifest itself is damaged.
+/// Damaged files are not an error; see [`BackupCheck::damaged`].
 pub fn check_backup(backup: impl AsRef<Path>, progress: &dyn Progress) -> Result<BackupCheck, RescueError> {
     Ok(check(&Disk, backup.as_ref(), progress)?.1)
 }
 
-/// When the backup in a directory was taken; `None` where there is none. No file of it but its manifest is read.
+/// Time at which the backup in a directory was taken; `None` without a backup. Only the manifest is read.
 ///
 /// # Errors
 /// [`RescueError::DamagedBackup`] when the manifest is damaged, or an error of the file system.
@@ -111,7 +111,7 @@ pub(crate) fn restore_on(
         put(media, backup, &log, entry)?;
     }
     sync_dir(media, &log)?;
-    // Written last: it makes the directory a store.
+    // `FORMAT` is written last, since it makes the directory a store.
     for entry in format {
         put(media, backup, target, entry)?;
     }

@@ -22,15 +22,16 @@ enum Replaced {
 /// Findings in the segments, from the last back to the first.
 #[derive(Debug, Default)]
 pub(super) struct Alive {
-    /// Records met so far, since the fork with this number if there is one: all earlier records of the same are dead.
+    /// Properties whose last record was met, by conversation and number of forks met until then: earlier records are
+    /// dead.
     met: HashSet<(u64, u64, Replaced)>,
-    /// How many forks of each conversation were met. A fork has the importances and pins that held when it began.
+    /// Number of forks met of each conversation. A fork has the importances and pins of the time of the fork.
     forks: HashMap<u64, u64>,
     dead: HashMap<u32, Vec<u32>>,
 }
 
 impl Alive {
-    /// Notes the dead records of the segment before those that it knows.
+    /// Finds the dead records of the segment before those that were searched.
     pub(super) fn note(&mut self, store: StoreId, segment: u32, image: &[u8]) {
         enum Met {
             Fork(u64),
@@ -75,7 +76,7 @@ impl Alive {
         }
     }
 
-    /// Where in a segment the dead records stand, in order.
+    /// Offsets of the dead records in a segment, in order.
     pub(super) fn dead_in(&self, segment: u32) -> &[u32] {
         self.dead.get(&segment).map_or(&[], Vec::as_slice)
     }

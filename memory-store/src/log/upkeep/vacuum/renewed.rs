@@ -1,8 +1,8 @@
-//! The in-memory state of a log after segments of it are replaced, read before they are.
+//! The in-memory state of a log after the replacement of segments, read before it.
 
 use std::path::PathBuf;
 
-use memory_core::StoreError;
+use memory_core::port::StoreError;
 
 use crate::log::{
     failure::io_error,
@@ -21,7 +21,7 @@ pub(super) struct Replacement {
 /// Reads the log of `segments` up to `end`, with the new files in place of those that they will replace.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] when a new file does not hold what it should: nothing is replaced then.
+/// [`StoreError::Damaged`] when a new file has wrong contents: nothing is replaced then.
 pub(super) fn renewed(
     shared: &Shared,
     segments: &[Segment],
@@ -44,7 +44,7 @@ pub(super) fn renewed(
         let bytes = segment.image_part(0, most).map_err(io_error("read", file))?;
         state.replay_segment(&segment, &bytes, true, proven, &mut |_, _, _| ());
         if let Some(damage) = state.damage.first() {
-            // Its current place: the next segment may record the end of the one before.
+            // The damage is reported at its current path, perhaps in the segment before: the next one records its end.
             let mut damage = damage.clone();
             let of = segments.iter().find(|segment| segment.path() == damage.path).map(Segment::number);
             if let Some(new) = replacements.iter().find(|new| Some(new.number) == of) {

@@ -1,23 +1,46 @@
 //! A segment's image without its dead records.
 
-use memory_core::{Place, StoreError};
+use std::collections::HashSet;
 
+use memory_core::port::{Place, StoreError};
+
+use super::noted::renoted;
 use crate::log::format::{
     frame::{FRAME_HEADER, FrameHeader, FrameKind, Payload, RECORD_HEADER, StoreId, records},
     scan::{Found, Scan},
     segment::{Segment, SegmentHeader},
 };
 
-/// The image of `segment` without the records that stand at `dead`. A run of frames without live records becomes one
-/// small filler frame, so that no log sequence number is missing.
-pub(super) fn rewritten(store: StoreId, segment: &Segment, image: &[u8], dead: &[u32]) -> Result<Vec<u8>, StoreError> {
+/// A segment's image after a vacuum.
+pub(super) struct Rewritten {
+    pub(super) bytes: Vec<u8>,
+    /// Records that were left out.
+    pub(super) dropped: u64,
+    /// Messages that became notes.
+    pub(super) noted: u64,
+}
+
+/// The image of `segment` without the records that stand at `dead`, and with notes in the place of the messages of the
+/// conversations `noted`. A run of frames without live records becomes one small filler frame, so that no log sequence
+/// number is missing. An image without any of these stays as it is.
+pub(super) fn rewritten(
+    store: StoreId,
+    segment: &Segment,
+    image: Vec<u8>,
+    dead: &[u32],
+    noted: &HashSet<u64>,
+) -> Result<Rewritten, StoreError> {
     let damaged = |offset: u32, why: &str| StoreError::Damaged {
         place: Place::from(segment.path()).offset(u64::from(offset)),
         why: why.to_owned(),
     };
-    let header = SegmentHeader::parse(image).map_err(|why| damaged(0, why))?;
+    if dead.is_empty() && noted.is_empty() {
+        return Ok(Rewritten { bytes: image, dropped: 0, noted: 0 });
+    }
+    let header = SegmentHeader::parse(&image).map_err(|why| damaged(0, why))?;
     let mut new = Rewriter { store, segment, bytes: header.encode(), filler: None };
-    for found in Scan::new(image, store, segment.number(), true) {
+    let (mut dropped, mut became) = (0, 0);
+    for found in Scan::new(&image, store, segment.number(), true) {
         let (offset, header, payload) = match found {
             Found::Frame { offset, header, payload } => (offset, header, payload),
             Found::Damage { offset, why, .. } => return Err(damaged(offset, why)),
@@ -27,17 +50,30 @@ pub(super) fn rewritten(store: StoreId, segment: &Segment, image: &[u8], dead: &
             new.leave_out(header.lsn, header.lsns());
             continue;
         }
+        let is_noted = noted.contains(&header.conversation);
+        let mut before = header.nodes_before;
         let mut kept = Payload::with_capacity(payload.len());
         for record in records(payload) {
-            let (range, _) = record.map_err(|why| damaged(offset, why))?;
+            let (range, body) = record.map_err(|why| damaged(offset, why))?;
             let at = u32::try_from(range.start).ok().and_then(|within| offset.checked_add(within));
             if at.is_some_and(|at| dead.binary_search(&at).is_ok()) {
+                dropped += 1;
                 continue;
             }
             // The range counts from the beginning of the frame.
             let record = payload.get(range.start - FRAME_HEADER..range.end - FRAME_HEADER);
-            kept.push(record.ok_or_else(|| damaged(offset, "a record is cut short"))?);
+            let record = record.ok_or_else(|| damaged(offset, "a record is cut short"))?;
+            if !is_noted {
+                kept.push(record);
+                continue;
+            }
+            match renoted(record, body, &mut before).map_err(|error| damaged(offset, &error.0))? {
+                Some(record) => drop(kept.push(&record)),
+                None => dropped += 1,
+            }
         }
+        became += before - header.nodes_before;
+        let header = if is_noted { FrameHeader { nodes_before: 0, ..header } } else { header };
         // A frame that was always empty is kept as it was.
         if kept.frame_bytes() < FRAME_HEADER + RECORD_HEADER && !payload.is_empty() {
             new.leave_out(header.lsn, 1);
@@ -45,7 +81,10 @@ pub(super) fn rewritten(store: StoreId, segment: &Segment, image: &[u8], dead: &
             new.push(&header, &kept);
         }
     }
-    Ok(new.finish(header))
+    if dropped + became == 0 {
+        return Ok(Rewritten { bytes: image, dropped, noted: became });
+    }
+    Ok(Rewritten { bytes: new.finish(header), dropped, noted: became })
 }
 
 struct Rewriter<'s> {

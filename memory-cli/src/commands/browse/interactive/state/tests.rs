@@ -67,12 +67,12 @@ fn keys_move_and_pages_are_read_before_they_are_needed() {
         press(&mut browser, KeyCode::PageDown);
     }
     let wanted = browser.wanted().unwrap();
-    assert_eq!((&wanted.place, wanted.at), (&Place::Top, At::After(NodeId::new(90).unwrap())));
+    assert_eq!((&wanted.place, wanted.at), (&ListingPlace::Top, PagePosition::After(NodeId::new(90).unwrap())));
     browser.loaded(wanted, Page { items: (91..=140).map(|n| message(n, "")).collect(), before: true, after: true });
     assert_eq!(browser.wanted(), None);
     let end = press(&mut browser, KeyCode::Char('G'));
     let Some(Effect::Load(end)) = end else { panic!("{end:?}") };
-    assert_eq!(end.at, At::End);
+    assert_eq!(end.at, PagePosition::End);
     browser.loaded(end, Page { items: (151..=200).map(|n| message(n, "")).collect(), before: true, after: false });
     assert_eq!(selected(&browser), "200 user");
     assert_eq!(browser.path().collect::<Vec<_>>(), ["top of the tree"], "the same listing, moved");
@@ -80,7 +80,7 @@ fn keys_move_and_pages_are_read_before_they_are_needed() {
         press(&mut browser, KeyCode::PageUp);
     }
     let wanted = browser.wanted().unwrap();
-    assert_eq!(wanted.at, At::Before(NodeId::new(151).unwrap()));
+    assert_eq!(wanted.at, PagePosition::Before(NodeId::new(151).unwrap()));
     let before = selected(&browser);
     browser.loaded(wanted, Page { items: (101..=150).map(|n| message(n, "")).collect(), before: true, after: true });
     assert_eq!(selected(&browser), before, "what is selected stays so");
@@ -96,7 +96,7 @@ fn a_window_of_a_million_messages_stays_small() {
         press(&mut browser, KeyCode::PageDown);
         press(&mut browser, KeyCode::Down);
         while let Some(load) = browser.wanted() {
-            assert_eq!(load.at, At::After(NodeId::new(last).unwrap()));
+            assert_eq!(load.at, PagePosition::After(NodeId::new(last).unwrap()));
             let items = (last + 1..=last + 50).map(|n| message(n, "")).collect();
             last += 50;
             browser.loaded(load, Page { items, before: true, after: true });
@@ -104,20 +104,23 @@ fn a_window_of_a_million_messages_stays_small() {
     }
     assert!(browser.listing().unwrap().items.len() <= 400);
     assert_eq!(selected(&browser), "4001 user", "two messages a round, since a page has one row and more");
-    assert!(matches!(press(&mut browser, KeyCode::Char('g')), Some(Effect::Load(Load { at: At::Start, .. }))));
+    assert!(matches!(
+        press(&mut browser, KeyCode::Char('g')),
+        Some(Effect::Load(Load { at: PagePosition::Start, .. }))
+    ));
 }
 
 #[test]
 fn a_summary_opens_one_level_down_or_to_its_messages_and_back() {
     let mut browser = browser();
     let Some(Effect::Load(below)) = press(&mut browser, KeyCode::Enter) else { panic!("nothing opens") };
-    assert_eq!((&below.place, below.name.as_str()), (&Place::Below(SummaryId::new(7).unwrap()), "META 1-40"));
+    assert_eq!((&below.place, below.name.as_str()), (&ListingPlace::Below(SummaryId::new(7).unwrap()), "META 1-40"));
     let items = (1..=40).map(|n| summary(n, Level::Summary, nodes(n, n), "")).collect();
     browser.loaded(below, Page { items, ..Page::default() });
     assert_eq!(browser.path().collect::<Vec<_>>(), ["top of the tree", "META 1-40"]);
     press(&mut browser, KeyCode::Down);
     let Some(Effect::Load(source)) = press(&mut browser, KeyCode::Char('s')) else { panic!("no source") };
-    assert_eq!(source.place, Place::Messages(nodes(2, 2)));
+    assert_eq!(source.place, ListingPlace::Messages(nodes(2, 2)));
     browser.loaded(source, Page { items: vec![message(2, "Hi")], ..Page::default() });
     assert_eq!(press(&mut browser, KeyCode::Enter), None);
     assert_eq!(browser.focus, Focus::Text, "a message opens to its text");
@@ -141,8 +144,8 @@ fn a_pattern_is_typed_and_its_matches_are_walked_through() {
     assert_eq!(browser.found("q.e".to_owned(), Vec::new(), false), None);
     assert_eq!(browser.status, "no message from here on matches q.e");
     let at = |node| {
-        let (place, name) = (Place::Messages(nodes(1, 200)), "all messages".to_owned());
-        Some(Effect::Load(Load { place, name, at: At::Around(NodeId::new(node).unwrap()) }))
+        let (place, name) = (ListingPlace::Messages(nodes(1, 200)), "all messages".to_owned());
+        Some(Effect::Load(Load { place, name, at: PagePosition::Around(NodeId::new(node).unwrap()) }))
     };
     let found = [60, 70].map(|node| NodeId::new(node).unwrap()).to_vec();
     assert_eq!(browser.found("q.e".to_owned(), found, true), at(60));
@@ -165,7 +168,7 @@ fn a_summary_is_dissolved_after_a_yes_and_a_message_never() {
     assert_eq!(press(&mut browser, KeyCode::Char('y')), Some(Effect::Dissolve(summary)));
     browser.repaired("done".to_owned());
     let Some(anew) = browser.wanted() else { panic!("what was read is stale") };
-    assert_eq!(anew.at, At::Around(NodeId::FIRST));
+    assert_eq!(anew.at, PagePosition::Around(NodeId::FIRST));
     browser.loaded(anew, Page { items: (1..=40).map(|n| message(n, "")).collect(), ..Page::default() });
     assert_eq!((browser.wanted(), browser.status.as_str()), (None, "done"));
     assert_eq!(press(&mut browser, KeyCode::Char('e')), None);

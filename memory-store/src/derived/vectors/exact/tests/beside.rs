@@ -1,6 +1,9 @@
 //! Vectors beside a log that is not, or no longer, the one they were derived from.
 
-use memory_core::{Message, NodeDraft, Source, Store, Timestamp};
+use memory_core::{
+    Message, NodeDraft, Timestamp,
+    port::{Source, Store},
+};
 
 use super::*;
 
@@ -120,7 +123,7 @@ fn vectors_are_kept_as_far_as_the_last_node_that_is_not_lost() {
     say(&store, &["one", "two"]);
     say(&store, &["three is hurt"]);
     // This records after it how many nodes there are.
-    pollster::block_on(store.record(&id("a"), vec![memory_core::Event::Title("t".into())])).unwrap();
+    pollster::block_on(store.record(&id("a"), vec![memory_core::port::Event::Title("t".into())])).unwrap();
     drop(store);
     let log = dir.path().join("log/0001.seg");
     let mut bytes = fs::read(&log).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memory_core::{Node, NodeId, NodeRange, StoreError};
+use memory_core::{Node, NodeId, NodeRange, port::StoreError};
 use tempfile::TempDir;
 
 use super::*;

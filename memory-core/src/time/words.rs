@@ -1,0 +1,143 @@
+//! Times in words, as people say them: "last week", "in March", "two days ago".
+
+mod parse;
+mod resolve;
+
+use std::str::FromStr;
+
+use crate::{Timestamp, time::TimeRange};
+
+/// The times that an English text names, in words or as dates, relative to the clock of a conversation.
+///
+/// Recognized are: days (`today`, `yesterday`, `the day before yesterday`, `last night`, `this morning`), calendar
+/// units (`this week`, `last month`, `last year`, `last weekend`; a week begins on Monday), spans up to the clock (`the
+/// past two weeks`, `the last 3 days`), counts back (`two days ago`, `a week ago`, `a few months ago`), days of the
+/// week (`on Monday`, `last Friday`), months, days and years (`in March`, `on 7 May 2023`, `May 7th`, `in 2022`,
+/// `2023-05-07`, `2023-05`, `7.5.2023`, `7/30/2023`), and these with `since`, `after`, `before`, `until`,
+/// `between … and …`, `from … to …`. Other languages, seasons, holidays and future times are not recognized.
+///
+/// Days are in UTC, as are the times of the log. A date without a year is the latest that had begun by the clock. `two
+/// weeks ago` means the week around that time, `two months ago` the month around it, and so on; `two days ago` is that
+/// day.
+///
+/// ```
+/// use memory_core::time::TimeWords;
+///
+/// let words: TimeWords = "last week".parse()?;
+/// let clock = "2023-05-10T18:00:00Z".parse()?; // a Wednesday
+/// assert_eq!(words.ranges(clock)[0].to_string(), "2023-05-01T00:00:00Z..2023-05-08T00:00:00Z");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimeWords {
+    phrases: Vec<Phrase>,
+}
+
+/// A text that names no time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` names no time: expected words as in `last week`, `in March`, `since Monday`, or a date as in 2023-05-07"
+)]
+pub struct NoTimeWords(pub String);
+
+impl TimeWords {
+    /// The times that `text` names, possibly none.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { phrases: parse::phrases(text) }
+    }
+
+    /// The dates in numbers that `text` names, as year, month and day, and the text without them.
+    #[must_use]
+    pub fn numeric_dates(text: &str) -> (Vec<(i16, i8, Option<i8>)>, String) {
+        let (mut dates, mut rest) = (Vec::new(), Vec::new());
+        for word in text.split_whitespace() {
+            match parse::numeric_date(word.trim_matches(|c: char| !c.is_alphanumeric())) {
+                Some(date) => dates.push(date),
+                None => rest.push(word),
+            }
+        }
+        (dates, rest.join(" "))
+    }
+
+    /// True if no time is named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.phrases.is_empty()
+    }
+
+    /// The ranges of time that are meant when the clock shows `clock`, in the order of the words. A date that does not
+    /// exist (`30 February`) is left out.
+    #[must_use]
+    pub fn ranges(&self, clock: Timestamp) -> Vec<TimeRange> {
+        self.phrases.iter().filter_map(|phrase| resolve::range(*phrase, clock)).collect()
+    }
+}
+
+impl FromStr for TimeWords {
+    type Err = NoTimeWords;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Some(Self::of(text)).filter(|words| !words.is_empty()).ok_or_else(|| NoTimeWords(text.to_owned()))
+    }
+}
+
+/// A named time with its preposition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phrase {
+    During(Time),
+    Since(Time),
+    After(Time),
+    Before(Time),
+    Until(Time),
+    Between(Time, Time),
+}
+
+/// A named time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// A day, this many before the clock's.
+    DaysBack(i32),
+    /// The night before the clock's day.
+    LastNight,
+    /// A calendar unit, this many before the clock's own.
+    Calendar { unit: Unit, back: i32 },
+    /// A span of this many units up to the clock.
+    Past { unit: Unit, count: i32 },
+    /// A time between `least` and `most` units before the clock.
+    Ago { unit: Unit, least: i32, most: i32 },
+    /// The latest weekend, of this week or of weeks before.
+    Weekend { is_last: bool },
+    /// A day of the week, 1 for Monday to 7.
+    Weekday { day: i8, which: Which },
+    /// A month, or a day of it.
+    Month { month: i8, day: Option<i8>, year: Option<i16>, which: Which },
+    /// A year.
+    Year(i16),
+}
+
+/// One of several days or months of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    /// The latest that had begun.
+    Latest,
+    /// The latest before the clock's own.
+    Last,
+    /// The one in the clock's own week or year.
+    This,
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! The sources of a merged summary: messages for a META, child summaries for an ARCHIVE.
+
+use std::collections::BTreeMap;
+
+use memory_core::{Level, Node, NodeId, NodeRange, Summary, SummaryMetadata, port::SummarySource};
+
+use super::writing::{Writer, is_of_a_lost_message};
+use crate::{MemoryError, render};
+
+/// Most bytes of a message that is read again; a longer one is represented by its SUMMARY. So the sources of a META
+/// stay bounded, and one long text does not outweigh a group of short ones.
+const LONGEST_READ_AGAIN: usize = 8 << 10;
+/// Messages in memory at once, whatever their length.
+const AT_ONCE: usize = 8;
+
+impl Writer<'_> {
+    /// The sources of a summary of this level over `children`, in their order: one for each child, so that sources and
+    /// children cover the same messages.
+    ///
+    /// A META is written from the messages, since each level of spans of spans moves further from the original words. A
+    /// message that is too long or lost is represented by its SUMMARY. A message excluded from summaries is blank. If
+    /// no message is available, the texts of the children are used.
+    ///
+    /// The sources follow from recorded data: the input hashes of the children come from the messages, so a META needs
+    /// no hash of its own for them.
+    pub(super) async fn merged_sources(
+        &self,
+        level: Level,
+        children: &[Summary],
+    ) -> Result<Vec<SummarySource>, MemoryError> {
+        let told = children.iter().map(|child| self.told(child));
+        if level != Level::Meta {
+            return Ok(told.collect());
+        }
+        let mut said = self.said(children).await?;
+        if said.values().all(|source| source.text.trim().is_empty()) {
+            return Ok(told.collect());
+        }
+        let sources = children.iter().zip(told).map(|(child, mut told)| match said.remove(&child.body.span.first()) {
+            Some(said) => said.metadata(told.metadata),
+            // "(lost)" between messages adds nothing.
+            None => {
+                if is_of_a_lost_message(&child.body) {
+                    told.text.clear();
+                }
+                told
+            }
+        });
+        Ok(sources.collect())
+    }
+
+    /// A summary as a source.
+    fn told(&self, child: &Summary) -> SummarySource {
+        let metadata = child.body.metadata.clone().topics(self.redactor.clean_topics(&child.body.metadata.topics));
+        let mut text = self.redactor.redact(&child.body.text);
+        // Above SUMMARY, a strategy wrote the separators between speakers, so they stay.
+        if child.body.level == Level::Summary {
+            text = render::escape_names(&text);
+        }
+        SummarySource::new(child.body.span, text).metadata(metadata)
+    }
+
+    /// The readable messages under SUMMARYs that are short enough.
+    async fn said(&self, children: &[Summary]) -> Result<BTreeMap<NodeId, SummarySource>, MemoryError> {
+        // The hash of a "(lost)" SUMMARY does not cover its message, even if that was restored since.
+        let of_one = |child: &&Summary| {
+            child.body.level == Level::Summary && child.body.span.count() == 1 && !is_of_a_lost_message(&child.body)
+        };
+        let nodes: Vec<_> = children.iter().filter(of_one).map(|child| child.body.span).collect();
+        let mut said = BTreeMap::new();
+        for chunk in nodes.chunks(AT_ONCE) {
+            for run in NodeRange::merge(chunk.to_vec()) {
+                let read = self.ports.store.readable_nodes(self.conversation, run).await?;
+                let short = read.nodes.iter().filter(|node| is_short(node));
+                said.extend(short.map(|node| (node.id, self.message(node, SummaryMetadata::default()))));
+            }
+        }
+        Ok(said)
+    }
+}
+
+fn is_short(node: &Node) -> bool {
+    node.message.text().len() <= LONGEST_READ_AGAIN
+}
